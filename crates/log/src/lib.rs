@@ -1,0 +1,148 @@
+//! The memory of acpd: an append-only log of events for each thread, a summary of each thread, and
+//! content-addressed blobs.
+//!
+//! What comes in: batches of events from the one actor that owns a thread. What goes out: the same events,
+//! in order, as often as anyone asks. What it owns: the database and its threads of execution. What it never
+//! does: look inside an event, or drop one.
+//!
+//! Two backends keep the same promises and pass one [conformance suite](conformance): [`Sqlite`] and
+//! [`Memory`]; the latter can be told to fail, and is what tests run on.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use acpd_model::{BlobId, Event, Millis, Seq, Summary, ThreadId};
+
+pub mod chunk;
+pub mod conformance;
+mod memory;
+mod sqlite;
+
+pub use memory::{Fault, Memory};
+pub use sqlite::{Durability, Sqlite};
+
+/// What an asynchronous call of the log returns.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
+
+/// A log that the daemon's tasks share.
+pub type SharedLog = Arc<dyn EventLog>;
+
+/// Why the log did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// Somebody else appended to the thread: the caller's state is stale and must be rebuilt from the log.
+    #[error("thread {thread} stands at {last}, not at {expected}")]
+    Conflict {
+        /// The thread.
+        thread: ThreadId,
+        /// The `seq` that the caller took for the last.
+        expected: Seq,
+        /// The `seq` that is the last.
+        last: Seq,
+    },
+    /// The batch is empty or its events are not numbered one after the other. A fault of the caller.
+    #[error("the batch is not one run of events")]
+    NotContiguous,
+    /// There is no such thread.
+    #[error("thread {0} is not in the log")]
+    NoSuchThread(ThreadId),
+    /// What is stored cannot be read.
+    #[error("the log is damaged: {0}")]
+    Damaged(String),
+    /// The disk, the file system or the database failed. Nothing of the batch was stored.
+    #[error("the log cannot be written or read: {0}")]
+    Storage(String),
+    /// The log was closed.
+    #[error("the log is closed")]
+    Closed,
+}
+
+/// Events of one thread, read in one go.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// In order, without gaps, beginning right after the cursor that was asked for.
+    pub events: Vec<Event>,
+    /// Whether the thread had no further event at the moment of reading.
+    pub at_end: bool,
+}
+
+/// What a list of threads is narrowed to. Everything that is set must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Put away or not; `None` is both.
+    pub archived: Option<bool>,
+    /// Name of the agent.
+    pub agent: Option<String>,
+    /// Working directory, exactly.
+    pub cwd: Option<String>,
+    /// Only threads in which a turn runs (`true`) or none does (`false`).
+    pub active: Option<bool>,
+    /// Case-insensitive part of the name.
+    pub search: Option<String>,
+}
+
+/// A thread as the log lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its summary, as last appended.
+    pub summary: Summary,
+}
+
+/// Where a page of a list ends: pass it to get the next one. Stable while threads are added and change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListCursor {
+    /// `updated_at` of the last thread seen.
+    pub updated_at: Millis,
+    /// The last thread seen.
+    pub thread: ThreadId,
+}
+
+/// An append-only log of events for each thread.
+///
+/// # Promises
+///
+/// * An append is all or nothing, and when it has answered `Ok` its events survive what the configured
+///   durability names: the end of this process, or of the machine's power.
+/// * `seq` of a thread runs 1, 2, 3 … without gaps, for ever, also over restarts. An append that does not go
+///   on where the thread stands is refused with [`LogError::Conflict`] and changes nothing. So two writers can
+///   never interleave.
+/// * A read sees every append that had answered before it began, and never a part of a batch that failed.
+/// * Appends of one caller to one thread are stored in the order in which they were made.
+/// * A summary is stored together with the events of its append, or not at all.
+/// * Dropping an answer's future does not undo the append.
+pub trait EventLog: Send + Sync + std::fmt::Debug {
+    /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the
+    /// thread's summary; the first append must carry one.
+    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()>;
+
+    /// Events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES), at
+    /// least one if there is one.
+    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page>;
+
+    /// The last `seq` of the thread.
+    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq>;
+
+    /// The thread's summary, as last appended.
+    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary>;
+
+    /// Up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
+    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>>;
+
+    /// Stores `content` and names it. Storing the same content again changes nothing.
+    fn put_blob(&self, content: Vec<u8>) -> Answer<'_, BlobId>;
+
+    /// The content that `put_blob` named so.
+    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+
+    /// Waits until everything appended so far is stored, then refuses all further calls.
+    fn close(&self) -> Answer<'_, ()>;
+}
+
+/// The name of `content`.
+pub fn blob_id(content: &[u8]) -> BlobId {
+    use sha2::Digest;
+    BlobId(sha2::Sha256::digest(content).into())
+}

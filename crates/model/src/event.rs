@@ -1,0 +1,538 @@
+//! Events: what happened in a thread, in the past tense. The log holds nothing else, and whatever any
+//! surface shows is computed from them.
+//!
+//! # Format
+//!
+//! An event is stored as one JSON object. Readers ignore members that they do not know; a kind that they do
+//! not know becomes [`EventKind::Unknown`], so that a log written by a newer daemon still opens.
+//!
+//! | Version | Change |
+//! |---|---|
+//! | 1 | first |
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ItemId, RequestId, TurnId};
+use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
+use crate::json::RawJson;
+use crate::summary::ThreadStatus;
+
+/// Version of the stored format, see the module's changelog.
+pub const FORMAT: u8 = 1;
+
+/// An event's number in its thread: 1, 2, 3 … without gaps. 0 is "before the first".
+pub type Seq = u64;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = i64;
+
+/// One fact about a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number in the thread.
+    pub seq: Seq,
+    /// When, by the daemon's clock.
+    pub at: Millis,
+    /// The turn in which it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// Who caused it.
+    #[serde(default, skip_serializing_if = "By::is_agent")]
+    pub by: By,
+    /// What happened.
+    pub kind: EventKind,
+    /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
+    /// the kind alone rebuilds it byte for byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawJson>,
+    /// The whole params, where `{"sessionId":…,"update":raw}` would not rebuild them (`_meta` beside the
+    /// update, unknown members, another order).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_params: Option<RawJson>,
+}
+
+/// Who caused an event.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum By {
+    /// The agent.
+    #[default]
+    Agent,
+    /// The daemon itself.
+    Daemon,
+    /// A client.
+    Client {
+        /// Whose credentials it showed.
+        principal: String,
+        /// The name it gave itself.
+        client: String,
+    },
+}
+
+impl By {
+    fn is_agent(&self) -> bool {
+        *self == Self::Agent
+    }
+}
+
+/// How a thread got its agent session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Binding {
+    /// A new session: the agent remembers nothing.
+    New,
+    /// The agent loaded the earlier session.
+    Load,
+    /// The agent resumed the earlier session.
+    Resume,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// The agent ended it by itself.
+    Completed,
+    /// It was cancelled.
+    Interrupted,
+    /// An error, a crash or a time-out.
+    Failed,
+    /// The agent refused to go on.
+    Refused,
+    /// A limit of the model or the agent was reached.
+    Limited,
+}
+
+/// How bad a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something is off, and work goes on.
+    Warning,
+    /// Something broke.
+    Error,
+}
+
+/// One step of an agent's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanEntry {
+    /// What is to be done.
+    pub content: String,
+    /// `high`, `medium` or `low`; other words are kept as they came.
+    pub priority: String,
+    /// `pending`, `in_progress` or `completed`; other words are kept as they came.
+    pub status: String,
+}
+
+/// What an answer to a permission request says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// One of the agent's options was picked.
+    Selected {
+        /// The agent's id for it.
+        option_id: String,
+        /// ACP's kind of that option (`allow_once`, …).
+        kind: String,
+    },
+    /// Nobody picked one: the turn was interrupted, or a client dismissed the question.
+    Cancelled,
+}
+
+impl Outcome {
+    /// Whether the agent may go on.
+    pub fn allows(&self) -> bool {
+        matches!(self, Self::Selected { kind, .. } if kind.starts_with("allow"))
+    }
+}
+
+/// One of the answers that an agent offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionOption {
+    /// The agent's id for it.
+    pub option_id: String,
+    /// What a person reads.
+    #[serde(default)]
+    pub name: String,
+    /// `allow_once`, `allow_always`, `reject_once`, `reject_always`; other words are kept as they came.
+    #[serde(default)]
+    pub kind: String,
+}
+
+/// What a permission is asked for; decides the method by which clients are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AskAbout {
+    /// A command.
+    CommandExecution,
+    /// A change to a file.
+    FileChange,
+    /// Any other tool.
+    Permissions,
+}
+
+/// What happened. Names are in the past tense.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// The thread was made.
+    ThreadCreated {
+        /// Name of the agent in the configuration.
+        agent: String,
+        /// Working directory.
+        cwd: String,
+        /// Name that a person gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The client's own grouping.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project_id: Option<String>,
+        /// The client's own data.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<RawJson>,
+        /// Further directories that belong to the workspace.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        additional_directories: Vec<String>,
+        /// ACP `McpServer` objects, passed on to the agent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mcp_servers: Vec<RawJson>,
+    },
+    /// What the thread is doing changed.
+    StatusChanged {
+        /// What it does now.
+        status: ThreadStatus,
+    },
+    /// The agent told something about the session (`session_info_update`); `raw` has it whole.
+    SessionInfoUpdated {
+        /// A new title, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+
+    /// The thread got an agent session.
+    AgentBound {
+        /// The agent's id for it.
+        session_id: String,
+        /// By which of ACP's methods.
+        how: Binding,
+        /// The result of `initialize`.
+        agent: RawJson,
+        /// The result of the method that opened the session.
+        session: RawJson,
+    },
+    /// The agent's process is gone.
+    AgentLost {
+        /// What a person reads: how it ended.
+        reason: String,
+        /// The last lines of its stderr.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        stderr: String,
+        /// Whether we had told it to go.
+        expected: bool,
+    },
+    /// Something that a person should know.
+    NoticeGiven {
+        /// How bad it is.
+        level: Level,
+        /// A stable word for programs.
+        code: String,
+        /// A sentence for people.
+        message: String,
+    },
+    /// The agent wrote a line that is no JSON-RPC message.
+    LineMalformed {
+        /// Why it is none.
+        reason: String,
+        /// The line, cut to [`crate::limits::MALFORMED_BYTES`], with U+FFFD for what is not UTF-8.
+        text: String,
+        /// Length of the whole line, in bytes.
+        bytes: u64,
+    },
+    /// The agent sent a notification that nobody here acts on: an extension, or an unknown update kind.
+    /// `raw` holds its params.
+    AgentNotified {
+        /// Its method.
+        method: String,
+    },
+    /// The agent called a method that it may not call, or that does not exist; it was refused.
+    CallRefused {
+        /// Its method.
+        method: String,
+        /// The error that it was given.
+        reason: String,
+    },
+
+    /// A prompt waits until the turns before it are over.
+    TurnQueued {
+        /// ACP content blocks.
+        input: Vec<RawJson>,
+        /// The client's own id: the same one again is the same turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client_turn_id: Option<String>,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The client's own id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client_turn_id: Option<String>,
+    },
+    /// A turn is over, whichever way.
+    TurnSettled {
+        /// How it ended.
+        status: TurnStatus,
+        /// ACP's stop reason, as the agent gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop_reason: Option<String>,
+        /// Why, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// When it began; a turn that never began has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<Millis>,
+        /// What the agent said about tokens when it ended the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<RawJson>,
+    },
+    /// The turn's whole unified diff so far.
+    DiffUpdated {
+        /// Unified diff of all files.
+        diff: String,
+    },
+
+    /// An item began.
+    ItemStarted {
+        /// The item.
+        item: ItemId,
+        /// The tool call that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ItemId>,
+        /// What it is.
+        start: ItemStart,
+    },
+    /// Text was added to a message. Deltas were merged before they came here.
+    ItemDelta {
+        /// The item.
+        item: ItemId,
+        /// Who speaks.
+        role: MessageType,
+        /// What was added.
+        text: String,
+    },
+    /// A content block that is not plain text was added to a message.
+    ItemContent {
+        /// The item.
+        item: ItemId,
+        /// Who speaks.
+        role: MessageType,
+        /// The ACP content block.
+        block: RawJson,
+    },
+    /// A tool call changed; `raw` is the sparse update.
+    ItemUpdated {
+        /// The item.
+        item: ItemId,
+    },
+    /// An item is whole.
+    ItemCompleted {
+        /// The item.
+        item: ItemId,
+        /// How it ended.
+        outcome: ItemOutcome,
+        /// Its whole content.
+        end: ItemEnd,
+    },
+    /// What a person said in a prompt.
+    UserMessageAdded {
+        /// The item.
+        item: ItemId,
+        /// ACP content blocks.
+        content: Vec<RawJson>,
+    },
+    /// A command in one of our terminals wrote something.
+    TerminalOutput {
+        /// The item.
+        item: ItemId,
+        /// Our id for the terminal.
+        terminal_id: String,
+        /// What it wrote, with U+FFFD for what is not UTF-8.
+        text: String,
+    },
+
+    /// The plan was replaced, as a whole; an empty one counts.
+    PlanReplaced {
+        /// Its steps.
+        entries: Vec<PlanEntry>,
+    },
+    /// The agent works in another mode.
+    ModeChanged {
+        /// The agent's id for it.
+        mode_id: String,
+    },
+    /// The agent's options changed; `raw` has them whole.
+    ConfigOptionsReplaced {},
+    /// The agent's slash commands changed; `raw` has them whole.
+    CommandsReplaced {},
+    /// Tokens in use, of how many.
+    UsageUpdated {
+        /// Tokens in the context.
+        used: u64,
+        /// Tokens that fit.
+        size: u64,
+        /// ACP's `cost` object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<RawJson>,
+    },
+
+    /// A person is asked for a permission; `raw` holds the agent's params.
+    PermissionRequested {
+        /// Ours.
+        request: RequestId,
+        /// The tool call's item.
+        item: ItemId,
+        /// What it is about.
+        about: AskAbout,
+        /// What a person reads.
+        title: String,
+        /// The answers offered.
+        options: Vec<PermissionOption>,
+    },
+    /// The question was answered; the event's `by` is who did it.
+    RequestSettled {
+        /// Ours.
+        request: RequestId,
+        /// The answer.
+        outcome: Outcome,
+    },
+    /// The question has no one left who would hear its answer.
+    RequestVoided {
+        /// Ours.
+        request: RequestId,
+        /// Why.
+        reason: String,
+    },
+
+    /// The agent read a file through us.
+    FileRead {
+        /// Absolute path.
+        path: String,
+        /// Bytes returned.
+        bytes: u64,
+    },
+
+    /// A kind of a newer daemon; what it says is not known here. Never written.
+    #[serde(skip)]
+    Unknown,
+}
+
+impl Event {
+    /// Reads one stored event. A kind that this version does not know becomes [`EventKind::Unknown`].
+    pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json).or_else(|error| {
+            let Ok(newer) = serde_json::from_slice::<Envelope>(json) else {
+                return Err(error);
+            };
+            if is_known(newer.kind.keys().next().map(String::as_str)) {
+                return Err(error);
+            }
+            let Envelope {
+                seq,
+                at,
+                turn,
+                by,
+                kind: _,
+            } = newer;
+            Ok(Self {
+                seq,
+                at,
+                turn,
+                by,
+                kind: EventKind::Unknown,
+                raw: None,
+                raw_params: None,
+            })
+        })
+    }
+
+    /// Appends the event to `out` as one JSON object.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(out, self)
+    }
+}
+
+/// What every version of an event has.
+#[derive(Deserialize)]
+struct Envelope {
+    seq: Seq,
+    at: Millis,
+    #[serde(default)]
+    turn: Option<TurnId>,
+    #[serde(default)]
+    by: By,
+    kind: BTreeMap<String, serde::de::IgnoredAny>,
+}
+
+/// Whether this version has a kind of that name; then a failure to read it is damage, not age.
+fn is_known(tag: Option<&str>) -> bool {
+    let Some(tag) = tag else { return true };
+    let probe = format!("{{{}:{{}}}}", serde_json::Value::from(tag));
+    match serde_json::from_str::<EventKind>(&probe) {
+        Ok(_) => true,
+        Err(error) => !error.to_string().starts_with("unknown variant"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: EventKind) -> Event {
+        Event {
+            seq: 7,
+            at: 1_700_000_000_000,
+            turn: Some(TurnId(2)),
+            by: By::Daemon,
+            kind,
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    #[test]
+    fn an_event_reads_back() {
+        let mut written = event(EventKind::ItemDelta {
+            item: ItemId(3),
+            role: MessageType::AgentMessage,
+            text: "ha\u{1f600}\n".into(),
+        });
+        written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
+        let mut bytes = Vec::new();
+        written.encode(&mut bytes).unwrap();
+        assert_eq!(Event::decode(&bytes).unwrap(), written);
+    }
+
+    #[test]
+    fn a_newer_kind_is_unknown_and_a_damaged_one_is_an_error() {
+        let newer = br#"{"seq":1,"at":2,"by":"daemon","kind":{"moonLanded":{"by":"eagle"}},"new":1}"#;
+        assert_eq!(Event::decode(newer).unwrap().kind, EventKind::Unknown);
+        let damaged = br#"{"seq":1,"at":2,"kind":{"itemDelta":{"item":"item_1"}}}"#;
+        assert!(Event::decode(damaged).is_err());
+        assert!(Event::decode(b"{").is_err());
+    }
+
+    /// The first format, as it was written; it must open for ever.
+    #[test]
+    fn version_1_opens() {
+        for line in include_str!("../fixtures/events-v1.jsonl").lines() {
+            let event = Event::decode(line.as_bytes()).unwrap();
+            assert_ne!(event.kind, EventKind::Unknown, "{line}");
+            let mut again = Vec::new();
+            event.encode(&mut again).unwrap();
+            assert_eq!(String::from_utf8(again).unwrap(), line);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Identifiers. All are small, `Copy`, and have one text form that parses back to the same id.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use uuid::Uuid;
+
+/// A text that is not an id of the expected kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a {kind} id")]
+pub struct InvalidId {
+    /// Which kind of id was expected.
+    pub kind: &'static str,
+    /// What was given, cut to a printable length.
+    pub text: String,
+}
+
+impl InvalidId {
+    fn new(kind: &'static str, text: &str) -> Self {
+        Self {
+            kind,
+            text: text.chars().take(80).collect(),
+        }
+    }
+}
+
+macro_rules! as_text {
+    ($name:ident) => {
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl de::Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("a ", stringify!($name)))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+    };
+}
+
+/// Names a thread in this daemon and in every other: a UUID, version 7, so that ids sort by age.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub Uuid);
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl FromStr for ThreadId {
+    type Err = InvalidId;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        Uuid::try_parse(text)
+            .map(Self)
+            .map_err(|_| InvalidId::new("thread", text))
+    }
+}
+
+as_text!(ThreadId);
+
+macro_rules! numbered {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $kind:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                text.strip_prefix($prefix)
+                    .and_then(decimal)
+                    .map(Self)
+                    .ok_or_else(|| InvalidId::new($kind, text))
+            }
+        }
+
+        as_text!($name);
+    };
+}
+
+/// Digits without sign or leading zero, so that each id has one spelling.
+fn decimal(digits: &str) -> Option<u32> {
+    let plain = digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    if plain { digits.parse().ok() } else { None }
+}
+
+numbered!(
+    /// A turn of a thread, counted from 1: `turn_1`.
+    TurnId, "turn_", "turn"
+);
+numbered!(
+    /// An item of a thread, counted from 1 over all its turns: `item_7`.
+    ItemId, "item_", "item"
+);
+
+/// A question to a person. The id alone finds its thread, so that an answer needs nothing else:
+/// `req_3_0192f0c1c5d77c0aa5e5f8d9a1b2c3d4`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId {
+    /// The thread that asks.
+    pub thread: ThreadId,
+    /// Counted from 1 in the thread.
+    pub number: u32,
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "req_{}_{}", self.number, self.thread.0.simple())
+    }
+}
+
+impl FromStr for RequestId {
+    type Err = InvalidId;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        text.strip_prefix("req_")
+            .and_then(|rest| rest.split_once('_'))
+            .and_then(|(number, thread)| {
+                Some(Self {
+                    thread: ThreadId(Uuid::try_parse(thread).ok()?),
+                    number: decimal(number)?,
+                })
+            })
+            .ok_or_else(|| InvalidId::new("request", text))
+    }
+}
+
+as_text!(RequestId);
+
+/// Names content by its SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobId(pub [u8; 32]);
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for BlobId {
+    type Err = InvalidId;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let bad = || InvalidId::new("blob", text);
+        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(bad());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| bad())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| bad())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+as_text!(BlobId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_spelling() {
+        let thread = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_c3d4));
+        let request = RequestId { thread, number: 3 };
+        assert_eq!(request.to_string().parse(), Ok(request));
+        assert_eq!(thread.to_string().parse(), Ok(thread));
+        assert_eq!("turn_12".parse(), Ok(TurnId(12)));
+        for bad in ["turn_012", "turn_+1", "turn_", "item_1", "turn_99999999999", ""] {
+            assert!(bad.parse::<TurnId>().is_err(), "{bad}");
+        }
+        let blob = BlobId([0xab; 32]);
+        assert_eq!(blob.to_string().parse(), Ok(blob));
+        for bad in ["req_1", "req_1_xyz", "req__0192f0c1c5d77c0aa5e5f8d9a1b2c3d4"] {
+            assert!(bad.parse::<RequestId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The nouns of acpd. No IO, no async, no behaviour beyond what a noun needs to be well formed.
+//!
+//! # Glossary
+//!
+//! | Word | Meaning |
+//! |---|---|
+//! | agent | the downstream program that speaks ACP and does the work |
+//! | client | an upstream program that drives or watches; a *peer* is its live connection |
+//! | session | ACP's id for a conversation inside one agent process |
+//! | thread | our durable conversation; it outlives sessions, agents, clients and the daemon |
+//! | turn | one prompt and everything the agent did until it stopped |
+//! | item | one thing inside a turn: a message, a thought, a tool call, a command, a file change |
+//! | event | one fact about a thread, numbered by `seq` without gaps; the only truth there is |
+//! | cursor | the `seq` up to which a client has seen a thread |
+//! | projection | what is computed from events: summary, transcript, a protocol's notifications |
+//! | command | what a client asks for |
+//! | request | a question to a person (permission, elicitation), open until someone answers it |
+//! | binding | which agent session a thread is tied to at the moment |
+
+pub mod error;
+pub mod event;
+pub mod ids;
+pub mod item;
+pub mod json;
+pub mod limits;
+pub mod summary;
+
+pub use error::{ErrorCode, Failure};
+pub use event::{By, Event, EventKind, Millis, Seq};
+pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
+pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
+pub use json::RawJson;
+pub use limits::Limits;
+pub use summary::{Summary, ThreadStatus};

@@ -1,0 +1,104 @@
+//! Every bound of the daemon, with its unit. Queues and buffers take theirs from here and nowhere else.
+
+use serde::{Deserialize, Serialize};
+
+/// Bounds that a configuration may change (`[limits]`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Longest line taken from an agent, in bytes; a longer one is recorded as malformed and skipped.
+    pub agent_line_bytes: usize,
+    /// Longest message taken from a client, in bytes.
+    pub client_message_bytes: usize,
+    /// Requests that one connection may make in [`Limits::request_window_secs`].
+    pub requests_per_window: u32,
+    /// Length of the sliding window for [`Limits::requests_per_window`], in seconds.
+    pub request_window_secs: u64,
+    /// Connections served at once.
+    pub connections: usize,
+    /// Turns that may wait in one thread.
+    pub queued_turns: usize,
+    /// Seconds that an agent has to answer `initialize`, and again to open its session.
+    pub agent_start_secs: u64,
+    /// Seconds that an agent has to end its turn after it was told to cancel.
+    pub cancel_secs: u64,
+    /// Seconds between an agent's end of input and SIGTERM, and again between SIGTERM and SIGKILL.
+    pub agent_exit_grace_secs: u64,
+    /// Seconds that an agent is kept running with no turn and nobody watching its thread.
+    pub agent_idle_secs: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            agent_line_bytes: 32 << 20,
+            client_message_bytes: 1 << 20,
+            requests_per_window: 60,
+            request_window_secs: 10,
+            connections: 1024,
+            queued_turns: 16,
+            agent_start_secs: 60,
+            cancel_secs: 30,
+            agent_exit_grace_secs: 2,
+            agent_idle_secs: 600,
+        }
+    }
+}
+
+/// Deltas of one item are merged until this many bytes are pending.
+pub const COALESCE_BYTES: usize = 4096;
+/// Deltas of one item are merged for at most this long, in milliseconds.
+pub const COALESCE_MILLIS: u64 = 10;
+
+/// Bytes read from an agent at once; its reader grows from here and shrinks back when idle.
+pub const AGENT_READ_BYTES: usize = 64 << 10;
+/// Batches of lines from an agent that may wait for its thread.
+pub const AGENT_BATCHES: usize = 4;
+/// Messages that may wait for an agent's stdin.
+pub const AGENT_WRITES: usize = 64;
+/// Commands that may wait for a thread.
+pub const THREAD_COMMANDS: usize = 128;
+/// Batches of events kept for clients that follow live; who falls further behind re-reads the log.
+pub const LIVE_BATCHES: usize = 32;
+/// Events that are appended, and sent on, as one batch.
+pub const BATCH_EVENTS: usize = 512;
+/// Frames or replies that may wait for one client's socket.
+pub const PEER_QUEUE: usize = 32;
+/// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
+pub const LOG_PAGE_BYTES: usize = 256 << 10;
+/// Appends that may wait for the log's writer.
+pub const LOG_QUEUE: usize = 256;
+/// Appends that one commit may hold.
+pub const LOG_GROUP: usize = 128;
+/// Reads that may wait for each of the log's readers.
+pub const LOG_READS: usize = 64;
+/// Last bytes of an agent's stderr that are kept to explain its end.
+pub const STDERR_TAIL_BYTES: usize = 8 << 10;
+/// Bytes of a malformed line that are kept in the log.
+pub const MALFORMED_BYTES: usize = 4 << 10;
+/// Largest file that `fs/read_text_file` returns, in bytes.
+pub const READ_FILE_BYTES: u64 = 10 << 20;
+/// Bytes of the older text that a diff is computed from; a larger file is shown as rewritten.
+pub const DIFF_BYTES: usize = 1 << 20;
+/// Bytes of one turn's unified diff.
+pub const TURN_DIFF_BYTES: usize = 1 << 20;
+/// Output of a terminal kept when the agent names no limit, in bytes.
+pub const TERMINAL_BYTES: usize = 1 << 20;
+/// Most that an agent may ask to be kept of a terminal's output, in bytes.
+pub const TERMINAL_BYTES_MAX: usize = 10 << 20;
+/// Terminals of one thread that may live at once.
+pub const TERMINALS: usize = 64;
+/// Threads on one page of `thread/list`, at most and by default.
+pub const LIST_PAGE: usize = 100;
+/// Turns on one page of a thread, when the caller names no limit.
+pub const TURNS_PAGE: usize = 20;
+/// Seconds between pings to a client.
+pub const PING_SECS: u64 = 30;
+/// Seconds of silence after a ping until a client counts as gone.
+pub const PONG_SECS: u64 = 35;
+/// Seconds that a client has for one write.
+pub const WRITE_SECS: u64 = 30;
+/// Seconds that a new connection has to send its HTTP head.
+pub const HEAD_SECS: u64 = 10;
+/// Seconds that the daemon waits for its threads and agents when it is told to stop.
+pub const SHUTDOWN_SECS: u64 = 10;

@@ -1,0 +1,56 @@
+//! What a list of threads shows: small, kept beside the log so that listing never reads events.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Millis;
+use crate::json::RawJson;
+
+/// What a thread is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadStatus {
+    /// Nothing; it takes a turn at once.
+    #[default]
+    Idle,
+    /// A turn runs.
+    Running,
+    /// A turn runs and a person is being asked.
+    Waiting,
+}
+
+impl ThreadStatus {
+    /// Whether a turn runs.
+    pub fn is_active(self) -> bool {
+        self != Self::Idle
+    }
+}
+
+/// A thread at a glance.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Name of the agent in the configuration.
+    pub agent: String,
+    /// Working directory.
+    pub cwd: String,
+    /// Set by a person, else by the agent, else cut from the first prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The client's own grouping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// The client's own data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RawJson>,
+    /// What it is doing.
+    pub status: ThreadStatus,
+    /// When it was made, milliseconds since the epoch.
+    pub created_at: Millis,
+    /// When a turn last started or ended, milliseconds since the epoch.
+    pub updated_at: Millis,
+    /// Turns so far.
+    pub turns: u32,
+    /// Whether it was put away.
+    #[serde(default)]
+    pub archived: bool,
+}
