@@ -16,6 +16,7 @@ use acpd_model::{BlobId, Event, Millis, Seq, Summary, ThreadId};
 
 pub mod chunk;
 pub mod conformance;
+mod filter;
 mod memory;
 mod sqlite;
 
@@ -115,7 +116,7 @@ pub struct ListCursor {
 /// * Dropping an answer's future does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the
-    /// thread's summary; the first append must carry one.
+    /// thread's summary; the first append must carry one, else the answer is [`LogError::NoSuchThread`].
     fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()>;
 
     /// Events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES), at

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ItemId, RequestId, TurnId};
-use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
+use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, ToolStatus};
 use crate::json::RawJson;
 use crate::summary::ThreadStatus;
 
@@ -336,6 +336,8 @@ pub enum EventKind {
     ItemUpdated {
         /// The item.
         item: ItemId,
+        /// Its status now: an update that would set it back does not.
+        status: ToolStatus,
     },
     /// An item is whole.
     ItemCompleted {
@@ -416,11 +418,21 @@ pub enum EventKind {
         reason: String,
     },
 
+    /// Someone asked for the running turn to end; the agent was told.
+    InterruptRequested {},
+
     /// The agent read a file through us.
     FileRead {
         /// Absolute path.
         path: String,
         /// Bytes returned.
+        bytes: u64,
+    },
+    /// The agent wrote a file through us.
+    FileWritten {
+        /// Absolute path.
+        path: String,
+        /// Bytes written.
         bytes: u64,
     },
 
@@ -473,7 +485,7 @@ struct Envelope {
     turn: Option<TurnId>,
     #[serde(default)]
     by: By,
-    kind: BTreeMap<String, serde::de::IgnoredAny>,
+    kind: BTreeMap<String, RawJson>,
 }
 
 /// Whether this version has a kind of that name; then a failure to read it is damage, not age.

@@ -78,8 +78,12 @@ pub const STDERR_TAIL_BYTES: usize = 8 << 10;
 pub const MALFORMED_BYTES: usize = 4 << 10;
 /// Largest file that `fs/read_text_file` returns, in bytes.
 pub const READ_FILE_BYTES: u64 = 10 << 20;
-/// Bytes of the older text that a diff is computed from; a larger file is shown as rewritten.
-pub const DIFF_BYTES: usize = 1 << 20;
+/// Bytes of either text that a diff is computed from; a larger file is shown as rewritten.
+pub const DIFF_BYTES: usize = 256 << 10;
+/// Callbacks of one agent that may be worked on at once.
+pub const AGENT_CALLS: usize = 256;
+/// Bytes that may wait for an agent's stdin before nothing more is read from it.
+pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
 /// Output of a terminal kept when the agent names no limit, in bytes.

@@ -1,0 +1,144 @@
+//! Finding the daemon, and starting one in the background.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Settings;
+
+/// What a running daemon says of itself, in its data directory.
+#[derive(Debug, Serialize, Deserialize)]
+struct Notice {
+    address: SocketAddr,
+    pid: u32,
+    version: String,
+}
+
+/// A daemon's notice; withdrawn when it stops.
+#[derive(Debug)]
+pub struct Running {
+    path: PathBuf,
+}
+
+impl Running {
+    /// Says where the daemon is.
+    pub fn announce(data_dir: &Path, address: SocketAddr) -> std::io::Result<Self> {
+        let path = notice_path(data_dir);
+        let new = path.with_extension("new");
+        let notice = Notice {
+            address,
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(&serde_json::to_vec(&notice)?)?;
+        std::fs::rename(&new, &path)?;
+        Ok(Self { path })
+    }
+
+    /// Says that it is gone.
+    pub fn withdraw(self) {
+        // A notice that stays is found out by whoever calls the address.
+        let _ = std::fs::remove_file(self.path);
+    }
+}
+
+fn notice_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("daemon.json")
+}
+
+fn noticed(data_dir: &Path) -> Option<SocketAddr> {
+    let text = std::fs::read(notice_path(data_dir)).ok()?;
+    Some(serde_json::from_slice::<Notice>(&text).ok()?.address)
+}
+
+/// How long a daemon in the background has to come up.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Connects to the daemon of the data directory; starts one if there is none.
+pub async fn connect(settings: &Settings) -> anyhow::Result<tokio::net::TcpStream> {
+    if let Some(stream) = try_connect(settings).await {
+        return Ok(stream);
+    }
+    eprintln!("acpd: no daemon is running; starting one in the background");
+    let mut child = start(settings)?;
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Some(stream) = try_connect(settings).await {
+            return Ok(stream);
+        }
+        if let Some(status) = child.try_wait()? {
+            bail!("the daemon did not start ({status}); {}", last_words(settings));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    bail!(
+        "the daemon did not answer within {} s; {}",
+        PATIENCE.as_secs(),
+        last_words(settings)
+    )
+}
+
+async fn try_connect(settings: &Settings) -> Option<tokio::net::TcpStream> {
+    let address = noticed(&settings.daemon.data_dir)?;
+    tokio::net::TcpStream::connect(address).await.ok()
+}
+
+fn log_path(settings: &Settings) -> PathBuf {
+    settings.daemon.data_dir.join("daemon.log")
+}
+
+fn start(settings: &Settings) -> anyhow::Result<Child> {
+    let data_dir = &settings.daemon.data_dir;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data_dir)
+        .with_context(|| format!("the data directory {} cannot be made", data_dir.display()))?;
+    let log = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(log_path(settings))?;
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.arg("serve").arg("--data-dir").arg(data_dir);
+    command.arg("--listen").arg(settings.daemon.listen.to_string());
+    if let Some(config) = &settings.config_file {
+        command.arg("--config").arg(config);
+    }
+    if let Some(token) = &settings.token {
+        command.env("ACPD_TOKEN", token);
+    }
+    // Its own group: Ctrl-C in this terminal is not meant for it.
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .process_group(0)
+        .current_dir("/");
+    command.spawn().context("the daemon cannot be started")
+}
+
+fn last_words(settings: &Settings) -> String {
+    let path = log_path(settings);
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let lines: Vec<_> = text.lines().rev().take(3).collect();
+    if lines.is_empty() {
+        return format!("{} says nothing", path.display());
+    }
+    let lines: Vec<_> = lines.into_iter().rev().collect();
+    format!("{} ends with:\n{}", path.display(), lines.join("\n"))
+}

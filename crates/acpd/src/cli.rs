@@ -1,0 +1,130 @@
+//! What can be typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Run coding agents that speak ACP in a daemon: many clients, one durable log.
+#[derive(Debug, Parser)]
+#[command(name = "acpd", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Configuration file [default: ~/.config/acpd/config.toml]
+    #[arg(long, global = true, value_name = "FILE", env = "ACPD_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Where the log and the access token live [default: ~/.local/state/acpd]
+    #[arg(long, global = true, value_name = "DIR", env = "ACPD_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Address of the daemon [default: 127.0.0.1:4127]
+    #[arg(long, global = true, value_name = "ADDR", env = "ACPD_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Access token; better set in the environment, since other users can see arguments
+    #[arg(
+        long,
+        global = true,
+        value_name = "TOKEN",
+        env = "ACPD_TOKEN",
+        hide_env_values = true,
+        hide = true
+    )]
+    pub token: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start the daemon in this terminal
+    Serve(ServeArgs),
+    /// Send one prompt to an agent and show what it does
+    Run(RunArgs),
+    /// List threads, newest first
+    Threads(ThreadsArgs),
+    /// Show a thread: its turns and what the agent did
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Add an agent named "demo" that needs no model and shows what acpd can do
+    #[arg(long)]
+    pub demo: bool,
+    /// How the daemon's own log is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What the agent is asked to do; "-" reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub prompt: String,
+    /// Which agent of the configuration; not needed if there is only one
+    #[arg(long, value_name = "NAME", conflicts_with = "thread")]
+    pub agent: Option<String>,
+    /// Where the agent works [default: this directory]
+    #[arg(long, value_name = "DIR", conflicts_with = "thread")]
+    pub cwd: Option<PathBuf>,
+    /// Go on in this thread instead of starting one
+    #[arg(long, value_name = "ID")]
+    pub thread: Option<String>,
+    /// What is printed
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+    /// What to do when the agent asks for a permission
+    #[arg(long, value_name = "HOW", default_value = "ask")]
+    pub permissions: Permissions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The agent's answer on standard output, all else on standard error
+    Text,
+    /// Every notification of the app protocol, one a line
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Permissions {
+    /// Ask on the terminal; without one, decline
+    Ask,
+    /// Allow once, each time
+    Allow,
+    /// Decline once, each time
+    Deny,
+}
+
+#[derive(Debug, Args)]
+pub struct ThreadsArgs {
+    /// How many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON, one thread a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+    /// Print the thread as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,174 @@
+//! A client of the app protocol.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, bail};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::background;
+use crate::settings::Settings;
+
+/// A connection to the daemon, after its handshake.
+pub struct Client {
+    socket: WebSocketStream<TcpStream>,
+    next_id: u64,
+    /// What came while an answer was awaited.
+    early: VecDeque<Incoming>,
+}
+
+/// A message from the daemon that is no answer.
+pub struct Incoming {
+    /// Notification or request.
+    pub method: String,
+    /// Its params.
+    pub params: Value,
+    /// The text as it came.
+    pub text: String,
+    /// For a request: under which id it is to be answered.
+    pub id: Option<Value>,
+}
+
+enum Received {
+    Message(Incoming),
+    Answer { id: Value, result: Result<Value, Value> },
+}
+
+impl Client {
+    /// Connects, starting a daemon if there is none. `approvals`: whether to be asked for permissions.
+    pub async fn connect(settings: &Settings, approvals: bool) -> anyhow::Result<Self> {
+        let stream = background::connect(settings).await?;
+        let address = stream.peer_addr()?;
+        let mut request = format!("ws://{address}/ws").into_client_request()?;
+        let token = settings.token()?;
+        let shown = HeaderValue::from_str(&format!("Bearer {}", token.secret()))
+            .context("the token has odd characters")?;
+        request.headers_mut().insert("authorization", shown);
+        let config = WebSocketConfig::default()
+            .max_message_size(None)
+            .max_frame_size(None);
+        let socket = match tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await {
+            Ok((socket, _)) => socket,
+            Err(Error::Http(response)) if response.status() == 401 => {
+                bail!("the daemon at {address} does not take this access token")
+            }
+            Err(error) => bail!("{address} does not answer as a daemon: {error}"),
+        };
+        let mut client = Self {
+            socket,
+            next_id: 0,
+            early: VecDeque::new(),
+        };
+        let hello = json!({
+            "clientInfo": { "name": "acpd-cli", "version": env!("CARGO_PKG_VERSION") },
+            "capabilities": { "streaming": true, "tools": true, "approvals": approvals },
+        });
+        client.request("initialize", hello).await?;
+        client
+            .send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))
+            .await?;
+        Ok(client)
+    }
+
+    /// Makes a request and waits for its answer. What comes meanwhile is kept for [`next`](Self::next).
+    pub async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let id = self.start(method, params).await?;
+        loop {
+            match self.receive().await? {
+                Received::Answer { id: answered, result } if answered == id => {
+                    return result.map_err(|error| anyhow::anyhow!(describe(&error)));
+                }
+                Received::Answer { .. } => {}
+                Received::Message(incoming) => self.early.push_back(incoming),
+            }
+        }
+    }
+
+    /// Makes a request whose answer nobody waits for.
+    pub async fn start(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let id = json!(self.next_id);
+        self.next_id += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await?;
+        Ok(id)
+    }
+
+    /// Answers a request of the daemon.
+    pub async fn respond(&mut self, id: &Value, result: &Value) -> anyhow::Result<()> {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+            .await
+    }
+
+    /// The next notification or request. Safe to cancel.
+    pub async fn next(&mut self) -> anyhow::Result<Incoming> {
+        if let Some(early) = self.early.pop_front() {
+            return Ok(early);
+        }
+        loop {
+            if let Received::Message(incoming) = self.receive().await? {
+                return Ok(incoming);
+            }
+        }
+    }
+
+    async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
+        self.socket
+            .send(Message::text(message.to_string()))
+            .await
+            .context("the connection to the daemon is lost")
+    }
+
+    async fn receive(&mut self) -> anyhow::Result<Received> {
+        loop {
+            let text = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => text,
+                Some(Ok(Message::Close(reason))) => {
+                    let reason = reason
+                        .map(|frame| format!(": {}", frame.reason))
+                        .unwrap_or_default();
+                    bail!("the daemon closed the connection{reason}");
+                }
+                Some(Ok(_)) => continue,
+                Some(Err(error)) => bail!("the connection to the daemon is lost: {error}"),
+                None => bail!("the connection to the daemon is lost"),
+            };
+            let mut message: Value =
+                serde_json::from_str(&text).context("the daemon sent something that is not JSON")?;
+            let id = message.get("id").cloned();
+            if let Some(method) = message["method"].as_str().map(str::to_owned) {
+                let params = message["params"].take();
+                return Ok(Received::Message(Incoming {
+                    method,
+                    params,
+                    text: text.to_string(),
+                    id,
+                }));
+            }
+            let result = match message.get_mut("error") {
+                Some(error) => Err(error.take()),
+                None => Ok(message["result"].take()),
+            };
+            return Ok(Received::Answer {
+                id: id.unwrap_or(Value::Null),
+                result,
+            });
+        }
+    }
+}
+
+/// An error as a person reads it.
+pub fn describe(error: &Value) -> String {
+    let message = error["message"]
+        .as_str()
+        .unwrap_or("the daemon refused without a reason");
+    match error["data"]["detail"].as_str() {
+        Some(detail) => format!("{message}\n{detail}"),
+        None => message.to_owned(),
+    }
+}

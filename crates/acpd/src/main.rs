@@ -1,0 +1,46 @@
+//! The command line.
+
+mod background;
+mod cli;
+mod client;
+mod prompt;
+mod render;
+mod run;
+mod serve;
+mod settings;
+mod show;
+mod threads;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match execute(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("acpd: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
+    let settings = settings::Settings::load(&cli.common)?;
+    match cli.command {
+        Command::Serve(args) => serve::serve(settings, &args),
+        Command::Run(args) => light()?.block_on(run::run(&settings, args)),
+        Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
+        Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
+    }
+}
+
+/// A runtime for commands that only talk with the daemon.
+fn light() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?)
+}

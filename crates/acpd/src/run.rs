@@ -1,0 +1,179 @@
+//! `acpd run`: one turn, start to end.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use crate::cli::{Format, Permissions, RunArgs};
+use crate::client::{Client, Incoming};
+use crate::prompt;
+use crate::render::Renderer;
+use crate::settings::Settings;
+
+/// Exit codes: how the turn ended.
+mod exit {
+    pub const COMPLETED: u8 = 0;
+    pub const FAILED: u8 = 1;
+    pub const REFUSED: u8 = 3;
+    pub const LIMITED: u8 = 4;
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// Runs one turn and shows it.
+pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode> {
+    let text = read_prompt(&args.prompt)?;
+    let mut client = Client::connect(settings, true).await?;
+    let mut turn = Turn {
+        format: args.format,
+        permissions: args.permissions,
+        renderer: Renderer::new(),
+    };
+    let (thread, turn_id) = match &args.thread {
+        Some(thread) => {
+            let resumed = client
+                .request("thread/resume", json!({ "threadId": thread, "limit": 1 }))
+                .await?;
+            let started = client
+                .request("turn/start", json!({ "threadId": thread, "text": text }))
+                .await?;
+            (resumed["thread"]["id"].clone(), started["turn"]["id"].clone())
+        }
+        None => turn.begin(&mut client, settings, &args, &text).await?,
+    };
+    let code = turn.follow(&mut client, &thread, &turn_id).await?;
+    if args.format == Format::Text {
+        turn.renderer.end_answer();
+        eprintln!("thread {}", thread.as_str().unwrap_or_default());
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn read_prompt(prompt: &str) -> anyhow::Result<String> {
+    if prompt != "-" {
+        return Ok(prompt.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .context("standard input cannot be read")?;
+    Ok(text)
+}
+
+struct Turn {
+    format: Format,
+    permissions: Permissions,
+    renderer: Renderer,
+}
+
+impl Turn {
+    /// Starts a thread and, with it, the turn.
+    async fn begin(
+        &mut self,
+        client: &mut Client,
+        settings: &Settings,
+        args: &RunArgs,
+        text: &str,
+    ) -> anyhow::Result<(Value, Value)> {
+        let cwd = match &args.cwd {
+            Some(cwd) => cwd
+                .canonicalize()
+                .with_context(|| format!("there is no directory {}", cwd.display()))?,
+            None => std::env::current_dir()?,
+        };
+        let agent = match &args.agent {
+            Some(agent) => agent.clone(),
+            None => only_agent(client, settings).await?,
+        };
+        let started = client
+            .request(
+                "thread/start",
+                json!({ "agentType": agent, "cwd": cwd, "text": text }),
+            )
+            .await?;
+        Ok((started["thread"]["id"].clone(), started["turn"]["id"].clone()))
+    }
+
+    /// Shows what happens until the turn is over; answers the exit code.
+    async fn follow(&mut self, client: &mut Client, thread: &Value, turn: &Value) -> anyhow::Result<u8> {
+        let mut interrupts = 0;
+        loop {
+            let incoming = tokio::select! {
+                incoming = client.next() => incoming?,
+                pressed = tokio::signal::ctrl_c() => {
+                    pressed?;
+                    interrupts += 1;
+                    if interrupts > 1 {
+                        eprintln!("\nacpd: the turn goes on in the daemon");
+                        return Ok(exit::INTERRUPTED);
+                    }
+                    eprintln!("\nacpd: interrupting; press Ctrl-C again to leave the turn alone");
+                    client.start("turn/interrupt", json!({ "threadId": thread, "turnId": turn })).await?;
+                    continue;
+                }
+            };
+            if incoming.params["threadId"] != *thread {
+                continue;
+            }
+            self.show(&incoming);
+            if let Some(id) = &incoming.id {
+                self.renderer.end_answer();
+                let decision = prompt::decide(incoming.params.clone(), self.permissions).await;
+                client.respond(id, &decision).await?;
+            }
+            if incoming.method == "turn/completed" && incoming.params["turn"]["id"] == *turn {
+                return Ok(self.ended(&incoming.params["turn"]));
+            }
+        }
+    }
+
+    fn show(&mut self, incoming: &Incoming) {
+        match self.format {
+            Format::Jsonl => println!("{}", incoming.text),
+            Format::Text => self.renderer.show(&incoming.method, &incoming.params),
+        }
+    }
+
+    fn ended(&mut self, turn: &Value) -> u8 {
+        self.renderer.end_answer();
+        let reason = turn["error"]
+            .as_str()
+            .or(turn["stopReason"].as_str())
+            .unwrap_or("no reason given");
+        let (code, word) = match turn["status"].as_str() {
+            Some("completed") => return exit::COMPLETED,
+            Some("interrupted") => (exit::INTERRUPTED, "interrupted"),
+            Some("refused") => (exit::REFUSED, "refused"),
+            Some("limited") => (exit::LIMITED, "stopped at a limit"),
+            _ => (exit::FAILED, "failed"),
+        };
+        eprintln!("acpd: the turn was {word}: {}", crate::render::plain(reason));
+        code
+    }
+}
+
+/// The one agent that is configured.
+async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
+    let listed = client.request("agent/list", json!({})).await?;
+    let agents: Vec<_> = listed["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|a| a["id"].as_str())
+        .collect();
+    match agents[..] {
+        [only] => Ok(only.to_owned()),
+        [] => {
+            let file = settings
+                .config_file
+                .as_ref()
+                .map_or("~/.config/acpd/config.toml".into(), |f| f.display().to_string());
+            bail!("no agent is configured: add [agents.NAME] with a command to {file}")
+        }
+        _ => bail!(
+            "several agents are configured, name one with --agent: {}",
+            agents.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,86 @@
+//! `acpd serve`.
+
+use std::process::ExitCode;
+
+use acpd_gateway::{AgentConfig, Daemon, Token};
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::background::Running;
+use crate::cli::{LogFormat, ServeArgs};
+use crate::settings::Settings;
+
+/// Serves until SIGINT or SIGTERM.
+pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    start_logging(args.log_format);
+    if args.demo {
+        settings
+            .daemon
+            .agents
+            .entry("demo".to_owned())
+            .or_insert(demo_agent()?);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve_until_told(settings))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
+    // Before anything else, so that no signal finds us without a handler.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    // The terminal that a daemon was started from may close.
+    let _hangup = signal(SignalKind::hangup())?;
+    let token = settings.token.as_deref().map(Token::given).transpose()?;
+    let data_dir = settings.daemon.data_dir.clone();
+    let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
+    let daemon = Daemon::start(settings.daemon, token).await?;
+    let running = Running::announce(&data_dir, daemon.address()).context("the daemon cannot be announced")?;
+    println!("acpd listens on http://{}", daemon.address());
+    println!(
+        "agents: {}",
+        if agents.is_empty() {
+            "none configured".to_owned()
+        } else {
+            agents.join(", ")
+        }
+    );
+    println!("access token: {}", Token::path(&data_dir).display());
+    tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
+    tokio::select! {
+        _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
+        _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
+    }
+    running.withdraw();
+    daemon.stop().await;
+    Ok(())
+}
+
+fn start_logging(format: LogFormat) {
+    let filter = EnvFilter::try_from_env("ACPD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}
+
+/// The scripted agent that is built beside this program.
+fn demo_agent() -> anyhow::Result<AgentConfig> {
+    let path = std::env::current_exe()?.with_file_name("acpd-fake-agent");
+    anyhow::ensure!(
+        path.is_file(),
+        "the demo agent {} is not built: run cargo build",
+        path.display()
+    );
+    Ok(AgentConfig {
+        command: path.to_string_lossy().into_owned(),
+        args: Vec::new(),
+        env: std::collections::BTreeMap::new(),
+        pass_env: Vec::new(),
+        title: Some("Demo agent".to_owned()),
+    })
+}

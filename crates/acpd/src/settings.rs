@@ -1,0 +1,120 @@
+//! Where settings come from: flags and environment, then the configuration file, then defaults.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use acpd_gateway::{AgentConfig, Config, Token};
+use acpd_log::Durability;
+use acpd_model::Limits;
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use crate::cli::Common;
+
+const PORT: u16 = 4127;
+
+/// The configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    listen: Option<SocketAddr>,
+    data_dir: Option<PathBuf>,
+    durability: Survives,
+    agents: BTreeMap<String, AgentConfig>,
+    limits: Limits,
+}
+
+/// What a stored event survives.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Survives {
+    /// The end of the daemon, `kill -9` included.
+    #[default]
+    Process,
+    /// A power cut as well; each commit waits for the disk.
+    Power,
+}
+
+/// All settings of one invocation.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What the daemon is, or would be, started with.
+    pub daemon: Config,
+    /// The configuration file, if there is one.
+    pub config_file: Option<PathBuf>,
+    /// A token given by flag or environment.
+    pub token: Option<String>,
+}
+
+impl Settings {
+    /// Reads everything.
+    pub fn load(common: &Common) -> anyhow::Result<Self> {
+        let named = common.config.is_some();
+        let path = match &common.config {
+            Some(path) => path.clone(),
+            None => base("XDG_CONFIG_HOME", ".config")?.join("acpd/config.toml"),
+        };
+        let (file, config_file) = match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let file = toml::from_str(&text)
+                    .with_context(|| format!("the configuration {} is wrong", path.display()))?;
+                (file, Some(absolute(&path)?))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => (File::default(), None),
+            Err(error) => bail!("the configuration {} cannot be read: {error}", path.display()),
+        };
+        let File {
+            listen,
+            data_dir,
+            durability,
+            agents,
+            limits,
+        } = file;
+        let data_dir = match common.data_dir.clone().or(data_dir) {
+            Some(dir) => absolute(&dir)?,
+            None => base("XDG_STATE_HOME", ".local/state")?.join("acpd"),
+        };
+        let daemon = Config {
+            listen: common
+                .listen
+                .or(listen)
+                .unwrap_or((Ipv4Addr::LOCALHOST, PORT).into()),
+            data_dir,
+            durability: match durability {
+                Survives::Process => Durability::Process,
+                Survives::Power => Durability::Power,
+            },
+            agents,
+            limits,
+        };
+        Ok(Self {
+            daemon,
+            config_file,
+            token: common.token.clone(),
+        })
+    }
+
+    /// The token to show: the given one, else the data directory's.
+    pub fn token(&self) -> anyhow::Result<Token> {
+        match &self.token {
+            Some(token) => Ok(Token::given(token)?),
+            None => Ok(Token::load(&self.daemon.data_dir)?),
+        }
+    }
+}
+
+fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
+    if let Some(dir) = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|dir| dir.is_absolute())
+    {
+        return Ok(dir);
+    }
+    let home = std::env::var_os("HOME").context("HOME is not set: say where with --data-dir and --config")?;
+    Ok(PathBuf::from(home).join(below_home))
+}
+
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("{} is no path", path.display()))
+}

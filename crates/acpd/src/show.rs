@@ -1,0 +1,113 @@
+//! `acpd show`.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use crate::cli::ShowArgs;
+use crate::client::Client;
+use crate::render::plain;
+use crate::settings::Settings;
+use crate::threads::when;
+
+/// Shows a thread.
+pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let mut client = Client::connect(settings, false).await?;
+    let id = find(&mut client, &args.thread).await?;
+    let mut cursor = Value::Null;
+    let mut turns = Vec::new();
+    let mut thread;
+    loop {
+        let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": 200 });
+        thread = client.request("thread/read", params).await?["thread"].take();
+        let mut page = thread["turns"].as_array().cloned().unwrap_or_default();
+        page.append(&mut turns);
+        turns = page;
+        cursor = thread["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    thread["turns"] = turns.into();
+    if args.json {
+        println!("{thread:#}");
+    } else {
+        print(&thread);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A whole id, or the end of one.
+async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
+    if given.len() == 36 {
+        return Ok(given.to_owned());
+    }
+    let mut found = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let page = client.request("thread/list", json!({ "cursor": cursor })).await?;
+        let ids = page["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|thread| thread["id"].as_str());
+        found.extend(ids.filter(|id| id.ends_with(given)).map(str::to_owned));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => bail!("no thread's id ends with {given:?}; see acpd threads"),
+        n => bail!("{n} threads' ids end with {given:?}; give more of it"),
+    }
+}
+
+fn print(thread: &Value) {
+    let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
+    println!("{}", text("name"));
+    println!(
+        "{}  {}  {}  {}\n",
+        text("id"),
+        text("agentType"),
+        text("cwd"),
+        when(&thread["createdAt"])
+    );
+    for turn in thread["turns"].as_array().into_iter().flatten() {
+        for item in turn["items"].as_array().into_iter().flatten() {
+            print_item(item);
+        }
+        let status = turn["status"].as_str().unwrap_or("?");
+        let why = turn["error"].as_str().or(turn["stopReason"].as_str()).map(plain);
+        println!(
+            "— {} {status}{}\n",
+            turn["id"].as_str().unwrap_or_default(),
+            why.map(|w| format!(": {w}")).unwrap_or_default()
+        );
+    }
+}
+
+fn print_item(item: &Value) {
+    let text = |key: &str| plain(item[key].as_str().unwrap_or_default());
+    match item["type"].as_str() {
+        Some("userMessage") => println!("> {}\n", text("text").replace('\n', "\n> ")),
+        Some("agentMessage") => println!("{}\n", text("text")),
+        Some("agentThought") => println!("(thinks) {}\n", text("text")),
+        Some("toolCall") => {
+            let title = plain(item["toolCall"]["title"].as_str().unwrap_or("tool call"));
+            println!("● {title} [{}]\n", text("status"));
+        }
+        Some("fileChange") => println!(
+            "{}",
+            if text("diff").is_empty() {
+                text("path")
+            } else {
+                text("diff")
+            }
+        ),
+        Some("terminalCommand") => println!("$ {}\n{}", text("command"), text("output")),
+        _ => {}
+    }
+}

@@ -1,0 +1,65 @@
+//! `acpd threads`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::cli::ThreadsArgs;
+use crate::client::Client;
+use crate::render::plain;
+use crate::settings::Settings;
+
+/// Lists threads.
+pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<ExitCode> {
+    let mut client = Client::connect(settings, false).await?;
+    let mut wanted = args.limit;
+    let mut cursor = Value::Null;
+    while wanted > 0 {
+        let page = client
+            .request(
+                "thread/list",
+                json!({ "limit": wanted.min(100), "cursor": cursor }),
+            )
+            .await?;
+        let threads = page["data"].as_array().cloned().unwrap_or_default();
+        for thread in &threads {
+            print(thread, args.json);
+        }
+        wanted -= threads.len().min(wanted);
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(thread: &Value, as_json: bool) {
+    if as_json {
+        println!("{thread}");
+        return;
+    }
+    let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
+    let name: String = text("name").chars().take(60).collect();
+    println!(
+        "{}  {:<7}  {}  {:<12}  {name}",
+        text("id"),
+        text("status"),
+        when(&thread["updatedAt"]),
+        text("agentType")
+    );
+}
+
+/// Milliseconds since the epoch, in this machine's time zone.
+pub fn when(millis: &Value) -> String {
+    let time = millis
+        .as_i64()
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    match time {
+        Some(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string(),
+        None => "-".to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What each method answers, `session/prompt` aside. Params that the schema requires are required: a client's
+//! omission is not forgiven.
+
+use serde_json::{Value, json};
+
+use super::Agent;
+use crate::scenarios;
+use crate::session::{Session, lock};
+use crate::wire::{self, Answer, RpcError};
+
+/// How many sessions `session/list` gives at once.
+const PAGE: usize = 50;
+
+/// A string that must be there.
+pub fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, RpcError> {
+    params
+        .get(key)
+        .and_then(Value::as_str)
+        .ok_or_else(|| RpcError::params(format!("{key} must be a string")))
+}
+
+fn cwd(params: &Value) -> Result<&str, RpcError> {
+    let cwd = text(params, "cwd")?;
+    if cwd.starts_with('/') {
+        Ok(cwd)
+    } else {
+        Err(RpcError::params("cwd must be absolute"))
+    }
+}
+
+fn servers(params: &Value) -> Result<(), RpcError> {
+    match params.get("mcpServers") {
+        Some(Value::Array(_)) => Ok(()),
+        _ => Err(RpcError::params("mcpServers must be a list")),
+    }
+}
+
+impl Agent {
+    /// Answers a request.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Answer {
+        self.handshaken(method)?;
+        match method {
+            "initialize" => self.initialize(params),
+            "authenticate" => text(params, "methodId").map(|_| json!({})),
+            "session/new" => self.new_session(params),
+            "session/load" if self.flags.load => {
+                servers(params)?;
+                self.reopen(params, true)
+            }
+            "session/resume" if self.flags.load => self.reopen(params, false),
+            "session/list" => self.list(params),
+            "session/close" => self.close(params),
+            "session/set_mode" => self
+                .change(params, |session| session.set_mode(text(params, "modeId")?))
+                .map(|_| json!({})),
+            "session/set_config_option" => self.change(params, |session| session.set_option(params)),
+            _ => Err(RpcError::new(
+                wire::METHOD_NOT_FOUND,
+                format!("no method {method}"),
+            )),
+        }
+    }
+
+    /// What follows a good answer.
+    pub(super) fn after(&mut self, method: &str, params: &Value) {
+        if let ("session/set_mode", Ok(id), Ok(mode)) =
+            (method, text(params, "sessionId"), text(params, "modeId"))
+        {
+            let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode });
+            self.out.send(&wire::update(id, &update));
+        }
+    }
+
+    fn initialize(&mut self, params: &Value) -> Answer {
+        if !params.get("protocolVersion").is_some_and(Value::is_u64) {
+            return Err(RpcError::params("protocolVersion must be a number"));
+        }
+        let options = params.pointer("/clientCapabilities/session/configOptions/boolean");
+        self.booleans = options.is_some_and(Value::is_object);
+        self.ready = true;
+        let mut session = json!({ "list": {}, "close": {} });
+        if self.flags.load {
+            session["resume"] = json!({});
+        }
+        Ok(json!({
+            "protocolVersion": 1,
+            "agentInfo": {
+                "name": self.flags.name, "title": "Fake Agent", "version": env!("CARGO_PKG_VERSION"),
+            },
+            "agentCapabilities": {
+                "loadSession": self.flags.load,
+                "promptCapabilities": { "image": true, "audio": true, "embeddedContext": true },
+                "sessionCapabilities": session,
+            },
+            "authMethods": [],
+        }))
+    }
+
+    fn new_session(&mut self, params: &Value) -> Answer {
+        let cwd = cwd(params)?.to_owned();
+        servers(params)?;
+        let session = self.store.create(cwd);
+        let session = lock(&session);
+        if self.flags.early {
+            self.out.send(&wire::update(&session.id, &scenarios::commands()));
+        }
+        let mut state = self.state(&session);
+        state["sessionId"] = json!(session.id);
+        Ok(state)
+    }
+
+    fn reopen(&mut self, params: &Value, replay: bool) -> Answer {
+        let id = text(params, "sessionId")?;
+        let cwd = cwd(params)?.to_owned();
+        let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
+        let mut session = lock(&session);
+        session.cwd = cwd;
+        session.open = true;
+        if replay {
+            session.replay().for_each(|update| self.out.send(&update));
+        }
+        self.store.save(&session);
+        Ok(self.state(&session))
+    }
+
+    /// Pages of [`PAGE`]; a cursor is the number of sessions that were given already.
+    fn list(&mut self, params: &Value) -> Answer {
+        let cwd = params.get("cwd").and_then(Value::as_str);
+        let start = match params.get("cursor") {
+            None | Some(Value::Null) => 0,
+            Some(cursor) => cursor
+                .as_str()
+                .and_then(|cursor| cursor.parse().ok())
+                .ok_or_else(|| RpcError::params("no cursor of ours"))?,
+        };
+        let sessions = self.store.list();
+        let mut infos: Vec<Value> = sessions
+            .iter()
+            .map(|session| lock(session).info())
+            .filter(|info| cwd.is_none_or(|cwd| info["cwd"] == cwd))
+            .skip(start)
+            .take(PAGE + 1)
+            .collect();
+        let more = infos.len() > PAGE;
+        infos.truncate(PAGE);
+        let mut answer = json!({ "sessions": infos });
+        if more {
+            answer["nextCursor"] = json!((start + PAGE).to_string());
+        }
+        Ok(answer)
+    }
+
+    /// Cancels the turn, as the schema wants it, and forgets that the session was open.
+    fn close(&mut self, params: &Value) -> Answer {
+        let id = text(params, "sessionId")?;
+        let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
+        if let Some(turn) = self.running.get(id) {
+            turn.cancel();
+        }
+        lock(&session).open = false;
+        Ok(json!({}))
+    }
+
+    /// Changes a session and answers with its options.
+    fn change(&mut self, params: &Value, what: impl FnOnce(&mut Session) -> Result<(), RpcError>) -> Answer {
+        let id = text(params, "sessionId")?;
+        let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
+        let mut session = lock(&session);
+        what(&mut session)?;
+        self.store.save(&session);
+        Ok(json!({ "configOptions": session.config(self.booleans) }))
+    }
+
+    fn state(&self, session: &Session) -> Value {
+        json!({ "modes": session.modes(), "configOptions": session.config(self.booleans) })
+    }
+}

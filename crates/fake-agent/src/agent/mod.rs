@@ -1,0 +1,208 @@
+//! The agent: its main loop.
+//!
+//! What comes in: the client's messages, from the thread that reads stdin, and the ends of turns, each from the
+//! thread that runs it. What goes out: answers. What it owns: the sessions and the list of running turns. What
+//! it never does: wait for a turn, or for the client.
+
+mod methods;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::calls::{Calls, Signal};
+use crate::flags::Flags;
+use crate::input::{self, Incoming};
+use crate::out::Out;
+use crate::scenarios;
+use crate::session::{Shared, lock};
+use crate::store::Store;
+use crate::turn::{Outcome, Turn};
+use crate::wire::{self, RpcError};
+
+/// What the main loop waits for.
+#[derive(Debug)]
+enum Event {
+    Message(Incoming),
+    /// stdin is at its end.
+    Closed,
+    /// The turn of this session is over.
+    TurnOver(String, Outcome),
+}
+
+/// A turn that runs.
+#[derive(Debug)]
+struct Running {
+    /// The prompt's request id.
+    request: Value,
+    session: Shared,
+    signals: Sender<Signal>,
+}
+
+/// The agent's state.
+#[derive(Debug)]
+struct Agent {
+    flags: Flags,
+    out: Arc<Out>,
+    store: Store,
+    calls: Arc<Calls>,
+    events: Sender<Event>,
+    running: HashMap<String, Running>,
+    /// Whether `initialize` has come.
+    ready: bool,
+    /// Whether the client knows boolean options.
+    booleans: bool,
+}
+
+/// Serves until stdin closes.
+pub fn run(flags: Flags, out: &Arc<Out>) -> Result<(), String> {
+    let (events, inbox) = channel();
+    let reader = events.clone();
+    input::spawn(move |message| reader.send(message.map_or(Event::Closed, Event::Message)).is_ok());
+    let mut agent = Agent {
+        store: Store::open(flags.state.clone())?,
+        flags,
+        out: out.clone(),
+        calls: Arc::default(),
+        events,
+        running: HashMap::new(),
+        ready: false,
+        booleans: false,
+    };
+    for event in inbox {
+        match event {
+            Event::Message(message) => agent.message(message),
+            Event::TurnOver(session, outcome) => agent.turn_over(&session, outcome),
+            Event::Closed => break,
+        }
+    }
+    Ok(())
+}
+
+impl Agent {
+    fn message(&mut self, message: Incoming) {
+        match message {
+            Incoming::Request { id, method, params } if method == "session/prompt" => {
+                if let Err(error) = self.prompt(&id, &params) {
+                    self.out.send(&wire::response(&id, &Err(error)));
+                }
+            }
+            Incoming::Request { id, method, params } => {
+                let answer = self.request(&method, &params);
+                self.out.send(&wire::response(&id, &answer));
+                if answer.is_ok() {
+                    self.after(&method, &params);
+                }
+            }
+            Incoming::Notification { method, params } => self.notification(&method, &params),
+            Incoming::Response { id, answer } => {
+                if !self.calls.settle(&id, answer) {
+                    eprintln!("fake-agent: an answer to {id}, which nobody asked");
+                }
+            }
+            Incoming::Unreadable(error) => {
+                eprintln!("fake-agent: {error}");
+                self.out.send(&wire::response(&Value::Null, &Err(error)));
+            }
+        }
+    }
+
+    fn notification(&self, method: &str, params: &Value) {
+        match method {
+            "session/cancel" => {
+                let session = params
+                    .get("sessionId")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                if let Some(turn) = self.running.get(session) {
+                    turn.cancel();
+                }
+            }
+            "$/cancel_request" => {
+                let request = params.get("requestId");
+                self.running
+                    .values()
+                    .filter(|turn| Some(&turn.request) == request)
+                    .for_each(Running::cancel);
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts a turn, in a thread of its own.
+    fn prompt(&mut self, request: &Value, params: &Value) -> Result<(), RpcError> {
+        self.handshaken("session/prompt")?;
+        let id = methods::text(params, "sessionId")?;
+        let blocks = params.get("prompt").and_then(Value::as_array).cloned();
+        let blocks = blocks.ok_or_else(|| RpcError::params("prompt must be a list"))?;
+        let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
+        if self.running.contains_key(id) {
+            return Err(RpcError::new(wire::INVALID_REQUEST, "a turn is already running"));
+        }
+        {
+            let mut session = lock(&session);
+            session.asked(&blocks);
+            self.store.save(&session);
+        }
+        let mut turn = Turn::new(&session, blocks, &self.out, &self.calls);
+        turn.pace = self.flags.pace;
+        turn.booleans = self.booleans;
+        let (id, request) = (id.to_owned(), request.clone());
+        self.running.insert(
+            id.clone(),
+            Running {
+                request,
+                session,
+                signals: turn.signals(),
+            },
+        );
+        let events = self.events.clone();
+        std::thread::spawn(move || {
+            let flow = scenarios::run(&mut turn);
+            // Nobody listens any more only when the process is about to end.
+            let _ = events.send(Event::TurnOver(id, turn.finish(flow)));
+        });
+        Ok(())
+    }
+
+    /// Answers the prompt. The session is free by then: the client may send the next prompt at once.
+    fn turn_over(&mut self, session: &str, outcome: Outcome) {
+        let Some(running) = self.running.remove(session) else {
+            return;
+        };
+        self.store.save(&lock(&running.session));
+        self.out.send(&wire::response(&running.request, &outcome.answer));
+        if let Some(code) = outcome.exit {
+            std::process::exit(code);
+        }
+        if !outcome.late.is_empty() {
+            let out = self.out.clone();
+            std::thread::spawn(move || {
+                for (ms, message) in outcome.late {
+                    std::thread::sleep(Duration::from_millis(ms));
+                    out.send(&message);
+                }
+            });
+        }
+    }
+
+    fn handshaken(&self, method: &str) -> Result<(), RpcError> {
+        if self.ready || method == "initialize" {
+            return Ok(());
+        }
+        Err(RpcError::new(
+            wire::INVALID_REQUEST,
+            format!("{method} before initialize"),
+        ))
+    }
+}
+
+impl Running {
+    fn cancel(&self) {
+        // A turn that is over does not listen any more, and need not.
+        let _ = self.signals.send(Signal::Cancel);
+    }
+}

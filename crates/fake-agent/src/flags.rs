@@ -1,0 +1,199 @@
+//! The command line.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use crate::scenarios;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+    /// Be an agent.
+    Run(Flags),
+}
+
+/// How the agent is to behave.
+#[derive(Debug)]
+pub struct Flags {
+    /// `agentInfo.name`.
+    pub name: String,
+    /// Where sessions are kept as files; `None` keeps them in memory only.
+    pub state: Option<PathBuf>,
+    /// Whether load and resume are declared and served.
+    pub load: bool,
+    /// Whether an update goes out before the answer to `session/new`.
+    pub early: bool,
+    /// Whether the process stays when its stdin closes.
+    pub linger: bool,
+    /// Milliseconds between the chunks of the demo turn.
+    pub pace: u64,
+    /// Replay a recording instead of running scripts.
+    pub play: Option<Play>,
+}
+
+/// What to replay, and how.
+#[derive(Debug, Clone)]
+pub struct Play {
+    /// The recording, a JSONL file.
+    pub file: PathBuf,
+    /// Which of the recorded processes to be.
+    pub proc: u64,
+    /// 0 = without delays, 1 = as recorded, 2 = twice as fast.
+    pub speed: f64,
+    /// Milliseconds to wait for a recorded client message before going on without it; `None` waits for ever.
+    pub patience: Option<u64>,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            name: "fake-agent".into(),
+            state: std::env::var_os("FAKE_AGENT_STATE").map(PathBuf::from),
+            load: true,
+            early: false,
+            linger: false,
+            pace: 30,
+            play: None,
+        }
+    }
+}
+
+const HEAD: &str = "\
+A scripted ACP v1 agent over stdio, for tests, benchmarks and the demo.
+
+Usage: acpd-fake-agent [FLAGS]
+       acpd-fake-agent --play FILE [--proc N] [--speed X] [--patience MS]
+
+Flags:
+  --name NAME      agentInfo.name (default: fake-agent)
+  --state DIR      keep sessions there as JSON files, so that another process can load them
+                   (also: FAKE_AGENT_STATE=DIR)
+  --no-load        neither declare nor serve session/load and session/resume
+  --early          send an update before the answer to session/new
+  --linger         do not exit when stdin closes
+  --pace MS        pause between the chunks of the demo turn (default: 30)
+  --play FILE      replay the agent's side of a recorded transcript
+  --proc N         which process of the recording to be (default: 1)
+  --speed X        0 = no delays (default), 1 = as recorded, 2 = twice as fast
+  --patience MS    go on without a recorded client message after that time (default: wait for ever)
+  --help, --version
+
+The text of a prompt is a list of steps, separated by newlines or `;`:
+
+  WORD [word...] [key=value...]
+
+Words are quoted with '...' or \"...\" (the latter with \\n, \\t, \\\", \\\\). A bare word after key=value belongs to
+that value. Text that is no such list gets the demo turn. Steps:
+
+";
+
+/// The text of `--help`: the flags, then the table of scenarios.
+pub fn help() -> String {
+    let mut text = String::from(HEAD);
+    for scenario in scenarios::TABLE {
+        let usage = format!("{} {}", scenario.name, scenario.usage);
+        // Writing to a String cannot fail.
+        let _ = match usage.trim_end() {
+            short if short.len() <= 44 => writeln!(text, "  {short:<44} {}", scenario.about),
+            long => writeln!(text, "  {long}\n  {:<44} {}", "", scenario.about),
+        };
+    }
+    text
+}
+
+/// Reads the command line, without the program's own name.
+pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut args = args;
+    let mut flags = Flags::default();
+    let (mut file, mut proc, mut speed, mut patience) = (None, None, None, None);
+    while let Some(flag) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{flag} wants a value"));
+        match flag.as_str() {
+            "--help" | "-h" => return Ok(Request::Help),
+            "--version" | "-V" => return Ok(Request::Version),
+            "--no-load" => flags.load = false,
+            "--early" => flags.early = true,
+            "--linger" => flags.linger = true,
+            "--name" => flags.name = value()?,
+            "--state" => flags.state = Some(value()?.into()),
+            "--pace" => flags.pace = number(&flag, &value()?)?,
+            "--play" => file = Some(PathBuf::from(value()?)),
+            "--proc" => proc = Some(number(&flag, &value()?)?),
+            "--speed" => speed = Some(number::<f64>(&flag, &value()?)?),
+            "--patience" => patience = Some(number(&flag, &value()?)?),
+            _ => return Err(format!("unknown flag {flag}; see --help")),
+        }
+    }
+    if speed.is_some_and(|x| !x.is_finite() || x < 0.0) {
+        return Err("--speed wants a number that is not negative".into());
+    }
+    match file {
+        Some(file) => {
+            let (proc, speed) = (proc.unwrap_or(1), speed.unwrap_or(0.0));
+            flags.play = Some(Play {
+                file,
+                proc,
+                speed,
+                patience,
+            });
+        }
+        None if proc.is_some() || speed.is_some() || patience.is_some() => {
+            return Err("--proc, --speed and --patience belong to --play".into());
+        }
+        None => {}
+    }
+    Ok(Request::Run(flags))
+}
+
+fn number<T: std::str::FromStr>(flag: &str, text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| format!("{flag} wants a number, not {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(line: &str) -> Result<Request, String> {
+        parse(line.split_whitespace().map(String::from))
+    }
+
+    #[test]
+    fn play_has_defaults() {
+        let Ok(Request::Run(Flags { play: Some(play), .. })) = flags("--play x.jsonl") else {
+            panic!("not parsed");
+        };
+        assert_eq!((play.proc, play.patience), (1, None));
+        assert!(play.speed.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "--what",
+            "--name",
+            "--pace x",
+            "--proc 1",
+            "--play x --speed -1",
+            "--play x --speed nan",
+        ] {
+            assert!(flags(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_scenario() {
+        let help = help();
+        for scenario in scenarios::TABLE {
+            assert!(
+                help.contains(&format!("\n  {}", scenario.name)),
+                "{}",
+                scenario.name
+            );
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Steps that call the client. They do so whatever the client declared, as real agents do.
+
+use serde_json::{Value, json};
+
+use super::tools;
+use crate::clock;
+use crate::script::Args;
+use crate::turn::{Choice, End, Flow, Turn};
+use crate::wire;
+
+/// How much output a terminal is asked to keep.
+const OUTPUT_LIMIT: u64 = 64 << 10;
+
+/// The options of a permission request; their ids are their kinds.
+fn options() -> Value {
+    json!([
+        { "optionId": "allow_once", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "allow_always", "name": "Always allow", "kind": "allow_always" },
+        { "optionId": "reject_once", "name": "Reject", "kind": "reject_once" },
+        { "optionId": "reject_always", "name": "Always reject", "kind": "reject_always" },
+    ])
+}
+
+pub fn read(turn: &mut Turn, args: &Args) -> Flow {
+    let mut params = json!({ "path": turn.path(args.text("path", "README.md")) });
+    for key in ["line", "limit"] {
+        if args.get(key).is_some() {
+            params[key] = json!(args.number::<u32>(key, 0));
+        }
+    }
+    match turn.call("fs/read_text_file", params) {
+        Ok(answer) => match answer["content"].as_str() {
+            Some(content) => turn.say(&format!("read {} bytes: {content}", content.len())),
+            None => turn.say(&format!("read no content: {answer}")),
+        },
+        Err(error) => turn.say(&error.to_string()),
+    }
+    Ok(())
+}
+
+pub fn write(turn: &mut Turn, args: &Args) -> Flow {
+    let text = args.text("text", "written by fake-agent\n");
+    let path = turn.path(args.text("path", "fake-agent.txt"));
+    match turn.call("fs/write_text_file", json!({ "path": path, "content": text })) {
+        Ok(_) => turn.say(&format!("wrote {} bytes", text.len())),
+        Err(error) => turn.say(&error.to_string()),
+    }
+    Ok(())
+}
+
+pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
+    let (id, kind) = (turn.tool_id(), args.text("kind", "execute"));
+    let path = turn.path(args.text("path", "src/example.rs"));
+    let command = args.text("command", "echo hi");
+    let title = tools::title(kind, &path, command);
+    let mut call = json!({
+        "toolCallId": id, "title": title, "kind": kind, "status": "pending",
+        "rawInput": tools::raw_input(kind, &path, command), "locations": tools::locations(kind, &path),
+    });
+    if kind == "edit" {
+        call["content"] = tools::result(kind, &path);
+    }
+    let mut opened = call.clone();
+    opened["sessionUpdate"] = json!("tool_call");
+    turn.update(&opened);
+    let (status, said) = match turn.permission(&call, &options())? {
+        Choice::Option(option) if option.starts_with("allow") => ("completed", format!("allowed ({option})")),
+        Choice::Option(option) => ("failed", format!("rejected ({option})")),
+        Choice::Failed(error) => ("failed", error.to_string()),
+    };
+    if status == "completed" {
+        turn.tool_update(&id, json!({ "status": "in_progress" }));
+        turn.tool_update(
+            &id,
+            json!({ "status": status, "content": tools::result(kind, &path) }),
+        );
+    } else {
+        turn.tool_update(&id, json!({ "status": status }));
+    }
+    turn.say(&said);
+    Ok(())
+}
+
+pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
+    let (id, command, rest) = (turn.tool_id(), args.word(), &args.words[1..]);
+    turn.update(&json!({
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": args.words.join(" "), "kind": "execute",
+        "status": "pending", "rawInput": { "command": command, "args": rest },
+    }));
+    let create = json!({
+        "command": command, "args": rest, "cwd": turn.cwd, "outputByteLimit": OUTPUT_LIMIT,
+        "env": [{ "name": "FAKE_AGENT", "value": "1" }],
+    });
+    let created = match turn.call("terminal/create", create) {
+        Ok(created) => created,
+        Err(error) => {
+            turn.tool_update(&id, json!({ "status": "failed" }));
+            turn.say(&error.to_string());
+            return Ok(());
+        }
+    };
+    let terminal = json!({ "terminalId": created["terminalId"] });
+    let content = json!([{ "type": "terminal", "terminalId": created["terminalId"] }]);
+    turn.tool_update(&id, json!({ "status": "in_progress", "content": content }));
+
+    let exit = turn.ask("terminal/wait_for_exit", terminal.clone());
+    let waited = turn.answer_or_cancel(exit);
+    let cancelled = waited.is_none();
+    let exited = match waited {
+        Some(exited) => exited,
+        None => turn
+            .call("terminal/kill", terminal.clone())
+            .and_then(|_| turn.answer(exit)),
+    };
+    let output = turn.call("terminal/output", terminal.clone());
+    let good = exited.as_ref().is_ok_and(|exit| exit["exitCode"] == 0) && !cancelled;
+    let status = if good { "completed" } else { "failed" };
+    turn.tool_update(
+        &id,
+        json!({ "status": status, "rawOutput": exited.as_ref().ok() }),
+    );
+    let released = turn.call("terminal/release", terminal);
+    if cancelled {
+        return Err(End::cancelled());
+    }
+    let said = exited
+        .and_then(|exit| Ok((exit, output?)))
+        .and_then(|(exit, output)| released.map(|_| outcome(&exit, &output)));
+    turn.say(&said.unwrap_or_else(|error| error.to_string()));
+    Ok(())
+}
+
+/// "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...".
+fn outcome(exit: &Value, output: &Value) -> String {
+    let how = match (exit["exitCode"].as_u64(), exit["signal"].as_str()) {
+        (_, Some(signal)) => format!("signal {signal}"),
+        (Some(code), None) => format!("exit {code}"),
+        (None, None) => "exit ?".into(),
+    };
+    let cut = if output["truncated"] == true {
+        " (truncated)"
+    } else {
+        ""
+    };
+    format!("{how}{cut}: {}", output["output"].as_str().unwrap_or_default())
+}
+
+pub fn elicit(turn: &mut Turn, args: &Args) -> Flow {
+    let url = args.word() == "url";
+    let id = format!("elicit-{}", clock::nanos());
+    let params = if url {
+        json!({
+            "mode": "url", "message": "Sign in first", "elicitationId": id,
+            "url": "https://example.com/sign-in",
+        })
+    } else {
+        json!({
+            "mode": "form", "message": "Who are you?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": {
+                    "name": { "type": "string", "title": "Name", "minLength": 1 },
+                    "colour": { "type": "string", "title": "Colour", "enum": ["red", "green"] },
+                    "age": { "type": "integer", "minimum": 0 },
+                    "sure": { "type": "boolean", "default": true },
+                },
+                "required": ["name"],
+            },
+        })
+    };
+    match turn.call("elicitation/create", params) {
+        Ok(answer) => {
+            if url {
+                let done = wire::notification("elicitation/complete", &json!({ "elicitationId": id }));
+                turn.send(&done);
+            }
+            let action = answer["action"].as_str().unwrap_or("?");
+            match answer.get("content") {
+                Some(content) => turn.say(&format!("elicited {action}: {content}")),
+                None => turn.say(&format!("elicited {action}")),
+            }
+        }
+        Err(error) => turn.say(&error.to_string()),
+    }
+    Ok(())
+}
+
+pub fn ext(turn: &mut Turn, _: &Args) -> Flow {
+    let note = json!({ "sessionId": turn.id, "odd": [null, 1.10, { "deep": true }] });
+    turn.send(&wire::notification("_example.com/note", &note));
+    match turn.call("_example.com/ask", json!({ "question": "ready?" })) {
+        Ok(answer) => turn.say(&format!("ext: {answer}")),
+        Err(error) => turn.say(&error.to_string()),
+    }
+    Ok(())
+}

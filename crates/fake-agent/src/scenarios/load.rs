@@ -1,0 +1,93 @@
+//! Steps that are loads for the benchmark.
+
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::script::Args;
+use crate::template::{COUNTER, Template};
+use crate::turn::{End, Flow, Turn};
+use crate::wire::{self, RpcError};
+
+/// Stands for the text that makes a line as long as it is to be.
+const PAD: &str = "~pad~";
+
+/// Stands for a time in nanoseconds; as many digits as such a time has until the year 2286.
+const TIME: &str = "1111111111111111111";
+
+/// One line of the tool call `id`; `meta` is a JSON object.
+fn tool_line(turn: &Turn, id: &str, meta: &Value) -> String {
+    let update = json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": id, "_meta": meta,
+        "rawOutput": { "n": COUNTER, "pad": PAD },
+    });
+    wire::update(&turn.id, &update).to_string()
+}
+
+fn open(turn: &mut Turn, title: &str) -> String {
+    let id = turn.tool_id();
+    turn.update(&json!({
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": "other",
+        "status": "in_progress",
+    }));
+    id
+}
+
+fn close(turn: &Turn, id: &str) {
+    turn.tool_update(id, json!({ "status": "completed" }));
+}
+
+pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
+    let (n, bytes) = (args.number("n", 100_000), args.number("bytes", 300));
+    let kind = args.text("kind", "update");
+    let text = wire::text(&format!("{COUNTER} delta...."));
+    match kind {
+        "update" => {
+            let id = open(turn, "flood");
+            let template = Template::new(&tool_line(turn, &id, &json!({})), PAD, bytes);
+            pour(turn, &template, n)?;
+            close(turn, &id);
+            Ok(())
+        }
+        "delta" => {
+            let line = wire::update(&turn.id, &wire::chunk("agent_message_chunk", &text)).to_string();
+            pour(turn, &Template::new(&line, "", 0), n)
+        }
+        "chunkmeta" => {
+            let mut chunk = wire::chunk("agent_message_chunk", &text);
+            chunk["_meta"] = json!({ "n": COUNTER, "pad": PAD });
+            let line = wire::update(&turn.id, &chunk).to_string();
+            pour(turn, &Template::new(&line, PAD, bytes), n)
+        }
+        other => Err(End::Fail(RpcError::params(format!("no kind {other:?}")))),
+    }
+}
+
+/// Writes all lines; a cancel is heard between two batches.
+fn pour(turn: &mut Turn, template: &Template, n: u64) -> Flow {
+    template.flood(n, |batch| {
+        turn.raw(batch);
+        turn.pause(0)
+    })
+}
+
+pub fn lone(turn: &mut Turn, args: &Args) -> Flow {
+    let (n, ms, bytes) = (
+        args.number("n", 200),
+        args.number("ms", 10),
+        args.number("bytes", 300),
+    );
+    let id = open(turn, "lone");
+    // A number in the JSON text, put there as digits: the line must not be built anew after the clock was read.
+    let line = tool_line(turn, &id, &json!({ "sentNs": TIME })).replacen(&format!("\"{TIME}\""), TIME, 1);
+    let at = line.find(TIME).unwrap_or_default();
+    let template = Template::new(&line, PAD, bytes);
+    for k in 1..=n {
+        turn.pause(ms)?;
+        let mut line = template.line(k);
+        let now = format!("{:0>1$}", clock::nanos(), TIME.len());
+        line[at..at + TIME.len()].copy_from_slice(&now.as_bytes()[..TIME.len()]);
+        turn.raw(&line);
+    }
+    close(turn, &id);
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What the agent can be told to do: one table, which dispatches the steps of a script and is the help as well.
+//!
+//! What comes in: a turn and the arguments of a step. What goes out: messages of that turn. What a scenario
+//! owns: nothing that outlives it. What none ever does: answer the prompt itself; it says how the turn ends.
+
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "all scenarios have the signature that the table wants"
+)]
+
+mod callbacks;
+mod demo;
+mod endings;
+mod load;
+mod processes;
+mod rubbish;
+mod state;
+mod text;
+mod tools;
+mod waiting;
+
+use serde_json::Value;
+
+use crate::script::{self, Args, Script, Words};
+use crate::turn::{End, Flow, Turn};
+use crate::wire::RpcError;
+
+/// One entry of the table.
+pub struct Scenario {
+    /// The first word of the step.
+    pub name: &'static str,
+    /// The other words and the keys, with their defaults.
+    pub usage: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// The words that it takes.
+    pub words: Words,
+    /// The keys that it takes.
+    pub keys: &'static [&'static str],
+    run: fn(&mut Turn, &Args) -> Flow,
+}
+
+impl std::fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const fn entry(
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    words: Words,
+    keys: &'static [&'static str],
+    run: fn(&mut Turn, &Args) -> Flow,
+) -> Scenario {
+    Scenario {
+        name,
+        usage,
+        about,
+        words,
+        keys,
+        run,
+    }
+}
+
+/// All scenarios.
+#[rustfmt::skip]
+pub const TABLE: &[Scenario] = &[
+    // content
+    entry("stream", "n=20 ms=0 text=T id=M", "n answer chunks \" T k\" (T: word), with messageId M if given",
+        Words::None, &["n", "ms", "text", "id"], text::stream),
+    entry("think", "n=3 ms=0 text=T id=M", "the same as thoughts (T: thought)",
+        Words::None, &["n", "ms", "text", "id"], text::think),
+    entry("say", "TEXT", "one answer chunk with exactly that text", Words::Text, &[], text::say),
+    entry("echo", "", "says how many blocks the prompt has, their types and their text",
+        Words::None, &[], text::echo),
+    entry("env", "NAME", "says an environment variable", Words::One, &[], text::env),
+    entry("cwd", "", "says the session's and the process's working directory", Words::None, &[], text::cwd),
+    entry("image", "", "an image chunk", Words::None, &[], text::image),
+    entry("audio", "", "an audio chunk", Words::None, &[], text::audio),
+    entry("resource", "", "an embedded resource chunk, then a resource link chunk",
+        Words::None, &[], text::resource),
+    entry("longline", "bytes=1000000", "one chunk with a text of that length",
+        Words::None, &["bytes"], text::longline),
+    // session state
+    entry("plan", "[empty]", "a plan of 3 entries, then its progress; or a plan without entries",
+        Words::Maybe(&["empty"]), &[], state::plan),
+    entry("mode", "ask|code", "switches the mode by itself", Words::One, &[], state::mode),
+    entry("commands", "", "available_commands_update", Words::None, &[], state::set_commands),
+    entry("config", "", "config_option_update", Words::None, &[], state::config),
+    entry("title", "TEXT", "session_info_update", Words::Text, &[], state::title),
+    entry("usage", "used=1234 size=200000 cost=0.01", "usage_update with a cost in USD",
+        Words::None, &["used", "size", "cost"], state::usage),
+    entry("notice", "", "a notice, whether the client declared notices or not", Words::None, &[], state::notice),
+    entry("compaction", "", "a compaction with a summary, declared or not", Words::None, &[], state::compaction),
+    // tool calls
+    entry("tool", "kind=edit id=I title=T path=P status=S",
+        "a tool call from pending to S (default completed), an edit with a diff",
+        Words::None, &["kind", "id", "title", "path", "status"], tools::tool),
+    entry("seed", "", "the seed's example turn: two deltas, then edit_file with a diff of src/auth.ts",
+        Words::None, &[], tools::seed),
+    entry("dup", "", "one tool call id opened twice", Words::None, &[], tools::dup),
+    entry("orphan", "", "a tool_call_update for an id that was never opened", Words::None, &[], tools::orphan),
+    entry("backwards", "", "a tool call that goes from completed to pending",
+        Words::None, &[], tools::backwards),
+    // calls to the client
+    entry("read", "path=P line=N limit=N", "fs/read_text_file; says \"read N bytes: ...\" or the error",
+        Words::None, &["path", "line", "limit"], callbacks::read),
+    entry("write", "path=P text=T", "fs/write_text_file; says \"wrote N bytes\" or the error",
+        Words::None, &["path", "text"], callbacks::write),
+    entry("terminal", "COMMAND [ARG...]", "runs it in a client terminal; says \"exit N: output\" or the error",
+        Words::Some, &[], callbacks::terminal),
+    entry("permission", "kind=execute|edit|read command=C path=P",
+        "asks; says \"allowed (optionId)\" or \"rejected (optionId)\"",
+        Words::None, &["kind", "command", "path"], callbacks::permission),
+    entry("elicit", "[url]", "elicitation/create with a form, or a URL and elicitation/complete; says the answer",
+        Words::Maybe(&["url"]), &[], callbacks::elicit),
+    entry("ext", "", "notification _example.com/note and request _example.com/ask; says the answer",
+        Words::None, &[], callbacks::ext),
+    // waiting and cancel
+    entry("wait", "ms=100", "nothing for that time, unless cancelled", Words::None, &["ms"], waiting::wait),
+    entry("slow", "ms=60000", "one tool call that takes that long; a cancel ends the turn at once",
+        Words::None, &["ms"], waiting::slow),
+    entry("latecancel", "ms=60000", "the same, but two more chunks come after the cancel",
+        Words::None, &["ms"], waiting::late_cancel),
+    entry("stubborn", "ms=5000", "the same, but the whole turn ignores a cancel",
+        Words::None, &["ms"], waiting::stubborn),
+    entry("hang", "", "never answers, not even to a cancel", Words::None, &[], waiting::hang),
+    // endings
+    entry("stop", "reason=end_turn", "ends the turn with that stop reason", Words::None, &["reason"], endings::stop),
+    entry("error", "code=-32603 message=M", "answers the prompt with an error",
+        Words::None, &["code", "message"], endings::error),
+    entry("late", "ms=50 text=T", "a chunk that comes that long after the prompt's answer",
+        Words::None, &["ms", "text"], endings::late),
+    entry("exit", "code=0", "ends the turn, then the process", Words::None, &["code"], endings::exit),
+    entry("crash", "code=3 after=0", "that many chunks, two lines on stderr, then exits in mid-turn",
+        Words::None, &["code", "after"], endings::crash),
+    entry("abort", "", "dies of SIGABRT", Words::None, &[], endings::abort),
+    entry("halfline", "", "writes half a message without a newline and exits",
+        Words::None, &[], endings::half_line),
+    // trouble
+    entry("garbage", "", "twelve kinds of rubbish between good chunks, then \"still here\"",
+        Words::None, &[], rubbish::garbage),
+    entry("stderr", "TEXT", "a line on stderr", Words::Text, &[], processes::stderr),
+    entry("spawn", "[hold] ms=600000", "a child that ignores SIGTERM, with [hold] our stdout open; says its pid",
+        Words::Maybe(&["hold"]), &["ms"], processes::spawn),
+    // load
+    entry("flood", "n=100000 bytes=300 kind=update|delta|chunkmeta", "n updates as fast as the pipe takes them",
+        Words::None, &["n", "bytes", "kind"], load::flood),
+    entry("lone", "n=200 ms=10 bytes=300", "n updates one at a time, each with _meta.sentNs",
+        Words::None, &["n", "ms", "bytes"], load::lone),
+];
+
+/// Runs the turn that the prompt asks for: the first text block that is a script, else the demo.
+pub fn run(turn: &mut Turn) -> Flow {
+    let script = turn
+        .texts()
+        .map(script::parse)
+        .find(|script| !matches!(script, Script::Talk));
+    match script {
+        None | Some(Script::Talk) => demo::run(turn),
+        Some(Script::Faulty(message)) => Err(End::Fail(RpcError::params(message))),
+        Some(Script::Steps(steps)) => {
+            turn.deaf = steps
+                .iter()
+                .any(|step| waiting::DEAF.contains(&step.scenario.name));
+            for step in steps {
+                (step.scenario.run)(turn, &step.args)?;
+                turn.pause(0)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The `available_commands_update` of this agent.
+pub fn commands() -> Value {
+    state::commands()
+}

@@ -1,0 +1,38 @@
+//! Steps about the process itself.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::script::Args;
+use crate::turn::{End, Flow, Turn};
+use crate::wire::{INTERNAL_ERROR, RpcError};
+
+pub fn stderr(_: &mut Turn, args: &Args) -> Flow {
+    eprintln!("{}", args.word());
+    Ok(())
+}
+
+/// An ignored signal stays ignored over `exec`. The pid is told only once that is in force.
+pub fn spawn(turn: &mut Turn, args: &Args) -> Flow {
+    let seconds = args.number("ms", 600_000_u64).div_ceil(1000);
+    let script = format!("trap '' TERM; echo >&2; exec 2>/dev/null sleep {seconds}");
+    let stdout = if args.word() == "hold" {
+        Stdio::inherit()
+    } else {
+        Stdio::null()
+    };
+    let child = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child =
+        child.map_err(|error| End::Fail(RpcError::new(INTERNAL_ERROR, format!("sh: {error}"))))?;
+    if let Some(stderr) = child.stderr.take() {
+        // Whether it says so or dies first, there is nothing more to wait for.
+        let _ = BufReader::new(stderr).read_line(&mut String::new());
+    }
+    turn.say(&format!("spawned {}", child.id()));
+    Ok(())
+}

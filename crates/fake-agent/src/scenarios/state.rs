@@ -1,0 +1,105 @@
+//! Steps that change what a session shows besides its messages.
+
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::script::Args;
+use crate::session::lock;
+use crate::turn::{End, Flow, Turn};
+
+/// A plan whose entries are done up to `done`, and whose next one is being worked on.
+pub fn entries(contents: &[&str], done: usize) -> Value {
+    let entries: Vec<Value> = contents
+        .iter()
+        .enumerate()
+        .map(|(at, content)| {
+            let status = match at.cmp(&done) {
+                std::cmp::Ordering::Less => "completed",
+                std::cmp::Ordering::Equal => "in_progress",
+                std::cmp::Ordering::Greater => "pending",
+            };
+            let priority = ["high", "medium", "low"][at.min(2)];
+            json!({ "content": content, "priority": priority, "status": status })
+        })
+        .collect();
+    json!({ "sessionUpdate": "plan", "entries": entries })
+}
+
+pub fn plan(turn: &mut Turn, args: &Args) -> Flow {
+    if args.word() == "empty" {
+        turn.update(&entries(&[], 0));
+        return Ok(());
+    }
+    for done in 0..2 {
+        turn.update(&entries(&["Look around", "Make the change", "Check it"], done));
+    }
+    Ok(())
+}
+
+pub fn mode(turn: &mut Turn, args: &Args) -> Flow {
+    lock(&turn.session).set_mode(args.word()).map_err(End::Fail)?;
+    turn.update(&json!({ "sessionUpdate": "current_mode_update", "currentModeId": args.word() }));
+    Ok(())
+}
+
+/// What slash commands this agent says it has.
+pub fn commands() -> Value {
+    json!({
+        "sessionUpdate": "available_commands_update",
+        "availableCommands": [
+            { "name": "stream", "description": "Streams a few words", "input": { "hint": "n=20 ms=0" } },
+            { "name": "plan", "description": "Shows a plan" },
+            { "name": "web", "description": "Searches the web", "input": { "hint": "query" } },
+        ],
+    })
+}
+
+pub fn set_commands(turn: &mut Turn, _: &Args) -> Flow {
+    turn.update(&commands());
+    Ok(())
+}
+
+pub fn config(turn: &mut Turn, _: &Args) -> Flow {
+    let options = lock(&turn.session).config(turn.booleans);
+    turn.update(&json!({ "sessionUpdate": "config_option_update", "configOptions": options }));
+    Ok(())
+}
+
+pub fn title(turn: &mut Turn, args: &Args) -> Flow {
+    let title = args.word();
+    lock(&turn.session).title = Some(title.to_owned());
+    let now = clock::iso(clock::seconds());
+    turn.update(&json!({ "sessionUpdate": "session_info_update", "title": title, "updatedAt": now }));
+    Ok(())
+}
+
+pub fn usage(turn: &mut Turn, args: &Args) -> Flow {
+    turn.update(&json!({
+        "sessionUpdate": "usage_update",
+        "used": args.number("used", 1234_u64),
+        "size": args.number("size", 200_000_u64),
+        "cost": { "amount": args.number("cost", 0.01), "currency": "USD" },
+    }));
+    Ok(())
+}
+
+pub fn notice(turn: &mut Turn, _: &Args) -> Flow {
+    turn.update(&json!({
+        "sessionUpdate": "notice", "severity": "warning", "title": "Nearly out of tokens",
+        "description": "The model falls back to a smaller one soon.",
+    }));
+    Ok(())
+}
+
+pub fn compaction(turn: &mut Turn, _: &Args) -> Flow {
+    let id = turn.tool_id().replace("call", "compaction");
+    turn.update(
+        &json!({ "sessionUpdate": "compaction_update", "compactionId": id, "status": "in_progress" }),
+    );
+    turn.update(&json!({
+        "sessionUpdate": "compaction_summary_chunk", "compactionId": id,
+        "content": { "type": "text", "text": "We talked." },
+    }));
+    turn.update(&json!({ "sessionUpdate": "compaction_update", "compactionId": id, "status": "completed" }));
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Steps that take their time, and what they make of a cancel.
+
+use serde_json::json;
+
+use crate::script::Args;
+use crate::turn::{Flow, Turn};
+
+/// A script with one of these steps ignores a cancel from its beginning, so that it is no matter how soon
+/// the cancel comes.
+pub const DEAF: [&str; 2] = ["stubborn", "hang"];
+
+pub fn wait(turn: &mut Turn, args: &Args) -> Flow {
+    turn.pause(args.number("ms", 100))
+}
+
+/// One tool call that takes a while; a cancel leaves it open, as real agents do.
+fn work(turn: &mut Turn, ms: u64) -> Flow {
+    let id = turn.tool_id();
+    turn.update(&json!({
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": "work", "kind": "execute",
+        "status": "in_progress", "rawInput": { "command": format!("sleep {}", ms / 1000) },
+    }));
+    turn.pause(ms)?;
+    turn.tool_update(&id, json!({ "status": "completed" }));
+    Ok(())
+}
+
+pub fn slow(turn: &mut Turn, args: &Args) -> Flow {
+    work(turn, args.number("ms", 60_000))
+}
+
+pub fn late_cancel(turn: &mut Turn, args: &Args) -> Flow {
+    let worked = work(turn, args.number("ms", 60_000));
+    if worked.is_err() {
+        turn.say("still ");
+        turn.say("winding down");
+    }
+    worked
+}
+
+pub fn stubborn(turn: &mut Turn, args: &Args) -> Flow {
+    work(turn, args.number("ms", 5_000))
+}
+
+pub fn hang(_: &mut Turn, _: &Args) -> Flow {
+    loop {
+        std::thread::park();
+    }
+}

@@ -1,0 +1,413 @@
+//! What a client's requests do.
+
+use std::path::Path;
+use std::pin::Pin;
+
+use acpd_log::{Filter, ListCursor, Listed};
+use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
+use acpd_model::{By, ErrorCode, Failure, RawJson, Seq, ThreadId};
+use acpd_proto::projection::{Live, Spec, Transcript};
+use acpd_proto::surface::app::{
+    Request, StartThread, StartTurn, summary_json, thread_json, turn_json, turns_json,
+};
+use acpd_proto::thread::{Command, Reply};
+use serde_json::json;
+
+use crate::directory::{Answer, Directory, log_failure};
+use crate::thread::{Subscribed, Surroundings};
+
+/// A client's request, as far as it was carried out at once.
+pub struct Called {
+    /// What the client is to follow from now on.
+    pub follow: Option<Follow>,
+    /// What it is to follow no longer.
+    pub unfollow: Option<ThreadId>,
+    /// The rest: the answer.
+    pub answer: Pin<Box<dyn Future<Output = Result<RawJson, Failure>> + Send>>,
+}
+
+/// A thread to follow.
+pub struct Follow {
+    /// Which.
+    pub thread: ThreadId,
+    /// The last event that the client has seen.
+    pub cursor: Seq,
+    /// Where the thread stood.
+    pub subscribed: Subscribed,
+}
+
+impl Called {
+    fn answer(answer: impl Future<Output = Result<RawJson, Failure>> + Send + 'static) -> Self {
+        Self {
+            follow: None,
+            unfollow: None,
+            answer: Box::pin(answer),
+        }
+    }
+
+    fn now(result: Result<RawJson, Failure>) -> Self {
+        Self::answer(std::future::ready(result))
+    }
+}
+
+/// Carries out requests for one client.
+#[derive(Debug, Clone)]
+pub struct Calls {
+    /// The way to threads.
+    pub directory: Directory,
+    /// What they share.
+    pub around: Surroundings,
+}
+
+impl Calls {
+    /// Carries out `request`. What must happen in the order of the client's requests has happened on return.
+    pub async fn call(&self, by: By, request: Request, is_following: impl Fn(ThreadId) -> bool) -> Called {
+        let called = match request {
+            Request::AgentList => Ok(Called::now(Ok(self.agents()))),
+            Request::ThreadStart(start) => self.start(by, start).await,
+            Request::ThreadResume { thread, after, limit } => self.resume(by, thread, after, limit).await,
+            Request::ThreadList { .. } => {
+                let calls = self.clone();
+                Ok(Called::answer(async move { calls.list(request).await }))
+            }
+            Request::ThreadRead {
+                thread,
+                include_turns,
+                cursor,
+                limit,
+            } => {
+                let calls = self.clone();
+                Ok(Called::answer(async move {
+                    calls.read(thread, include_turns, cursor.as_deref(), limit).await
+                }))
+            }
+            Request::ThreadUnsubscribe { thread } => {
+                let status = if is_following(thread) {
+                    "unsubscribed"
+                } else {
+                    "notSubscribed"
+                };
+                let result = Ok(json!({ "status": status }).into());
+                Ok(Called {
+                    unfollow: Some(thread),
+                    ..Called::now(result)
+                })
+            }
+            Request::TurnStart {
+                thread,
+                turn:
+                    StartTurn {
+                        input,
+                        client_turn_id,
+                    },
+            } => {
+                let command = Command::StartTurn {
+                    input,
+                    client_turn_id,
+                };
+                let answer = self.directory.command(thread, by, command).await;
+                answer.map(|answer| Called::answer(async move { turn_result(heard(answer).await?) }))
+            }
+            Request::TurnInterrupt { thread, turn } => {
+                self.simple(thread, by, Command::Interrupt { turn }).await
+            }
+            Request::Answer { request, answer } => {
+                self.simple(request.thread, by, Command::Answer { request, answer })
+                    .await
+            }
+        };
+        called.unwrap_or_else(|failure| Called::now(Err(failure)))
+    }
+
+    async fn simple(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
+        let answer = self.directory.command(thread, by, command).await?;
+        Ok(Called::answer(async move {
+            heard(answer).await?;
+            Ok(json!({}).into())
+        }))
+    }
+
+    fn agents(&self) -> RawJson {
+        let agents: Vec<_> = self
+            .around
+            .agents
+            .iter()
+            .map(|(name, config)| {
+                let found = config.find();
+                json!({
+                    "id": name,
+                    "title": config.title.as_deref().unwrap_or(name),
+                    "installed": found.is_ok(),
+                    "reason": found.err(),
+                })
+            })
+            .collect();
+        json!({ "data": agents }).into()
+    }
+
+    async fn start(&self, by: By, start: StartThread) -> Result<Called, Failure> {
+        let StartThread {
+            agent_type,
+            cwd,
+            name,
+            project_id,
+            metadata,
+            additional_directories,
+            mcp_servers,
+            turn,
+        } = start;
+        self.check_agent(&agent_type)?;
+        for directory in std::iter::once(&cwd).chain(&additional_directories) {
+            check_directory(directory)?;
+        }
+        let thread = ThreadId(uuid::Uuid::now_v7());
+        let spec = Spec {
+            agent: agent_type,
+            cwd,
+            additional_directories,
+            mcp_servers,
+        };
+        let create = Command::Create {
+            spec,
+            name,
+            project_id,
+            metadata,
+        };
+        let created = self.directory.command(thread, by.clone(), create).await?;
+        let subscribed = self.directory.subscribe(thread).await?;
+        let first_turn = match turn {
+            StartTurn { input, .. } if input.is_empty() => None,
+            StartTurn {
+                input,
+                client_turn_id,
+            } => Some(
+                self.directory
+                    .command(
+                        thread,
+                        by,
+                        Command::StartTurn {
+                            input,
+                            client_turn_id,
+                        },
+                    )
+                    .await?,
+            ),
+        };
+        let calls = self.clone();
+        let answer = Box::pin(async move {
+            heard(created).await?;
+            let turn = match first_turn {
+                Some(answer) => Some(turn_result(heard(answer).await?)?),
+                None => None,
+            };
+            let live = calls.directory.subscribe(thread).await?.live;
+            let mut result: serde_json::Map<String, serde_json::Value> = serde_json::Map::new();
+            result.insert("thread".into(), value(&thread_json(&live, None, None)));
+            if let Some(turn) = turn {
+                result.insert("turn".into(), value(&turn)["turn"].take());
+            }
+            Ok(serde_json::Value::from(result).into())
+        });
+        Ok(Called {
+            follow: Some(Follow {
+                thread,
+                cursor: 0,
+                subscribed,
+            }),
+            unfollow: None,
+            answer,
+        })
+    }
+
+    fn check_agent(&self, name: &str) -> Result<(), Failure> {
+        let Some(config) = self.around.agents.get(name) else {
+            let known: Vec<_> = self.around.agents.keys().map(String::as_str).collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(Failure::not_found(format!("agent {name:?}"))
+                .with_detail(format!("configured agents: {known}")));
+        };
+        config.find().map(drop).map_err(|reason| {
+            Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
+                .with_detail("install it, or correct its command in the configuration")
+        })
+    }
+
+    async fn resume(
+        &self,
+        by: By,
+        thread: ThreadId,
+        after: Option<Seq>,
+        limit: Option<usize>,
+    ) -> Result<Called, Failure> {
+        let subscribed = self.directory.subscribe(thread).await?;
+        let live = subscribed.live.clone();
+        let latest = live.last_seq;
+        if after.is_some_and(|after| after > latest) {
+            let message = format!("after is beyond the thread's latest event, {latest}");
+            return Err(Failure::invalid_params(message));
+        }
+        // Started in the background: who only wants to look need not wait for the agent.
+        if self.around.agents.contains_key(&live.spec.agent) {
+            drop(self.directory.command(thread, by, Command::Wake).await?);
+        }
+        let calls = self.clone();
+        let answer = Box::pin(async move {
+            let thread_json = match after {
+                Some(_) => thread_json(&live, None, None),
+                None => {
+                    let transcript = calls.transcript(thread, Some(latest)).await?.1;
+                    let (turns, older) = turns_json(&transcript, None, limit.unwrap_or(TURNS_PAGE));
+                    thread_json(&live, Some(&turns), older.map(|at| at.to_string()).as_deref())
+                }
+            };
+            Ok(json!({ "thread": thread_json, "latestSeq": latest }).into())
+        });
+        Ok(Called {
+            follow: Some(Follow {
+                thread,
+                cursor: after.unwrap_or(latest),
+                subscribed,
+            }),
+            unfollow: None,
+            answer,
+        })
+    }
+
+    async fn list(&self, request: Request) -> Result<RawJson, Failure> {
+        let Request::ThreadList {
+            cursor,
+            limit,
+            archived,
+            cwd,
+            agent_type,
+            active,
+            search_term,
+        } = request
+        else {
+            return Err(Failure::new(ErrorCode::Internal, "not a list"));
+        };
+        let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
+        let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
+        let filter = Filter {
+            archived: archived.or(Some(false)),
+            agent: agent_type,
+            cwd,
+            active,
+            search: search_term,
+        };
+        let page = self
+            .around
+            .log
+            .list(filter, cursor, limit)
+            .await
+            .map_err(|error| log_failure(&error))?;
+        let next = page.last().filter(|_| page.len() == limit).map(write_cursor);
+        let data: Vec<_> = page
+            .iter()
+            .map(|listed| summary_json(listed.thread, &listed.summary))
+            .collect();
+        Ok(json!({ "data": data, "nextCursor": next }).into())
+    }
+
+    async fn read(
+        &self,
+        thread: ThreadId,
+        include_turns: bool,
+        cursor: Option<&str>,
+        limit: Option<usize>,
+    ) -> Result<RawJson, Failure> {
+        let before = cursor
+            .map(|text| text.parse().map_err(|_| bad_cursor()))
+            .transpose()?;
+        let (live, transcript) = self.transcript(thread, None).await?;
+        let result = if include_turns {
+            let (turns, older) = turns_json(&transcript, before, limit.unwrap_or(TURNS_PAGE));
+            thread_json(&live, Some(&turns), older.map(|at| at.to_string()).as_deref())
+        } else {
+            thread_json(&live, None, None)
+        };
+        Ok(json!({ "thread": result }).into())
+    }
+
+    /// Folds a thread out of the log, up to `until`.
+    async fn transcript(&self, thread: ThreadId, until: Option<Seq>) -> Result<(Live, Transcript), Failure> {
+        let until = until.unwrap_or(Seq::MAX);
+        let mut live = Live::new(thread);
+        let mut transcript = Transcript::default();
+        loop {
+            let page = self
+                .around
+                .log
+                .read(thread, live.last_seq)
+                .await
+                .map_err(|error| log_failure(&error))?;
+            for event in page.events.iter().filter(|event| event.seq <= until) {
+                live.fold(event);
+                transcript.fold(event);
+            }
+            if page.at_end || live.last_seq >= until {
+                return Ok((live, transcript));
+            }
+        }
+    }
+}
+
+/// Waits for a thread's answer.
+async fn heard(answer: Answer) -> Result<Reply, Failure> {
+    let asleep = |_| {
+        Failure::new(
+            ErrorCode::Overloaded,
+            "the thread was just falling asleep; try again",
+        )
+    };
+    answer.await.map_err(asleep)?
+}
+
+fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
+    match reply {
+        Reply::Turn(turn) => Ok(json!({ "turn": turn_json(&turn) }).into()),
+        Reply::Done => Err(Failure::new(
+            ErrorCode::Internal,
+            "the thread answered without a turn",
+        )),
+    }
+}
+
+fn value(raw: &RawJson) -> serde_json::Value {
+    raw.read().unwrap_or_default()
+}
+
+fn check_directory(path: &str) -> Result<(), Failure> {
+    let directory = Path::new(path);
+    if !directory.is_absolute() {
+        return Err(Failure::invalid_params(format!(
+            "{path:?} is not an absolute path"
+        )));
+    }
+    if !directory.is_dir() {
+        return Err(Failure::invalid_params(format!(
+            "there is no directory {path:?} on the daemon's machine"
+        )));
+    }
+    Ok(())
+}
+
+fn write_cursor(last: &Listed) -> String {
+    format!("{}_{}", last.summary.updated_at, last.thread)
+}
+
+fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
+    let (at, thread) = text.split_once('_').ok_or_else(bad_cursor)?;
+    Ok(ListCursor {
+        updated_at: at.parse().map_err(|_| bad_cursor())?,
+        thread: thread.parse().map_err(|_| bad_cursor())?,
+    })
+}
+
+fn bad_cursor() -> Failure {
+    Failure::invalid_params("cursor is none that this daemon gave out")
+}

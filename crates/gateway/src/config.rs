@@ -1,0 +1,72 @@
+//! What the daemon is told to do.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use acpd_log::Durability;
+use acpd_model::Limits;
+use serde::Deserialize;
+
+/// Everything that a daemon needs to know.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where clients connect. Loopback only.
+    pub listen: SocketAddr,
+    /// Where log and token live.
+    pub data_dir: PathBuf,
+    /// What a stored event survives.
+    pub durability: Durability,
+    /// Agents by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// Every bound.
+    pub limits: Limits,
+}
+
+/// How to run one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Name to look up on `PATH`, or a path.
+    pub command: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables to set.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Variables of the daemon's own environment to pass on, besides the usual ones; `NAME` or `PREFIX*`.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
+    /// What people call it.
+    #[serde(default)]
+    pub title: Option<String>,
+}
+
+impl AgentConfig {
+    /// Where the program is, or what to tell a person who misses it.
+    pub fn find(&self) -> Result<PathBuf, String> {
+        let path = self
+            .env
+            .get("PATH")
+            .cloned()
+            .or_else(|| std::env::var("PATH").ok())
+            .unwrap_or_default();
+        let candidates: Vec<PathBuf> = if self.command.contains('/') {
+            vec![PathBuf::from(&self.command)]
+        } else {
+            std::env::split_paths(&path)
+                .map(|dir| dir.join(&self.command))
+                .collect()
+        };
+        candidates
+            .into_iter()
+            .find(|path| is_executable(path))
+            .ok_or_else(|| format!("{:?} was not found or may not be executed", self.command))
+    }
+}
+
+fn is_executable(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,151 @@
+//! The daemon as a whole: comes up, serves, goes down.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_log::{EventLog, LogError, Sqlite};
+use acpd_model::limits::SHUTDOWN_SECS;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::auth::{Token, TokenError};
+use crate::calls::Calls;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::directory::Directory;
+use crate::http::{self, Door};
+use crate::thread::Surroundings;
+
+/// A daemon that serves.
+#[derive(Debug)]
+pub struct Daemon {
+    address: SocketAddr,
+    door: Door,
+    server: JoinHandle<()>,
+    log: Arc<Sqlite>,
+}
+
+/// Why a daemon does not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is open to the network.
+    #[error(
+        "{0} is not a loopback address: the daemon has no TLS yet and listens to this machine alone; use an SSH tunnel"
+    )]
+    NotLoopback(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The data directory cannot be used.
+    #[error("the data directory {path} cannot be used: {source}")]
+    DataDir {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The log cannot be opened.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The token cannot be had.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+}
+
+impl Daemon {
+    /// Comes up: log, threads, then the door. `token` overrides the data directory's own.
+    pub async fn start(config: Config, token: Option<Token>) -> Result<Self, StartError> {
+        let Config {
+            listen,
+            data_dir,
+            durability,
+            agents,
+            limits,
+        } = config;
+        if !listen.ip().is_loopback() {
+            return Err(StartError::NotLoopback(listen));
+        }
+        make_private(&data_dir).map_err(|source| StartError::DataDir {
+            path: data_dir.clone(),
+            source,
+        })?;
+        let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
+        let token = match token {
+            Some(token) => token,
+            None => Token::load_or_create(&data_dir)?,
+        };
+        let around = Surroundings {
+            log: log.clone(),
+            agents: Arc::new(agents),
+            limits: Arc::new(limits),
+            clock: Clock::new(),
+        };
+        let directory = Directory::open(around.clone()).await?;
+        let refused = |source| StartError::Listen {
+            address: listen,
+            source,
+        };
+        let listener = TcpListener::bind(listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let door = Door {
+            calls: Calls { directory, around },
+            token: Arc::new(token),
+            address,
+            stop: CancellationToken::new(),
+            peers: TaskTracker::new(),
+        };
+        let server = tokio::spawn(http::serve(listener, door.clone()));
+        Ok(Self {
+            address,
+            door,
+            server,
+            log,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What clients must show.
+    pub fn token(&self) -> &Token {
+        &self.door.token
+    }
+
+    /// Goes down: clients are told, turns are ended and said so in the log, agents get their grace.
+    pub async fn stop(self) {
+        let patience = Duration::from_secs(SHUTDOWN_SECS);
+        self.door.calls.directory.clone().close_within(patience).await;
+        self.door.stop.cancel();
+        self.door.peers.close();
+        if tokio::time::timeout(patience, self.door.peers.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("some clients did not let go");
+        }
+        let _ = self.server.await;
+        if let Err(error) = self.log.close().await {
+            tracing::error!(%error, "the log did not close cleanly");
+        }
+    }
+}
+
+/// Makes the directory for its owner alone; one that is there keeps its mode.
+fn make_private(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}

@@ -1,0 +1,160 @@
+//! One client's way through one thread: a task that reads the log until it is at the end, then follows live,
+//! and goes back to the log whenever it has missed something. It holds no events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use acpd_log::SharedLog;
+use acpd_model::{RequestId, Seq, ThreadId};
+use acpd_proto::fanout::{Step, Subscription};
+use acpd_proto::surface::app::frame;
+use tokio::sync::{broadcast, mpsc};
+
+use crate::directory::Directory;
+use crate::thread::{Batch, Subscribed};
+
+/// Frames for one client.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The frames.
+    pub batch: Arc<Batch>,
+    /// Those before this one the client has already.
+    pub from: Seq,
+    /// For old events: the questions that are still open. `None` for new ones: all are.
+    pub pending: Option<Arc<BTreeSet<u32>>>,
+}
+
+impl Delivery {
+    /// Whether a question in these frames is still open.
+    pub fn is_pending(&self, request: RequestId) -> bool {
+        self.pending
+            .as_ref()
+            .is_none_or(|pending| pending.contains(&request.number))
+    }
+}
+
+/// Follows `thread` from `cursor` until the client is gone or the thread is.
+pub async fn follow(
+    directory: Directory,
+    log: SharedLog,
+    thread: ThreadId,
+    cursor: Seq,
+    first: Subscribed,
+    deliver: mpsc::Sender<Delivery>,
+) {
+    let mut follower = Follower {
+        log,
+        name: thread.to_string(),
+        thread,
+        deliver,
+        at: Subscription::new(cursor),
+    };
+    let mut subscribed = first;
+    if follower.ask_again(&subscribed, cursor).await.is_none() {
+        return;
+    }
+    loop {
+        if follower.follow(subscribed).await.is_none() {
+            return;
+        }
+        subscribed = match directory.subscribe(thread).await {
+            Ok(subscribed) => subscribed,
+            Err(failure) => {
+                tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
+                return;
+            }
+        };
+    }
+}
+
+struct Follower {
+    log: SharedLog,
+    thread: ThreadId,
+    name: String,
+    deliver: mpsc::Sender<Delivery>,
+    at: Subscription,
+}
+
+impl Follower {
+    /// Questions from before the cursor that are still open are asked again.
+    async fn ask_again(&self, subscribed: &Subscribed, cursor: Seq) -> Option<()> {
+        for request in subscribed
+            .live
+            .requests
+            .values()
+            .filter(|request| request.event.seq <= cursor)
+        {
+            let frames = frame(&self.name, &request.event).into_iter().collect();
+            let batch = Arc::new(Batch {
+                first: request.event.seq,
+                last: request.event.seq,
+                frames,
+            });
+            self.deliver
+                .send(Delivery {
+                    batch,
+                    from: 0,
+                    pending: None,
+                })
+                .await
+                .ok()?;
+        }
+        Some(())
+    }
+
+    /// Catches up, then follows live until something was missed. `None` if the client is gone.
+    async fn follow(&mut self, subscribed: Subscribed) -> Option<()> {
+        let Subscribed {
+            mut batches,
+            pending,
+            live,
+        } = subscribed;
+        let pending = Arc::new(pending);
+        let end = live.last_seq;
+        drop(live);
+        self.at.on_lag();
+        while self.at.cursor() < end && !self.at.is_live() {
+            let page = match self.log.read(self.thread, self.at.cursor()).await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::error!(thread = %self.thread, %error, "the log cannot be read");
+                    return None;
+                }
+            };
+            let from = self.at.cursor() + 1;
+            self.at
+                .on_page(page.events.last().map(|event| event.seq), page.at_end);
+            if !page.events.is_empty() {
+                let batch = Arc::new(Batch::encode(&self.name, &page.events));
+                let pending = Some(Arc::clone(&pending));
+                self.deliver.send(Delivery { batch, from, pending }).await.ok()?;
+            }
+        }
+        loop {
+            let batch = tokio::select! {
+                batch = batches.recv() => batch,
+                () = self.deliver.closed() => return None,
+            };
+            match batch {
+                Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
+                    Step::Send { from } => self
+                        .deliver
+                        .send(Delivery {
+                            batch,
+                            from,
+                            pending: None,
+                        })
+                        .await
+                        .ok()?,
+                    Step::Skip => {}
+                    Step::CatchUp { .. } => return Some(()),
+                },
+                Err(broadcast::error::RecvError::Lagged(missed)) => {
+                    tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
+                    return Some(());
+                }
+                Err(broadcast::error::RecvError::Closed) => return Some(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The shell: tokio tasks that carry bytes, time and effects to and from the machines of `proto`.
+//!
+//! In: connections, and a configuration. Out: a running daemon. Owns: tasks, channels, sockets. Never: decides
+//! what happened in a thread; that is [`acpd_proto::thread`]'s.
+//!
+//! One task each, with a bounded mailbox and no shared state: [`thread`] owns a thread's machine, [`agent`] an
+//! agent's process, [`peer`] a client's connection, [`directory`] knows which threads are awake.
+
+mod agent;
+mod auth;
+mod calls;
+mod clock;
+pub mod config;
+mod daemon;
+mod directory;
+mod follow;
+mod http;
+mod machine;
+mod peer;
+mod thread;
+
+pub use auth::{Token, TokenError};
+pub use config::{AgentConfig, Config};
+pub use daemon::{Daemon, StartError};

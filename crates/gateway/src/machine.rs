@@ -1,0 +1,220 @@
+//! Files and terminals, on behalf of an agent.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use acpd_host::{Environment, Program, Terminal, TerminalSpec, TerminalUpdate, Workspace};
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::projection::Spec;
+use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
+use tokio::sync::mpsc;
+
+use crate::config::AgentConfig;
+
+/// What the machine tells a thread.
+#[derive(Debug)]
+pub enum FromMachine {
+    /// A callback is done.
+    Done {
+        /// Which.
+        call: u64,
+        /// How it went.
+        result: Result<MachineReply, Failure>,
+    },
+    /// A terminal did something by itself.
+    Terminal {
+        /// Which.
+        terminal_id: String,
+        /// What.
+        event: MachineEvent,
+    },
+}
+
+/// The files and terminals of one thread's agent. Dropping it ends the terminals.
+#[derive(Debug)]
+pub struct Machine {
+    workspace: Arc<Workspace>,
+    agent: AgentConfig,
+    terminals: HashMap<String, Terminal>,
+    told: mpsc::Sender<FromMachine>,
+}
+
+impl Machine {
+    /// Opens the workspace of a thread.
+    pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<FromMachine>) -> Self {
+        let directories = std::iter::once(&spec.cwd)
+            .chain(&spec.additional_directories)
+            .map(PathBuf::from);
+        let workspace = Arc::new(Workspace::open(directories));
+        Self {
+            workspace,
+            agent,
+            terminals: HashMap::new(),
+            told,
+        }
+    }
+
+    /// Does what the agent asked for; the result comes as [`FromMachine::Done`].
+    pub fn handle(&mut self, call: u64, what: MachineCall) {
+        let result = match what {
+            MachineCall::ReadFile { path, line, limit } => {
+                return self.on_disk(call, move |files| {
+                    files
+                        .read_text(&path, line, limit)
+                        .map(|content| MachineReply::Read { content })
+                });
+            }
+            MachineCall::WriteFile { path, content } => {
+                return self.on_disk(call, move |files| {
+                    files
+                        .write_text(&path, &content)
+                        .map(|old| MachineReply::Written { old })
+                });
+            }
+            MachineCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            } => {
+                let mut environment =
+                    Environment::build(std::env::vars(), &self.agent.pass_env, &self.agent.env);
+                environment.extend(env);
+                let program = Program {
+                    command,
+                    args,
+                    env: environment,
+                    cwd: PathBuf::from(cwd),
+                };
+                return self.create(
+                    call,
+                    terminal_id,
+                    &TerminalSpec {
+                        program,
+                        output_bytes,
+                    },
+                );
+            }
+            MachineCall::TerminalOutput { terminal_id } => {
+                self.with(call, &terminal_id, |terminal| async move {
+                    let (output, truncated, exit) = terminal.output().await;
+                    MachineReply::Output {
+                        output,
+                        truncated,
+                        exit: exit.map(ended),
+                    }
+                })
+            }
+            MachineCall::WaitForTerminalExit { terminal_id } => {
+                self.with(call, &terminal_id, |terminal| async move {
+                    MachineReply::Exited(ended(terminal.wait().await))
+                })
+            }
+            MachineCall::KillTerminal { terminal_id } => {
+                self.with(call, &terminal_id, |terminal| async move {
+                    terminal.kill().await;
+                    MachineReply::Done
+                })
+            }
+            MachineCall::ReleaseTerminal { terminal_id } => {
+                let released = self.with(call, &terminal_id, |terminal| async move {
+                    terminal.kill().await;
+                    terminal.wait().await;
+                    MachineReply::Done
+                });
+                self.terminals.remove(&terminal_id);
+                released
+            }
+        };
+        if let Err(failure) = result {
+            self.answer(call, async { Err(failure) });
+        }
+    }
+
+    fn on_disk(
+        &self,
+        call: u64,
+        work: impl FnOnce(&Workspace) -> Result<MachineReply, Failure> + Send + 'static,
+    ) {
+        let workspace = Arc::clone(&self.workspace);
+        self.answer(call, async move {
+            let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
+            done.unwrap_or_else(|_| Err(Failure::new(ErrorCode::Internal, "the file could not be handled")))
+        });
+    }
+
+    fn create(&mut self, call: u64, terminal_id: String, spec: &TerminalSpec) {
+        let (updates, mut updated) = mpsc::channel(16);
+        let terminal = match Terminal::spawn(spec, updates) {
+            Ok(terminal) => terminal,
+            Err(failure) => return self.answer(call, async { Err(failure) }),
+        };
+        self.terminals.insert(terminal_id.clone(), terminal);
+        let told = self.told.clone();
+        tokio::spawn(async move {
+            // First that it runs, then what it says.
+            let mut next = FromMachine::Done {
+                call,
+                result: Ok(MachineReply::Created),
+            };
+            loop {
+                if told.send(next).await.is_err() {
+                    return;
+                }
+                let Some(update) = updated.recv().await else {
+                    return;
+                };
+                let event = match update {
+                    TerminalUpdate::Output(text) => MachineEvent::Output(text),
+                    TerminalUpdate::Exited {
+                        exit,
+                        output,
+                        truncated,
+                    } => MachineEvent::Exited {
+                        exit: ended(exit),
+                        output,
+                        truncated,
+                    },
+                };
+                next = FromMachine::Terminal {
+                    terminal_id: terminal_id.clone(),
+                    event,
+                };
+            }
+        });
+    }
+
+    fn with<F: Future<Output = MachineReply> + Send + 'static>(
+        &self,
+        call: u64,
+        terminal_id: &str,
+        work: impl FnOnce(Terminal) -> F,
+    ) -> Result<(), Failure> {
+        let terminal = self.terminals.get(terminal_id).cloned();
+        let terminal = terminal
+            .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))?;
+        let work = work(terminal);
+        self.answer(call, async move { Ok(work.await) });
+        Ok(())
+    }
+
+    fn answer(&self, call: u64, work: impl Future<Output = Result<MachineReply, Failure>> + Send + 'static) {
+        let told = self.told.clone();
+        tokio::spawn(async move {
+            let result = work.await;
+            // A thread that is gone has no agent to answer.
+            let _ = told.send(FromMachine::Done { call, result }).await;
+        });
+    }
+}
+
+fn ended(exit: acpd_host::Exit) -> TerminalExit {
+    TerminalExit {
+        code: exit.code,
+        signal: exit.signal,
+    }
+}

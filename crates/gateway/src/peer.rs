@@ -1,0 +1,216 @@
+//! The peer actor: one client's WebSocket.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use acpd_model::limits::{PEER_QUEUE, PING_SECS, PONG_SECS, WRITE_SECS};
+use acpd_model::{By, Failure, RawJson, ThreadId};
+use acpd_proto::surface::app::{Peer, PeerOutput};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, SinkExt, StreamExt, future::BoxFuture};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::calls::{Called, Calls, Follow};
+use crate::follow::{Delivery, follow};
+
+type Answered = (u64, Result<RawJson, Failure>);
+
+/// One connection while it lasts.
+pub struct PeerActor {
+    socket: WebSocket,
+    peer: Peer,
+    calls: Calls,
+    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
+    follows: HashMap<ThreadId, AbortOnDropHandle<()>>,
+    deliver: mpsc::Sender<Delivery>,
+    deliveries: mpsc::Receiver<Delivery>,
+    stop: CancellationToken,
+}
+
+/// Why a connection ends.
+enum End {
+    Gone,
+    Refused(u16, &'static str),
+}
+
+impl PeerActor {
+    /// Takes over a connection that has shown its credentials.
+    pub fn new(socket: WebSocket, peer: Peer, calls: Calls, stop: CancellationToken) -> Self {
+        let (deliver, deliveries) = mpsc::channel(PEER_QUEUE);
+        let answers = FuturesUnordered::new();
+        Self {
+            socket,
+            peer,
+            calls,
+            answers,
+            follows: HashMap::new(),
+            deliver,
+            deliveries,
+            stop,
+        }
+    }
+
+    /// Lives until the client goes, breaks the rules, or the daemon stops.
+    pub async fn run(mut self) {
+        if let Err(End::Refused(code, reason)) = self.serve().await {
+            let frame = CloseFrame {
+                code,
+                reason: Utf8Bytes::from_static(reason),
+            };
+            // The client may be gone; then it needs no reason.
+            let _ = tokio::time::timeout(
+                Duration::from_secs(1),
+                self.socket.send(Message::Close(Some(frame))),
+            )
+            .await;
+        }
+    }
+
+    async fn serve(&mut self) -> Result<(), End> {
+        let mut ping = tokio::time::interval(Duration::from_secs(PING_SECS));
+        ping.tick().await;
+        let mut heard = Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Err(End::Refused(close_code::AWAY, "the daemon is stopping")),
+                message = self.socket.recv() => {
+                    heard = Instant::now();
+                    self.message(message)?;
+                }
+                Some((token, result)) = self.answers.next() => self.peer.reply(token, result),
+                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
+                _ = ping.tick() => {
+                    if heard.elapsed() > Duration::from_secs(PING_SECS + PONG_SECS) {
+                        return Err(End::Refused(close_code::POLICY, "no sign of life"));
+                    }
+                    in_time(self.socket.feed(Message::Ping(Bytes::new()))).await?;
+                }
+            }
+            self.outputs().await?;
+            // What is there already leaves in the same flush.
+            for _ in 0..PEER_QUEUE {
+                if let Some(Some((token, result))) = self.answers.next().now_or_never() {
+                    self.peer.reply(token, result);
+                    self.outputs().await?;
+                } else if let Ok(delivery) = self.deliveries.try_recv() {
+                    self.delivered(&delivery).await?;
+                } else {
+                    break;
+                }
+            }
+            in_time(self.socket.flush()).await?;
+        }
+    }
+
+    fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+        match message {
+            Some(Ok(Message::Text(text))) => self.peer.handle_text(&text, self.calls.around.clock.now()),
+            Some(Ok(Message::Binary(_))) => {
+                return Err(End::Refused(close_code::UNSUPPORTED, "send text frames"));
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Close(_))) | None => return Err(End::Gone),
+            Some(Err(error)) => {
+                tracing::debug!(%error, "a connection ended");
+                let too_long = error.to_string().to_lowercase().contains("too long");
+                return Err(if too_long {
+                    End::Refused(close_code::SIZE, "message too long")
+                } else {
+                    End::Gone
+                });
+            }
+        }
+        Ok(())
+    }
+
+    async fn outputs(&mut self) -> Result<(), End> {
+        while let Some(output) = self.peer.poll_output() {
+            match output {
+                PeerOutput::Send(text) => self.send(text.into()).await?,
+                PeerOutput::Call { token, request } => {
+                    let by = By::Client {
+                        principal: self.peer.principal().to_owned(),
+                        client: self.peer.client().name.clone(),
+                    };
+                    let follows = &self.follows;
+                    let called = self
+                        .calls
+                        .call(by, request, |thread| follows.contains_key(&thread))
+                        .await;
+                    self.called(token, called);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn called(&mut self, token: u64, called: Called) {
+        let Called {
+            follow: to_follow,
+            unfollow,
+            answer,
+        } = called;
+        if let Some(thread) = unfollow {
+            self.follows.remove(&thread);
+        }
+        if let Some(Follow {
+            thread,
+            cursor,
+            subscribed,
+        }) = to_follow
+        {
+            self.peer.set_current(thread);
+            let Calls { directory, around } = self.calls.clone();
+            let task = follow(
+                directory,
+                around.log,
+                thread,
+                cursor,
+                subscribed,
+                self.deliver.clone(),
+            );
+            self.follows
+                .insert(thread, AbortOnDropHandle::new(tokio::spawn(task)));
+        }
+        self.answers
+            .push(answer.map(move |result| (token, result)).boxed());
+    }
+
+    async fn delivered(&mut self, delivery: &Delivery) -> Result<(), End> {
+        for frame in delivery
+            .batch
+            .frames
+            .iter()
+            .filter(|frame| frame.seq >= delivery.from)
+        {
+            if let Some(text) = self.peer.select(frame, |request| delivery.is_pending(request)) {
+                let text = text.clone();
+                self.send(text).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues one message; it leaves with the next flush.
+    async fn send(&mut self, text: Bytes) -> Result<(), End> {
+        let Ok(text) = Utf8Bytes::try_from(text) else {
+            tracing::error!("a message was not UTF-8 and was not sent");
+            return Ok(());
+        };
+        in_time(self.socket.feed(Message::Text(text))).await
+    }
+}
+
+/// A client that takes nothing for [`WRITE_SECS`] is gone.
+async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
+    match tokio::time::timeout(Duration::from_secs(WRITE_SECS), write).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(End::Gone),
+    }
+}

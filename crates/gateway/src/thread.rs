@@ -1,0 +1,421 @@
+//! The thread actor: owns one thread's machine and carries its effects out, log first.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_log::{LogError, SharedLog};
+use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
+use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::{Frame, frame};
+use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
+use crate::clock::Clock;
+use crate::config::AgentConfig;
+use crate::machine::{FromMachine, Machine};
+
+/// Events that were stored together, as clients are sent them.
+#[derive(Debug)]
+pub struct Batch {
+    /// The first event's number.
+    pub first: Seq,
+    /// The last event's number.
+    pub last: Seq,
+    /// One frame for each event that can be shown.
+    pub frames: Vec<Frame>,
+}
+
+impl Batch {
+    /// Encodes `events`, which are not empty.
+    pub fn encode(thread: &str, events: &[Event]) -> Self {
+        let (first, last) = (
+            events.first().map_or(0, |e| e.seq),
+            events.last().map_or(0, |e| e.seq),
+        );
+        Self {
+            first,
+            last,
+            frames: events.iter().filter_map(|event| frame(thread, event)).collect(),
+        }
+    }
+}
+
+/// What a thread actor is asked.
+#[derive(Debug)]
+pub enum ToThread {
+    /// Do something.
+    Command {
+        /// Who wants it.
+        by: By,
+        /// What.
+        command: Box<Command>,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Result<Reply, Failure>>,
+    },
+    /// Follow the thread from here on.
+    Subscribe {
+        /// Where the answer goes.
+        reply: oneshot::Sender<Subscribed>,
+    },
+}
+
+/// The moment at which somebody began to follow a thread.
+#[derive(Debug)]
+pub struct Subscribed {
+    /// Everything after `live.last_seq`.
+    pub batches: broadcast::Receiver<Arc<Batch>>,
+    /// The thread at that moment.
+    pub live: Box<Live>,
+    /// Questions that were open then.
+    pub pending: BTreeSet<u32>,
+}
+
+/// What every thread of a daemon shares.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The memory.
+    pub log: SharedLog,
+    /// Agents by name.
+    pub agents: Arc<std::collections::BTreeMap<String, AgentConfig>>,
+    /// Every bound.
+    pub limits: Arc<Limits>,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// One thread while it is awake.
+pub struct ThreadActor {
+    around: Surroundings,
+    id: ThreadId,
+    id_text: String,
+    machine: Thread,
+    agent: Option<AgentHandle>,
+    host: Option<Machine>,
+    host_told: mpsc::Sender<FromMachine>,
+    host_tells: mpsc::Receiver<FromMachine>,
+    publish: broadcast::Sender<Arc<Batch>>,
+    replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
+    next_call: u64,
+}
+
+/// How long a thread with nothing to do and no agent stays awake.
+const NAP: Duration = Duration::from_secs(30);
+
+enum Happened {
+    Asked(Option<ToThread>),
+    Agent(FromAgent),
+    Machine(FromMachine),
+    Due,
+    Idle,
+}
+
+impl ThreadActor {
+    /// A thread that is about to be made.
+    pub fn new(id: ThreadId, around: Surroundings) -> Self {
+        let machine = Thread::new(id, (*around.limits).clone(), around.clock.now());
+        let (host_told, host_tells) = mpsc::channel(16);
+        Self {
+            around,
+            id,
+            id_text: id.to_string(),
+            machine,
+            agent: None,
+            host: None,
+            host_told,
+            host_tells,
+            publish: broadcast::channel(LIVE_BATCHES).0,
+            replies: HashMap::new(),
+            next_call: 0,
+        }
+    }
+
+    /// A thread that the log knows.
+    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Self, LogError> {
+        let mut actor = Self::new(id, around);
+        let mut after = 0;
+        loop {
+            let page = actor.around.log.read(id, after).await?;
+            for event in &page.events {
+                actor.machine.replay(event);
+            }
+            after = page.events.last().map_or(after, |event| event.seq);
+            if page.at_end {
+                break;
+            }
+        }
+        actor.machine.recover(actor.around.clock.now());
+        actor.settle().await?;
+        Ok(actor)
+    }
+
+    /// Lives until nobody needs the thread any more, or the log fails it.
+    pub async fn run(mut self, mut asked: mpsc::Receiver<ToThread>) {
+        let end = self.serve(&mut asked).await;
+        if let Err(error) = end {
+            tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
+        }
+        // Who asked in the meantime is answered by dropping the question: they turn to the directory again.
+        asked.close();
+    }
+
+    async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
+        loop {
+            let happened = self.next(asked).await;
+            let leave = match happened {
+                Happened::Asked(None) => {
+                    self.command(By::Daemon, Command::Stop);
+                    true
+                }
+                Happened::Asked(Some(message)) => {
+                    self.asked(message);
+                    false
+                }
+                Happened::Idle if self.machine.has_agent() => {
+                    self.command(By::Daemon, Command::Rest);
+                    false
+                }
+                Happened::Idle => return Ok(()),
+                Happened::Agent(from) => {
+                    self.hear_agent(from);
+                    // More of the same that is there already is stored in the same commit.
+                    while self.events_waiting() < BATCH_EVENTS {
+                        let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
+                            break;
+                        };
+                        self.hear_agent(more);
+                    }
+                    false
+                }
+                Happened::Machine(from) => {
+                    self.hear_machine(from);
+                    false
+                }
+                Happened::Due => {
+                    self.machine.handle_timeout(self.around.clock.now());
+                    false
+                }
+            };
+            self.settle().await?;
+            if leave {
+                self.wait_for_agent().await;
+                return self.settle().await;
+            }
+        }
+    }
+
+    async fn next(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Happened {
+        let due = self
+            .machine
+            .poll_timeout()
+            .map(|at| self.around.clock.instant(at));
+        let idle = self.idle_after();
+        tokio::select! {
+            biased;
+            message = asked.recv() => Happened::Asked(message),
+            Some(from) = from_agent(self.agent.as_mut()) => Happened::Agent(from),
+            Some(from) = self.host_tells.recv() => Happened::Machine(from),
+            () = sleep_until(due) => Happened::Due,
+            () = sleep_for(idle) => Happened::Idle,
+        }
+    }
+
+    /// How long nothing may happen until the thread lets its agent go, or goes to sleep itself.
+    fn idle_after(&self) -> Option<Duration> {
+        if self.machine.live().turn.is_some() || self.publish.receiver_count() > 0 {
+            return None;
+        }
+        Some(if self.machine.has_agent() {
+            Duration::from_secs(self.around.limits.agent_idle_secs)
+        } else {
+            NAP
+        })
+    }
+
+    fn asked(&mut self, message: ToThread) {
+        match message {
+            ToThread::Command { by, command, reply } => {
+                self.replies.insert(self.next_call, reply);
+                self.command(by, *command);
+            }
+            ToThread::Subscribe { reply } => {
+                let live = Box::new(self.machine.live().clone());
+                let pending = live.requests.keys().copied().collect();
+                // A caller that is gone has no use for it.
+                let _ = reply.send(Subscribed {
+                    batches: self.publish.subscribe(),
+                    live,
+                    pending,
+                });
+            }
+        }
+    }
+
+    fn command(&mut self, by: By, command: Command) {
+        let call = self.next_call;
+        self.next_call += 1;
+        self.machine
+            .handle(Input::Command { call, by, command }, self.around.clock.now());
+    }
+
+    fn hear_agent(&mut self, from: FromAgent) {
+        let now = self.around.clock.now();
+        match from {
+            FromAgent::Events(events) => {
+                for event in events {
+                    self.machine.handle(Input::Agent(event), now);
+                }
+            }
+            FromAgent::Gone(gone) => {
+                self.agent = None;
+                self.host = None;
+                self.machine.handle(Input::AgentGone(gone), now);
+            }
+        }
+    }
+
+    fn hear_machine(&mut self, from: FromMachine) {
+        let input = match from {
+            FromMachine::Done { call, result } => Input::Machine { call, result },
+            FromMachine::Terminal { terminal_id, event } => Input::Terminal { terminal_id, event },
+        };
+        self.machine.handle(input, self.around.clock.now());
+    }
+
+    fn events_waiting(&self) -> usize {
+        self.machine.effects_waiting()
+    }
+
+    /// Carries out what the machine wants: first the log, then everybody else.
+    async fn settle(&mut self) -> Result<(), LogError> {
+        loop {
+            let mut events = Vec::new();
+            let mut after = Vec::new();
+            while let Some(effect) = self.machine.poll_effect() {
+                match effect {
+                    Effect::Event(event) => events.push(event),
+                    other => after.push(other),
+                }
+            }
+            if events.is_empty() && after.is_empty() {
+                return Ok(());
+            }
+            if !events.is_empty() {
+                let summary = self.machine.take_summary().cloned();
+                let appended = self.around.log.append(self.id, &events, summary.as_ref()).await;
+                if let Err(error) = appended {
+                    self.fail_callers(&error);
+                    return Err(error);
+                }
+            }
+            // Answers leave before notifications, so that a caller knows what the news is about.
+            let mut rest = Vec::new();
+            for effect in after {
+                match effect {
+                    Effect::Reply { call, result } => self.reply(call, result),
+                    other => rest.push(other),
+                }
+            }
+            if !events.is_empty() && self.publish.receiver_count() > 0 {
+                // The last receiver may have gone in between.
+                let _ = self.publish.send(Arc::new(Batch::encode(&self.id_text, &events)));
+            }
+            for effect in rest {
+                self.carry_out(effect).await;
+            }
+        }
+    }
+
+    fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
+        if let Some(reply) = self.replies.remove(&call) {
+            // A caller that is gone does not wait for it.
+            let _ = reply.send(result);
+        }
+    }
+
+    fn fail_callers(&mut self, error: &LogError) {
+        let failure = Failure::new(ErrorCode::Internal, format!("nothing was done: {error}"));
+        for (_, reply) in self.replies.drain() {
+            let _ = reply.send(Err(failure.clone()));
+        }
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Event(_) | Effect::Reply { .. } => {}
+            Effect::StartAgent(start) => {
+                let name = &self.machine.live().spec.agent;
+                let started = match self.around.agents.get(name) {
+                    Some(config) => {
+                        let host =
+                            Machine::new(&self.machine.live().spec, config.clone(), self.host_told.clone());
+                        self.host = Some(host);
+                        agent::spawn(config, start, &self.around.limits, self.around.clock)
+                    }
+                    None => Err(Failure::agent(format!(
+                        "no agent named {name:?} is configured any more"
+                    ))),
+                };
+                match started {
+                    Ok(handle) => self.agent = Some(handle),
+                    Err(failure) => {
+                        let gone = Gone {
+                            reason: failure.message,
+                            stderr: failure.detail.unwrap_or_default(),
+                        };
+                        self.machine
+                            .handle(Input::AgentGone(gone), self.around.clock.now());
+                    }
+                }
+            }
+            Effect::StopAgent => {
+                self.host = None;
+                if let Some(agent) = &self.agent {
+                    agent.stop();
+                }
+            }
+            Effect::Agent(command) => {
+                if let Some(agent) = &self.agent {
+                    agent.tell(command).await;
+                }
+            }
+            Effect::Machine { call, what } => {
+                if let Some(host) = &mut self.host {
+                    host.handle(call, what);
+                }
+            }
+        }
+    }
+
+    /// The daemon stops: the agent is given its grace, and its end is still recorded.
+    async fn wait_for_agent(&mut self) {
+        while let Some(from) = from_agent_once(self.agent.as_mut()).await {
+            let gone = matches!(from, FromAgent::Gone(_));
+            self.hear_agent(from);
+            if gone {
+                return;
+            }
+        }
+    }
+}
+
+/// What the agent says next; waits for ever if there is none.
+async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
+    match agent {
+        Some(agent) => agent.events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn from_agent_once(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
+    agent?.events.recv().await
+}
+
+async fn sleep_for(duration: Option<Duration>) {
+    match duration {
+        Some(duration) => tokio::time::sleep(duration).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,105 @@
+//! What to run, and in which environment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A program to run: an argument vector, never a shell line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Name to look up on `PATH`, or a path.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+}
+
+/// Builds environments: nothing of the daemon's own goes through but what is listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment;
+
+/// Names that programs need to work at all. A `*` at the end stands for anything.
+const ALLOWED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "COLORTERM",
+    "XDG_*",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "PYENV_ROOT",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+];
+
+impl Environment {
+    /// What of `from` passes the built-in list and the names in `pass`, with `set` added on top.
+    pub fn build(
+        from: impl Iterator<Item = (String, String)>,
+        pass: &[String],
+        set: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        let passes = |name: &str| {
+            ALLOWED
+                .iter()
+                .copied()
+                .chain(pass.iter().map(String::as_str))
+                .any(|pattern| matches(pattern, name))
+        };
+        let mut env: BTreeMap<_, _> = from.filter(|(name, _)| passes(name)).collect();
+        env.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
+        env
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_listed_goes_through() {
+        let ours = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("SECRET", "x"),
+            ("ACPD_TOKEN", "t"),
+            ("MY_KEY", "k"),
+        ];
+        let ours = ours.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        let set = BTreeMap::from([("LC_ALL".to_owned(), "de".to_owned())]);
+        let env = Environment::build(ours, &["MY_*".to_owned()], &set);
+        let names: Vec<_> = env.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        assert_eq!(names, ["LC_ALL=de", "MY_KEY=k", "PATH=/bin"]);
+    }
+}

@@ -1,0 +1,251 @@
+//! How the events of one append are packed into one row, and how a page is read from such rows.
+//!
+//! A chunk is a format byte ([`FORMAT`]) and then a JSON text sequence (RFC 7464): for each event a record
+//! separator, the event as JSON, a newline. Newlines alone could not part the events, because a
+//! [`RawJson`](acpd_model::RawJson) keeps the white space of its sender; a record separator has no place
+//! anywhere in JSON text.
+//!
+//! What does not belong in a chunk is its place in the thread: that is the row's, and readers check one
+//! against the other.
+
+use std::ops::RangeInclusive;
+
+use acpd_model::event::FORMAT;
+use acpd_model::limits::LOG_PAGE_BYTES;
+use acpd_model::{Event, Seq, ThreadId};
+
+use crate::{LogError, Page};
+
+/// Begins each event (RFC 7464, ASCII RS).
+const RECORD: u8 = 0x1e;
+
+/// Room that is set aside for an event before its length is known, in bytes.
+const USUAL_EVENT_BYTES: usize = 512;
+
+/// The numbers of `events`. [`LogError::NotContiguous`] if there are none, or they do not follow each other,
+/// or they begin before 1.
+pub fn seqs(events: &[Event]) -> Result<RangeInclusive<Seq>, LogError> {
+    let [first, .., last] = events else {
+        return match events {
+            [only] if only.seq > 0 => Ok(only.seq..=only.seq),
+            _ => Err(LogError::NotContiguous),
+        };
+    };
+    let contiguous = events
+        .windows(2)
+        .all(|pair| pair[0].seq.checked_add(1) == Some(pair[1].seq));
+    if first.seq > 0 && contiguous {
+        Ok(first.seq..=last.seq)
+    } else {
+        Err(LogError::NotContiguous)
+    }
+}
+
+/// Packs `events`. Fails with [`LogError::Storage`] only for an event that is never written,
+/// [`EventKind::Unknown`](acpd_model::EventKind::Unknown).
+pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
+    let mut chunk = Vec::with_capacity(1 + events.len() * USUAL_EVENT_BYTES);
+    chunk.push(FORMAT);
+    for event in events {
+        chunk.push(RECORD);
+        event
+            .encode(&mut chunk)
+            .map_err(|error| LogError::Storage(format!("event {} cannot be written: {error}", event.seq)))?;
+        chunk.push(b'\n');
+    }
+    Ok(chunk)
+}
+
+/// A page that is filled from a thread's chunks, given in order.
+#[derive(Debug)]
+pub struct Filling {
+    thread: ThreadId,
+    next: Seq,
+    room: usize,
+    page: Page,
+}
+
+impl Filling {
+    /// An empty page of `thread` that begins right after `after`.
+    pub fn new(thread: ThreadId, after: Seq) -> Self {
+        Self {
+            thread,
+            next: after.saturating_add(1),
+            room: LOG_PAGE_BYTES,
+            page: Page {
+                events: Vec::new(),
+                at_end: true,
+            },
+        }
+    }
+
+    /// Takes the events of a chunk that holds `seqs`: those that the page has not got and that fit. `false`
+    /// means that the page is full. [`LogError::Damaged`] if the chunk is not what was once encoded, or is
+    /// not the one that comes next.
+    pub fn add(&mut self, seqs: RangeInclusive<Seq>, chunk: &[u8]) -> Result<bool, LogError> {
+        let (first, last) = (*seqs.start(), *seqs.end());
+        let thread = self.thread;
+        let damaged =
+            |what: String| LogError::Damaged(format!("thread {thread}, events {first} to {last}: {what}"));
+        if !seqs.contains(&self.next) {
+            return Err(damaged(format!("event {} should be here", self.next)));
+        }
+        let mut records = match chunk {
+            [1..=FORMAT, records @ ..] => Records(records),
+            [format, ..] => return Err(damaged(format!("format {format} is not known"))),
+            [] => return Err(damaged("nothing is left".into())),
+        };
+
+        let seen = usize::try_from(self.next - first).unwrap_or(usize::MAX);
+        records.by_ref().take(seen).for_each(drop);
+        for seq in self.next..=last {
+            let record = records
+                .next()
+                .ok_or_else(|| damaged(format!("event {seq} is missing")))?;
+            if record.len() > self.room && !self.page.events.is_empty() {
+                self.page.at_end = false;
+                return Ok(false);
+            }
+            let event = Event::decode(record).map_err(|error| damaged(format!("event {seq}: {error}")))?;
+            if event.seq != seq {
+                return Err(damaged(format!(
+                    "event {} stands in the place of {seq}",
+                    event.seq
+                )));
+            }
+            self.page.events.push(event);
+            self.room = self.room.saturating_sub(record.len());
+            self.next = seq.saturating_add(1);
+        }
+        if records.0.is_empty() {
+            Ok(true)
+        } else {
+            Err(damaged("something follows the last event".into()))
+        }
+    }
+
+    /// The page. Its `at_end` holds if every chunk of the thread was given, or as many as it took.
+    pub fn finish(self) -> Page {
+        self.page
+    }
+}
+
+/// The records of a chunk, without their separators and unread. Ends early at what is none.
+struct Records<'a>(&'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.0.strip_prefix(&[RECORD])?;
+        let end = memchr::memchr(RECORD, rest).unwrap_or(rest.len());
+        let (record, rest) = rest.split_at(end);
+        self.0 = rest;
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::conformance::sample;
+
+    fn read(after: Seq, chunks: &[(RangeInclusive<Seq>, Vec<u8>)]) -> Result<Page, LogError> {
+        let mut filling = Filling::new(sample::thread(1), after);
+        for (seqs, chunk) in chunks {
+            if !filling.add(seqs.clone(), chunk)? {
+                break;
+            }
+        }
+        Ok(filling.finish())
+    }
+
+    #[test]
+    fn only_one_run_of_events_has_numbers() {
+        let run = sample::run(3..=5, 10);
+        assert_eq!(seqs(&run), Ok(3..=5));
+        assert_eq!(seqs(&run[..1]), Ok(3..=3));
+        assert_eq!(seqs(&[]), Err(LogError::NotContiguous));
+        assert_eq!(
+            seqs(&[run[0].clone(), run[2].clone()]),
+            Err(LogError::NotContiguous)
+        );
+        assert_eq!(
+            seqs(&[run[1].clone(), run[0].clone()]),
+            Err(LogError::NotContiguous)
+        );
+        assert_eq!(seqs(&sample::run(0..=0, 10)), Err(LogError::NotContiguous));
+        assert_eq!(seqs(&sample::run(0..=1, 10)), Err(LogError::NotContiguous));
+    }
+
+    #[test]
+    fn every_cursor_reads_the_rest() {
+        let events = sample::run(1..=6, 10);
+        let chunks = [
+            (1..=4, encode(&events[..4]).unwrap()),
+            (5..=6, encode(&events[4..]).unwrap()),
+        ];
+        for after in 0..4 {
+            let page = read(after, &chunks).unwrap();
+            assert_eq!(page.events, events[usize::try_from(after).unwrap()..]);
+            assert!(page.at_end);
+        }
+        assert_eq!(read(4, &chunks[1..]).unwrap().events, events[4..]);
+    }
+
+    #[test]
+    fn a_chunk_larger_than_a_page_is_cut() {
+        let events = sample::run(1..=5, LOG_PAGE_BYTES / 3);
+        let chunks = [(1..=5, encode(&events).unwrap())];
+        let page = read(0, &chunks).unwrap();
+        assert_eq!((page.events.as_slice(), page.at_end), (&events[..2], false));
+        let page = read(4, &chunks).unwrap();
+        assert_eq!((page.events.as_slice(), page.at_end), (&events[4..], true));
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let events = sample::run(1..=3, 10);
+        let chunk = encode(&events).unwrap();
+        let with_first_byte = |byte| {
+            let mut chunk = chunk.clone();
+            chunk[0] = byte;
+            chunk
+        };
+        for (after, seqs, chunk) in [
+            (0, 1..=3, Vec::new()),
+            (0, 1..=3, with_first_byte(0)),
+            (0, 1..=3, with_first_byte(FORMAT + 1)),
+            (0, 1..=3, chunk[..chunk.len() - 9].to_vec()),
+            (0, 1..=4, chunk.clone()),
+            (0, 1..=2, chunk.clone()),
+            (0, 2..=4, chunk.clone()),
+            (1, 2..=4, chunk.clone()),
+            (3, 1..=3, chunk.clone()),
+            (0, 1..=3, [&chunk[..1], b"x", &chunk[1..]].concat()),
+        ] {
+            let answer = read(after, &[(seqs.clone(), chunk)]);
+            assert!(
+                matches!(answer, Err(LogError::Damaged(_))),
+                "{after} {seqs:?}: {answer:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(after: Seq, first: Seq, last: Seq, chunk: Vec<u8>) {
+            let _ = read(after, &[(first..=last, chunk)]);
+        }
+
+        #[test]
+        fn damage_never_panics(after in 0_u64..5, at in 0_usize..300, byte: u8) {
+            let mut chunk = encode(&sample::run(1..=3, 20)).unwrap();
+            let at = at % chunk.len();
+            chunk[at] = byte;
+            let _ = read(after, &[(1..=3, chunk)]);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! In which order threads are listed, and which.
+
+use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
+
+use super::sample;
+use crate::{Filter, ListCursor, SharedLog};
+
+/// Threads of one check are found by a working directory of their own, since checks may share a log.
+fn only(cwd: &str) -> Filter {
+    Filter {
+        cwd: Some(cwd.into()),
+        ..Filter::default()
+    }
+}
+
+async fn create(
+    log: &SharedLog,
+    cwd: &str,
+    updated_at: Millis,
+    change: impl FnOnce(&mut Summary),
+) -> ThreadId {
+    let thread = sample::new_thread();
+    let mut summary = sample::summary("listed", updated_at);
+    cwd.clone_into(&mut summary.cwd);
+    change(&mut summary);
+    log.append(thread, &[sample::event(1, 10)], Some(&summary))
+        .await
+        .unwrap();
+    thread
+}
+
+async fn page(
+    log: &SharedLog,
+    filter: &Filter,
+    cursor: Option<ListCursor>,
+    limit: usize,
+) -> (Vec<ThreadId>, Option<ListCursor>) {
+    let listed = log.list(filter.clone(), cursor, limit).await.unwrap();
+    assert!(listed.len() <= limit);
+    let cursor = listed.last().map(|last| ListCursor {
+        updated_at: last.summary.updated_at,
+        thread: last.thread,
+    });
+    (listed.iter().map(|listed| listed.thread).collect(), cursor)
+}
+
+pub(super) async fn newest_first_page_by_page(log: &SharedLog) {
+    let cwd = sample::new_thread().to_string();
+    let mut expected = Vec::new();
+    for updated_at in [5, 3, 3, 9, 3, Millis::MIN, Millis::MAX, -1] {
+        expected.push((updated_at, create(log, &cwd, updated_at, |_| {}).await));
+    }
+    expected.sort_unstable();
+    let expected: Vec<_> = expected.into_iter().rev().map(|(_, thread)| thread).collect();
+    let filter = only(&cwd);
+    assert_eq!(page(log, &filter, None, usize::MAX).await.0, expected);
+    assert_eq!(page(log, &filter, None, 0).await.0, []);
+    for limit in 1..=expected.len() {
+        let (mut seen, mut cursor) = page(log, &filter, None, limit).await;
+        while cursor.is_some() {
+            let (more, next) = page(log, &filter, cursor, limit).await;
+            seen.extend(more);
+            cursor = next;
+        }
+        assert_eq!(seen, expected, "pages of {limit}");
+    }
+    let listed = log.list(filter, None, 1).await.unwrap();
+    assert_eq!(
+        log.summary(listed[0].thread).await.as_ref(),
+        Ok(&listed[0].summary)
+    );
+}
+
+pub(super) async fn paging_is_stable(log: &SharedLog) {
+    let cwd = sample::new_thread().to_string();
+    let mut threads = Vec::new();
+    for updated_at in 0..6 {
+        threads.push(create(log, &cwd, updated_at, |_| {}).await);
+    }
+    threads.reverse();
+    let filter = only(&cwd);
+    let (seen, cursor) = page(log, &filter, None, 2).await;
+    assert_eq!(seen, threads[..2]);
+
+    let new = create(log, &cwd, 100, |_| {}).await;
+    let mut moved = sample::summary("moved", 101);
+    moved.cwd.clone_from(&cwd);
+    log.append(threads[1], &[sample::event(2, 10)], Some(&moved))
+        .await
+        .unwrap();
+    assert_eq!(page(log, &filter, cursor, 9).await.0, threads[2..]);
+    let rest = [&[threads[1], new, threads[0]], &threads[2..]].concat();
+    assert_eq!(page(log, &filter, None, 9).await.0, rest);
+}
+
+pub(super) async fn filters_narrow(log: &SharedLog) {
+    let cwd = sample::new_thread().to_string();
+    let plain = create(log, &cwd, 1, |_| {}).await;
+    let archived = create(log, &cwd, 2, |summary| summary.archived = true).await;
+    let running = create(log, &cwd, 3, |summary| summary.status = ThreadStatus::Running).await;
+    let waiting = create(log, &cwd, 4, |summary| summary.status = ThreadStatus::Waiting).await;
+    let other = create(log, &cwd, 5, |summary| summary.agent = "other".into()).await;
+    let named = create(log, &cwd, 6, |summary| {
+        summary.name = Some("50%_ÄRGER \\ 'q'".into());
+    })
+    .await;
+    let nameless = create(log, &cwd, 7, |summary| summary.name = None).await;
+    let all = [nameless, named, other, waiting, running, archived, plain];
+
+    let narrowed = |change: &dyn Fn(&mut Filter)| {
+        let mut filter = only(&cwd);
+        change(&mut filter);
+        async move { page(log, &filter, None, 99).await.0 }
+    };
+    assert_eq!(narrowed(&|_| {}).await, all);
+    assert_eq!(narrowed(&|filter| filter.archived = Some(true)).await, [archived]);
+    assert_eq!(
+        narrowed(&|filter| filter.archived = Some(false)).await,
+        [nameless, named, other, waiting, running, plain]
+    );
+    assert_eq!(
+        narrowed(&|filter| filter.active = Some(true)).await,
+        [waiting, running]
+    );
+    assert_eq!(
+        narrowed(&|filter| filter.active = Some(false)).await,
+        [nameless, named, other, archived, plain]
+    );
+    assert_eq!(
+        narrowed(&|filter| filter.agent = Some("other".into())).await,
+        [other]
+    );
+    assert_eq!(narrowed(&|filter| filter.cwd = Some("/".into())).await, []);
+    for search in ["ärger", "0%_ä", "\\", "'Q'"] {
+        let found = narrowed(&|filter| filter.search = Some(search.into())).await;
+        assert_eq!(found, [named], "{search}");
+    }
+    for search in ["5%r", "50__", "*", "\""] {
+        let found = narrowed(&|filter| filter.search = Some(search.into())).await;
+        assert_eq!(found, [], "{search}");
+    }
+    assert_eq!(narrowed(&|filter| filter.search = Some(String::new())).await, all);
+    let both = |filter: &mut Filter| {
+        filter.search = Some("listed".into());
+        filter.active = Some(true);
+        filter.archived = Some(true);
+    };
+    assert_eq!(narrowed(&both).await, []);
+}

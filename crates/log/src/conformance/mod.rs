@@ -1,0 +1,72 @@
+//! One suite for every backend: what [`EventLog`](crate::EventLog) promises, as checks that panic where a
+//! promise is broken. It runs on tokio, on whatever runtime calls it.
+
+#![expect(clippy::unwrap_used, reason = "a check fails by panicking")]
+
+mod append;
+mod blob;
+mod close;
+mod list;
+mod read;
+mod reopen;
+pub mod sample;
+
+use acpd_model::{Event, Seq, ThreadId};
+
+use crate::SharedLog;
+
+/// Checks a backend. `open` gives a log; each call may give the same one again or a new one, as long as
+/// the suite has it for itself. It is closed by nobody but [`check_close`].
+pub async fn check(open: impl AsyncFn() -> SharedLog) {
+    append::only_one_run_is_stored(&open().await).await;
+    append::a_conflict_changes_nothing(&open().await).await;
+    append::the_first_append_brings_a_summary(&open().await).await;
+    append::a_summary_is_stored_with_its_events(&open().await).await;
+    append::one_of_two_racing_callers_wins(&open().await).await;
+    append::many_threads_append_at_once(&open().await).await;
+    append::order_does_not_need_awaiting(&open().await).await;
+    append::an_answer_can_be_dropped(&open().await).await;
+
+    read::every_cursor_reads_the_rest(&open().await).await;
+    read::pages_have_a_size(&open().await).await;
+    read::a_large_event_comes_alone(&open().await).await;
+    read::an_unknown_thread_is_an_error(&open().await).await;
+    read::text_is_kept_as_it_came(&open().await).await;
+
+    list::newest_first_page_by_page(&open().await).await;
+    list::paging_is_stable(&open().await).await;
+    list::filters_narrow(&open().await).await;
+
+    blob::content_has_one_name(&open().await).await;
+}
+
+/// Checks how a backend closes. `open` gives a log of its own at each call.
+pub async fn check_close(open: impl AsyncFn() -> SharedLog) {
+    close::everything_is_stored_then_refused(&open().await).await;
+}
+
+/// Checks that a durable backend remembers. `open` opens the same store at each call, which the suite closes
+/// before the next.
+pub async fn check_reopen(open: impl AsyncFn() -> SharedLog) {
+    reopen::everything_is_there(&open).await;
+}
+
+/// All events of a thread after `after`, page by page. Checks each page on the way.
+pub async fn read_all(log: &SharedLog, thread: ThreadId, after: Seq) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        let cursor = events.last().map_or(after, |event| event.seq);
+        let page = log.read(thread, cursor).await.expect("a thread can be read");
+        for (event, seq) in page.events.iter().zip(cursor + 1..) {
+            assert_eq!(event.seq, seq, "numbers have no gaps");
+        }
+        assert!(
+            page.at_end || !page.events.is_empty(),
+            "a page before the end has an event"
+        );
+        events.extend(page.events);
+        if page.at_end {
+            return events;
+        }
+    }
+}

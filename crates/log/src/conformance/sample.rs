@@ -1,0 +1,64 @@
+//! Threads, events and summaries to test with. The same arguments give the same values, in every process.
+
+use std::ops::RangeInclusive;
+
+use acpd_model::{
+    By, Event, EventKind, ItemId, MessageType, Millis, RawJson, Seq, Summary, ThreadId, ThreadStatus, TurnId,
+};
+use uuid::Uuid;
+
+/// The thread number `number`; later ones sort after earlier ones.
+pub fn thread(number: u64) -> ThreadId {
+    ThreadId(Uuid::from_u128(
+        0x0192_f0c1_c5d7_7c0a_0000_0000_0000_0000 | u128::from(number),
+    ))
+}
+
+/// A thread that no other call has given or will give.
+pub fn new_thread() -> ThreadId {
+    ThreadId(Uuid::now_v7())
+}
+
+/// Event number `seq`: what an agent says, with `bytes` bytes of its original JSON.
+pub fn event(seq: Seq, bytes: usize) -> Event {
+    const FRAME: &str = r#"{"seq":12345678,"text":""}"#;
+    const WORDS: &str = "lorem ipsum ";
+    let length = bytes.saturating_sub(FRAME.len());
+    let mut text = WORDS.repeat(length.div_ceil(WORDS.len()));
+    text.truncate(length);
+    let raw = format!(r#"{{"seq":{:08},"text":"{text}"}}"#, 10_000_000 + seq);
+    Event {
+        seq,
+        at: 1_700_000_000_000 + seq.cast_signed(),
+        turn: Some(TurnId(1)),
+        by: By::Agent,
+        kind: EventKind::ItemDelta {
+            item: ItemId(1),
+            role: MessageType::AgentMessage,
+            text: format!("word {seq} "),
+        },
+        raw: Some(RawJson::parse(raw).expect("a sample is JSON")),
+        raw_params: None,
+    }
+}
+
+/// Events `seqs`, each as [`event`] makes it.
+pub fn run(seqs: RangeInclusive<Seq>, bytes: usize) -> Vec<Event> {
+    seqs.map(|seq| event(seq, bytes)).collect()
+}
+
+/// The summary of a thread that is called `name` and was last busy at `updated_at`.
+pub fn summary(name: &str, updated_at: Millis) -> Summary {
+    Summary {
+        agent: "demo".into(),
+        cwd: "/workspace".into(),
+        name: Some(name.into()),
+        project_id: None,
+        metadata: None,
+        status: ThreadStatus::Idle,
+        created_at: 1,
+        updated_at,
+        turns: 1,
+        archived: false,
+    }
+}

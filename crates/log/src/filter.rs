@@ -1,0 +1,52 @@
+//! Which threads a list shows.
+
+use acpd_model::Summary;
+
+use crate::Filter;
+
+impl Filter {
+    /// Whether a thread with this summary is shown.
+    pub fn admits(&self, summary: &Summary) -> bool {
+        let same = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
+        same(&self.agent, &summary.agent)
+            && same(&self.cwd, &summary.cwd)
+            && self.archived.is_none_or(|archived| archived == summary.archived)
+            && self
+                .active
+                .is_none_or(|active| active == summary.status.is_active())
+            && self.admits_name(summary.name.as_deref())
+    }
+
+    /// Whether `search` finds this name. A thread without a name has the empty one.
+    ///
+    /// Case is Unicode's, which is why no backend leaves this to its database: `SQLite`'s knows only ASCII.
+    pub fn admits_name(&self, name: Option<&str>) -> bool {
+        self.search.as_deref().is_none_or(|search| {
+            let name = name.unwrap_or_default().to_lowercase();
+            name.contains(&search.to_lowercase())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn search_ignores_case_and_knows_no_wildcards() {
+        let search = |search: &str, name: Option<&str>| {
+            let filter = Filter {
+                search: Some(search.into()),
+                ..Filter::default()
+            };
+            filter.admits_name(name)
+        };
+        assert!(search("ärger", Some("Viel ÄRGER")));
+        assert!(search("", None));
+        assert!(!search("a", None));
+        assert!(search("100%", Some("100% done")));
+        assert!(!search("1%e", Some("100% done")));
+        assert!(!search("a_c", Some("abc")));
+        assert!(search(r"\", Some(r"C:\x")));
+    }
+}

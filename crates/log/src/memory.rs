@@ -1,0 +1,289 @@
+//! The reference backend: the same promises, in memory, for tests. It can be told to fail and to keep its
+//! answers back.
+//!
+//! A mutex guards it, although nothing else in acpd shares one between tasks: it is never held across an
+//! await, no daemon runs on this backend, and without a thread of its own a test decides by itself what
+//! happens when.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use tokio::sync::oneshot;
+
+use crate::{Answer, EventLog, Filter, ListCursor, Listed, LogError, Page, blob_id, chunk};
+
+/// What is to go wrong, once. `after` counts the calls that still go right before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An append fails with [`LogError::Storage`] and stores nothing.
+    FailAppend {
+        /// Appends before it.
+        after: u32,
+    },
+    /// A [`read`](EventLog::read) fails with [`LogError::Storage`].
+    FailRead {
+        /// Reads before it.
+        after: u32,
+    },
+}
+
+/// An event log that is gone with its last owner.
+#[derive(Default)]
+pub struct Memory {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    threads: BTreeMap<ThreadId, Thread>,
+    blobs: HashMap<BlobId, Vec<u8>>,
+    failing_appends: Countdowns,
+    failing_reads: Countdowns,
+    /// `Some` while answers are held back: what is to be done on release, in order.
+    held: Option<Vec<Change>>,
+    closed: bool,
+}
+
+struct Thread {
+    summary: Summary,
+    /// By the last number in each.
+    chunks: BTreeMap<Seq, (Seq, Vec<u8>)>,
+}
+
+struct Append {
+    thread: ThreadId,
+    seqs: RangeInclusive<Seq>,
+    chunk: Vec<u8>,
+    summary: Option<Summary>,
+}
+
+/// What is done at once, or on release.
+type Change = Box<dyn FnOnce(&mut State) + Send>;
+
+impl Memory {
+    /// An empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes one of the next calls fail. Faults add up.
+    pub fn inject(&self, fault: Fault) {
+        let mut state = self.state();
+        match fault {
+            Fault::FailAppend { after } => state.failing_appends.0.push(after),
+            Fault::FailRead { after } => state.failing_reads.0.push(after),
+        }
+    }
+
+    /// From now on appends, and [`close`](EventLog::close), neither happen nor answer until
+    /// [`release`](Self::release): whoever acts before the answer shows.
+    pub fn hold(&self) {
+        self.state().held.get_or_insert_default();
+    }
+
+    /// Does what was held back, in order, and answers it.
+    pub fn release(&self) {
+        let mut state = self.state();
+        for change in state.held.take().unwrap_or_default() {
+            change(&mut state);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(&mut State) -> Result<(), LogError> + Send + 'static,
+    ) -> Answer<'_, ()> {
+        let (answer, answered) = oneshot::channel();
+        let change = move |state: &mut State| {
+            let done = if state.closed {
+                Err(LogError::Closed)
+            } else {
+                change(state)
+            };
+            let _nobody_waits = answer.send(done);
+        };
+        let mut state = self.state();
+        match &mut state.held {
+            Some(held) => held.push(Box::new(change)),
+            None => change(&mut state),
+        }
+        Box::pin(async { answered.await.unwrap_or(Err(LogError::Closed)) })
+    }
+
+    fn ask<T: Send + 'static>(&self, query: impl FnOnce(&mut State) -> Result<T, LogError>) -> Answer<'_, T> {
+        let mut state = self.state();
+        let found = if state.closed {
+            Err(LogError::Closed)
+        } else {
+            query(&mut state)
+        };
+        Box::pin(std::future::ready(found))
+    }
+}
+
+impl EventLog for Memory {
+    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
+        let packed = chunk::seqs(events).and_then(|seqs| Ok((seqs, chunk::encode(events)?)));
+        let (seqs, chunk) = match packed {
+            Ok(packed) => packed,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        let append = Append {
+            thread,
+            seqs,
+            chunk,
+            summary: summary.cloned(),
+        };
+        self.change(move |state| state.append(append))
+    }
+
+    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
+        self.ask(|state| {
+            if state.failing_reads.strike() {
+                return Err(injected());
+            }
+            let mut filling = chunk::Filling::new(thread, after);
+            for (last, (first, chunk)) in &state.thread(thread)?.chunks {
+                if *last > after && !filling.add(*first..=*last, chunk)? {
+                    break;
+                }
+            }
+            Ok(filling.finish())
+        })
+    }
+
+    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+        self.ask(|state| state.thread(thread).map(Thread::last))
+    }
+
+    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary> {
+        self.ask(|state| state.thread(thread).map(|thread| thread.summary.clone()))
+    }
+
+    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>> {
+        self.ask(|state| {
+            let place = |listed: &Listed| (listed.summary.updated_at, listed.thread);
+            let mut all: Vec<_> = state
+                .threads
+                .iter()
+                .filter(|(_, held)| filter.admits(&held.summary))
+                .map(|(thread, held)| Listed {
+                    thread: *thread,
+                    summary: held.summary.clone(),
+                })
+                .filter(|listed| {
+                    cursor.is_none_or(|cursor| place(listed) < (cursor.updated_at, cursor.thread))
+                })
+                .collect();
+            all.sort_by_key(|listed| std::cmp::Reverse(place(listed)));
+            all.truncate(limit);
+            Ok(all)
+        })
+    }
+
+    fn put_blob(&self, content: Vec<u8>) -> Answer<'_, BlobId> {
+        self.ask(|state| {
+            let id = blob_id(&content);
+            state.blobs.insert(id, content);
+            Ok(id)
+        })
+    }
+
+    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        self.ask(|state| Ok(state.blobs.get(&id).cloned()))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        self.change(|state| {
+            state.closed = true;
+            Ok(())
+        })
+    }
+}
+
+impl State {
+    fn thread(&self, thread: ThreadId) -> Result<&Thread, LogError> {
+        self.threads.get(&thread).ok_or(LogError::NoSuchThread(thread))
+    }
+
+    fn append(&mut self, append: Append) -> Result<(), LogError> {
+        let Append {
+            thread,
+            seqs,
+            chunk,
+            summary,
+        } = append;
+        if self.failing_appends.strike() {
+            return Err(injected());
+        }
+        let expected = seqs.start() - 1;
+        let last = self.threads.get(&thread).map_or(0, Thread::last);
+        if last != expected {
+            return Err(LogError::Conflict {
+                thread,
+                expected,
+                last,
+            });
+        }
+        let chunk = (*seqs.start(), chunk);
+        match (self.threads.get_mut(&thread), summary) {
+            (Some(held), summary) => {
+                held.chunks.insert(*seqs.end(), chunk);
+                held.summary = summary.unwrap_or_else(|| std::mem::take(&mut held.summary));
+            }
+            (None, Some(summary)) => {
+                let chunks = BTreeMap::from([(*seqs.end(), chunk)]);
+                self.threads.insert(thread, Thread { summary, chunks });
+            }
+            (None, None) => return Err(LogError::NoSuchThread(thread)),
+        }
+        Ok(())
+    }
+}
+
+impl Thread {
+    fn last(&self) -> Seq {
+        self.chunks.last_key_value().map_or(0, |(last, _)| *last)
+    }
+}
+
+/// Calls that are still to go right, one count for each fault.
+#[derive(Default)]
+struct Countdowns(Vec<u32>);
+
+impl Countdowns {
+    /// Counts one call; whether it is to fail.
+    fn strike(&mut self) -> bool {
+        let due = self.0.iter().position(|left| *left == 0);
+        if let Some(due) = due {
+            self.0.swap_remove(due);
+        }
+        for left in &mut self.0 {
+            *left = left.saturating_sub(1);
+        }
+        due.is_some()
+    }
+}
+
+fn injected() -> LogError {
+    LogError::Storage("a test wants it so".into())
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Memory")
+            .field("threads", &state.threads.len())
+            .field("blobs", &state.blobs.len())
+            .field("held", &state.held.as_ref().map(Vec::len))
+            .field("closed", &state.closed)
+            .finish()
+    }
+}

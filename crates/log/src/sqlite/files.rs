@@ -1,0 +1,101 @@
+//! The database's files: who may use them, and how they are opened.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{Durability, schema};
+use crate::LogError;
+
+/// Page cache of the writer, in KiB: what a group of appends touches at the ends of its tables.
+const WRITER_CACHE_KIB: i64 = 2000;
+
+/// Page cache of a reader, in KiB. Small, because the kernel caches the file too.
+const READER_CACHE_KIB: i64 = 1000;
+
+/// Pages of 4 KiB in the write-ahead log after which the writer moves them into the database.
+const CHECKPOINT_PAGES: i64 = 4000;
+
+/// Bytes to which the write-ahead log is cut when it starts over after it had grown.
+const WAL_KEPT_BYTES: i64 = 32 << 20;
+
+/// How long a connection waits for another: only ever for a checkpoint, or for recovery after a crash.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Takes the database for this process, until the file that it returns is dropped.
+///
+/// The lock is on a file of its own, because `SQLite`'s locks on the database come and go with transactions.
+pub(super) fn lock(path: &Path) -> Result<File, LogError> {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    let name = Path::new(&name);
+    let file = private(name).map_err(|error| refused(name, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LogError::Storage(format!(
+            "{} is in use by another acpd",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(refused(name, &error)),
+    }
+}
+
+/// The connection that writes, to a database that is up to date.
+pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, LogError> {
+    private(path).map_err(|error| refused(path, &error))?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB)?;
+    schema::check(&connection, path)?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        let path = path.display();
+        return Err(LogError::Storage(format!(
+            "{path} is on a file system without shared memory, which SQLite's write-ahead log needs"
+        )));
+    }
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_KEPT_BYTES)?;
+    match durability {
+        Durability::Process => connection.pragma_update(None, "synchronous", "NORMAL")?,
+        Durability::Power => {
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "fullfsync", true)?;
+            connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        }
+    }
+    schema::migrate(&mut connection)?;
+    Ok(connection)
+}
+
+/// A connection that reads. The writer's must have been made before.
+pub(super) fn reader(path: &Path) -> Result<Connection, LogError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE_KIB)
+}
+
+fn connect(path: &Path, access: OpenFlags, cache_kib: i64) -> Result<Connection, LogError> {
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "cache_size", -cache_kib)?;
+    connection.pragma_update(None, "mmap_size", 0)?;
+    Ok(connection)
+}
+
+/// Opens a file that nobody else may read, making it if there is none. `SQLite` gives the database's mode to
+/// the files that it puts beside it.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+fn refused(path: &Path, error: &io::Error) -> LogError {
+    LogError::Storage(format!("{} cannot be opened: {error}", path.display()))
+}

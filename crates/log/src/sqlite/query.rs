@@ -1,0 +1,139 @@
+//! What is looked up. Each query is one statement, so one moment of the database; where two are needed, the
+//! first finds a thread's row, which never goes away.
+
+use acpd_model::{BlobId, Seq, Summary, ThreadId};
+use rusqlite::{Connection, OptionalExtension, Row};
+use uuid::Uuid;
+
+use crate::chunk::Filling;
+use crate::{Filter, ListCursor, Listed, LogError, Page};
+
+/// See [`EventLog::read`](crate::EventLog::read).
+pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
+    let row = thread_row(connection, thread)?;
+    let mut chunks = connection.prepare_cached(
+        "SELECT first_seq, last_seq, body FROM chunk WHERE thread = ? AND last_seq > ? ORDER BY last_seq",
+    )?;
+    let mut rows = chunks.query((row, i64::try_from(after).unwrap_or(i64::MAX)))?;
+    let mut filling = Filling::new(thread, after);
+    while let Some(row) = rows.next()? {
+        let seqs = seq(row, 0)?..=seq(row, 1)?;
+        let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        if !filling.add(seqs, body)? {
+            break;
+        }
+    }
+    Ok(filling.finish())
+}
+
+/// See [`EventLog::last_seq`](crate::EventLog::last_seq).
+pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq, LogError> {
+    let row = thread_row(connection, thread)?;
+    connection
+        .prepare_cached("SELECT last_seq FROM chunk WHERE thread = ? ORDER BY last_seq DESC LIMIT 1")?
+        .query_row([row], |row| Ok(seq(row, 0)))?
+}
+
+/// See [`EventLog::summary`](crate::EventLog::summary).
+pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summary, LogError> {
+    connection
+        .prepare_cached("SELECT summary FROM thread WHERE uuid = ?")?
+        .query_row([thread.0.as_bytes()], |row| Ok(read_summary(row, 0, thread)))
+        .optional()?
+        .ok_or(LogError::NoSuchThread(thread))?
+}
+
+/// The newest threads after a cursor. Walks along the index, so it needs no sorting.
+const LIST: &str = "
+    SELECT uuid, name, summary FROM thread
+    WHERE (updated_at, uuid) < (?1, ?2)
+        AND (?3 IS NULL OR archived = ?3)
+        AND (?4 IS NULL OR agent = ?4)
+        AND (?5 IS NULL OR cwd = ?5)
+        AND (?6 IS NULL OR active = ?6)
+    ORDER BY updated_at DESC, uuid DESC";
+
+/// See [`EventLog::list`](crate::EventLog::list).
+pub(super) fn list(
+    connection: &Connection,
+    filter: &Filter,
+    cursor: Option<ListCursor>,
+    limit: usize,
+) -> Result<Vec<Listed>, LogError> {
+    /// Sorts after every id.
+    const BEYOND: &[u8] = &[0xff; 17];
+    let (updated_at, uuid) = match &cursor {
+        Some(cursor) => (cursor.updated_at, cursor.thread.0.as_bytes().as_slice()),
+        None => (i64::MAX, BEYOND),
+    };
+    let mut threads = connection.prepare_cached(LIST)?;
+    let mut rows = threads.query((
+        updated_at,
+        uuid,
+        filter.archived,
+        &filter.agent,
+        &filter.cwd,
+        filter.active,
+    ))?;
+    let mut listed = Vec::new();
+    while listed.len() < limit {
+        let Some(row) = rows.next()? else { break };
+        let name = row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+        if filter.admits_name(name) {
+            let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
+            let summary = read_summary(row, 2, thread)?;
+            listed.push(Listed { thread, summary });
+        }
+    }
+    Ok(listed)
+}
+
+/// See [`EventLog::blob`](crate::EventLog::blob).
+pub(super) fn blob(connection: &Connection, id: BlobId) -> Result<Option<Vec<u8>>, LogError> {
+    let found = connection
+        .prepare_cached("SELECT body FROM blob WHERE hash = ?")?
+        .query_row([id.0], |row| row.get(0))
+        .optional()?;
+    Ok(found)
+}
+
+fn thread_row(connection: &Connection, thread: ThreadId) -> Result<i64, LogError> {
+    connection
+        .prepare_cached("SELECT id FROM thread WHERE uuid = ?")?
+        .query_row([thread.0.as_bytes()], |row| row.get(0))
+        .optional()?
+        .ok_or(LogError::NoSuchThread(thread))
+}
+
+fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
+    let seq: i64 = row.get(column)?;
+    Seq::try_from(seq).map_err(|_| LogError::Damaged(format!("a row has the number {seq}")))
+}
+
+fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
+    let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    serde_json::from_str(json)
+        .map_err(|error| LogError::Damaged(format!("thread {thread}, its summary: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn a_list_is_walked_and_not_sorted() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {LIST}")).unwrap();
+        let steps: Vec<String> = plan
+            .query_map((0, 0, 0, 0, 0, 0), |row| row.get("detail"))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(
+            steps,
+            ["SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))"]
+        );
+    }
+}

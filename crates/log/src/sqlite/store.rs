@@ -1,0 +1,255 @@
+//! What is written, and how one transaction takes a group of changes.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::RangeInclusive;
+
+use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{LogError, chunk};
+
+/// Threads whose position is remembered.
+const REMEMBERED: usize = 4096;
+
+/// Something to be stored.
+#[derive(Debug)]
+pub(super) enum Change {
+    Append(Append),
+    Blob { id: BlobId, content: Vec<u8> },
+}
+
+/// An append, ready to be written: whoever calls pays for the encoding, not the one thread that writes.
+#[derive(Debug)]
+pub(super) struct Append {
+    thread: ThreadId,
+    seqs: RangeInclusive<Seq>,
+    chunk: Vec<u8>,
+    summary: Option<Box<Columns>>,
+}
+
+impl Append {
+    pub(super) fn new(
+        thread: ThreadId,
+        events: &[Event],
+        summary: Option<&Summary>,
+    ) -> Result<Self, LogError> {
+        Ok(Self {
+            thread,
+            seqs: chunk::seqs(events)?,
+            chunk: chunk::encode(events)?,
+            summary: summary.map(Columns::boxed).transpose()?,
+        })
+    }
+}
+
+/// A summary as the table has it.
+#[derive(Debug)]
+struct Columns {
+    summary: Summary,
+    json: String,
+}
+
+impl Columns {
+    fn boxed(summary: &Summary) -> Result<Box<Self>, LogError> {
+        let json = serde_json::to_string(summary)
+            .map_err(|error| LogError::Storage(format!("the summary cannot be written: {error}")))?;
+        Ok(Box::new(Self {
+            summary: summary.clone(),
+            json,
+        }))
+    }
+}
+
+/// Where a thread stands.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    row: i64,
+    last: Seq,
+}
+
+/// Why a group was not stored. Nothing of it was.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// A change failed, and may have spoiled it for the others.
+    Change(LogError),
+    /// The transaction did not begin, or did not get to the disk. It must not be tried again: after a failed
+    /// fsync the kernel may call the same pages clean although they are lost.
+    Transaction(LogError),
+}
+
+/// The write connection and what is known of the database without asking it.
+#[derive(Debug)]
+pub(super) struct Store {
+    connection: Connection,
+    positions: HashMap<ThreadId, Position>,
+}
+
+impl Store {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            positions: HashMap::new(),
+        }
+    }
+
+    /// Stores the changes in one transaction. The answers tell which were refused, in their order; a refused
+    /// one changes nothing.
+    pub(super) fn store<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a Change>,
+    ) -> Result<Vec<Result<(), LogError>>, Failed> {
+        let stored = self.transact(changes);
+        if stored.is_err() {
+            self.positions.clear();
+            if !self.connection.is_autocommit()
+                && let Err(error) = self.connection.execute_batch("ROLLBACK")
+            {
+                tracing::error!(%error, "the log cannot roll back");
+            }
+        } else if self.positions.len() > REMEMBERED {
+            self.positions.clear();
+        }
+        stored
+    }
+
+    /// Moves the write-ahead log into the database and empties it.
+    pub(super) fn checkpoint(&self) -> Result<(), LogError> {
+        let busy: bool = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
+        if busy {
+            return Err(LogError::Storage("somebody still reads the database".into()));
+        }
+        Ok(())
+    }
+
+    fn transact<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a Change>,
+    ) -> Result<Vec<Result<(), LogError>>, Failed> {
+        let transaction = |error: rusqlite::Error| Failed::Transaction(error.into());
+        self.execute("BEGIN IMMEDIATE").map_err(transaction)?;
+        let answers = changes
+            .map(|change| self.change(change))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failed::Change(error.into()))?;
+        self.execute("COMMIT").map_err(transaction)?;
+        Ok(answers)
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute(())?;
+        Ok(())
+    }
+
+    fn change(&mut self, change: &Change) -> rusqlite::Result<Result<(), LogError>> {
+        match change {
+            Change::Append(append) => self.append(append),
+            Change::Blob { id, content } => self.blob(*id, content).map(Ok),
+        }
+    }
+
+    fn append(&mut self, append: &Append) -> rusqlite::Result<Result<(), LogError>> {
+        let thread = append.thread;
+        let expected = append.seqs.start() - 1;
+        let position = self.position(thread)?;
+        let last = position.map_or(0, |position| position.last);
+        if last != expected {
+            return Ok(Err(LogError::Conflict {
+                thread,
+                expected,
+                last,
+            }));
+        }
+        let row = match (position, &append.summary) {
+            (Some(Position { row, .. }), Some(columns)) => {
+                self.update_thread(row, columns)?;
+                row
+            }
+            (Some(Position { row, .. }), None) => row,
+            (None, Some(columns)) => self.insert_thread(thread, columns)?,
+            (None, None) => return Ok(Err(LogError::NoSuchThread(thread))),
+        };
+        let last = *append.seqs.end();
+        self.connection
+            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?
+            .execute((
+                row,
+                last.cast_signed(),
+                append.seqs.start().cast_signed(),
+                &append.chunk,
+            ))?;
+        self.positions.insert(thread, Position { row, last });
+        Ok(Ok(()))
+    }
+
+    fn position(&mut self, thread: ThreadId) -> rusqlite::Result<Option<Position>> {
+        let vacant = match self.positions.entry(thread) {
+            Entry::Occupied(known) => return Ok(Some(*known.get())),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT id, (SELECT max(last_seq) FROM chunk WHERE thread = thread.id)
+                 FROM thread WHERE uuid = ?",
+            )?
+            .query_row([thread.0.as_bytes()], |row| {
+                let last: Option<i64> = row.get(1)?;
+                Ok(Position {
+                    row: row.get(0)?,
+                    last: last.unwrap_or(0).cast_unsigned(),
+                })
+            })
+            .optional()?;
+        Ok(found.map(|found| *vacant.insert(found)))
+    }
+
+    fn insert_thread(&self, thread: ThreadId, columns: &Columns) -> rusqlite::Result<i64> {
+        let Columns { summary, json } = columns;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO thread (uuid, agent, cwd, name, active, archived, updated_at, summary)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            )?
+            .insert((
+                thread.0.as_bytes(),
+                &summary.agent,
+                &summary.cwd,
+                &summary.name,
+                summary.status.is_active(),
+                summary.archived,
+                summary.updated_at,
+                json,
+            ))
+    }
+
+    fn update_thread(&self, row: i64, columns: &Columns) -> rusqlite::Result<()> {
+        let Columns { summary, json } = columns;
+        self.connection
+            .prepare_cached(
+                "UPDATE thread
+                 SET agent = ?, cwd = ?, name = ?, active = ?, archived = ?, updated_at = ?, summary = ?
+                 WHERE id = ?",
+            )?
+            .execute((
+                &summary.agent,
+                &summary.cwd,
+                &summary.name,
+                summary.status.is_active(),
+                summary.archived,
+                summary.updated_at,
+                json,
+                row,
+            ))?;
+        Ok(())
+    }
+
+    fn blob(&self, id: BlobId, content: &[u8]) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
+            .execute((id.0, content))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! The one thread that writes. Appends that wait together are stored together: one commit costs the same
+//! for one append and for many.
+
+use std::fs::File;
+
+use acpd_model::limits::LOG_GROUP;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::reader::Reader;
+use super::store::{Change, Failed, Store};
+use crate::LogError;
+
+/// What the writer is asked for, and whom it tells.
+#[derive(Debug)]
+pub(super) enum Job {
+    Store(Change, oneshot::Sender<Result<(), LogError>>),
+    Close(oneshot::Sender<Result<(), LogError>>),
+}
+
+type Waiting = (Change, oneshot::Sender<Result<(), LogError>>);
+
+/// Stores what is queued until it is told to close, or nobody is left who could ask. The writer is the last to
+/// leave: when `close` is answered, all files are closed and unlocked.
+pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, readers: Vec<Reader>, lock: File) {
+    let mut store = Store::new(connection);
+    let mut jobs = Vec::with_capacity(LOG_GROUP);
+    let mut closing = None;
+    while closing.is_none() && queue.blocking_recv_many(&mut jobs, LOG_GROUP) > 0 {
+        let mut group = Vec::with_capacity(jobs.len());
+        for job in jobs.drain(..) {
+            match job {
+                Job::Close(answer) => {
+                    closing = Some(answer);
+                    break;
+                }
+                Job::Store(change, answer) => group.push((change, answer)),
+            }
+        }
+        commit(&mut store, group);
+    }
+
+    drop(queue);
+    readers.into_iter().for_each(Reader::stop);
+    if let Err(error) = store.checkpoint() {
+        tracing::warn!(%error, "the write-ahead log stays as it is; the next start takes it over");
+    }
+    drop(store);
+    drop(lock);
+    if let Some(answer) = closing {
+        let _nobody_waits = answer.send(Ok(()));
+    }
+}
+
+/// Stores a group and answers it. If a change fails, each is tried alone, so that only those fail
+/// that must.
+fn commit(store: &mut Store, group: Vec<Waiting>) {
+    if group.is_empty() {
+        return;
+    }
+    let error = match store.store(group.iter().map(|(change, _)| change)) {
+        Ok(answers) => {
+            for ((_, waiting), answer) in group.into_iter().zip(answers) {
+                let _nobody_waits = waiting.send(answer);
+            }
+            return;
+        }
+        Err(Failed::Change(_)) if group.len() > 1 => {
+            for one in group {
+                commit(store, vec![one]);
+            }
+            return;
+        }
+        Err(Failed::Change(error) | Failed::Transaction(error)) => error,
+    };
+    tracing::error!(%error, "the log did not store {} changes", group.len());
+    for (_, waiting) in group {
+        let _nobody_waits = waiting.send(Err(error.clone()));
+    }
+}

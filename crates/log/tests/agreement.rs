@@ -1,0 +1,191 @@
+//! Whatever is asked of them, `SQLite` and memory answer the same.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use acpd_log::conformance::sample;
+use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, SharedLog, Sqlite, blob_id};
+use acpd_model::{Event, Seq, Summary, ThreadStatus};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Operation {
+    /// `from` is counted from where the thread stands, so that most appends fit.
+    Append {
+        thread: u64,
+        off: i64,
+        events: u64,
+        bytes: usize,
+        summary: Option<Summary>,
+    },
+    Broken {
+        thread: u64,
+        seqs: Vec<Seq>,
+    },
+    Read {
+        thread: u64,
+        after: Seq,
+    },
+    Look {
+        thread: u64,
+    },
+    List {
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    },
+    Keep(u8),
+    Fetch(u8),
+    Reopen,
+}
+
+fn thread() -> impl Strategy<Value = u64> {
+    0..4_u64
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("a"),
+        Just("ABC"),
+        Just("b_"),
+        Just("%"),
+        Just("é"),
+        Just("É!"),
+        Just("")
+    ]
+    .prop_map(String::from)
+}
+
+fn summary() -> impl Strategy<Value = Summary> {
+    (
+        text(),
+        text(),
+        proptest::option::of(text()),
+        0..3_u8,
+        0..4_i64,
+        any::<bool>(),
+    )
+        .prop_map(|(agent, cwd, name, status, updated_at, archived)| Summary {
+            agent,
+            cwd,
+            name,
+            status: [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting][usize::from(status)],
+            archived,
+            ..sample::summary("", updated_at)
+        })
+}
+
+fn filter() -> impl Strategy<Value = Filter> {
+    use proptest::option::weighted;
+    (
+        weighted(0.2, any::<bool>()),
+        weighted(0.2, text()),
+        weighted(0.2, text()),
+        weighted(0.2, any::<bool>()),
+        weighted(0.2, text()),
+    )
+        .prop_map(|(archived, agent, cwd, active, search)| Filter {
+            archived,
+            agent,
+            cwd,
+            active,
+            search,
+        })
+}
+
+fn cursor() -> impl Strategy<Value = ListCursor> {
+    (-1..5_i64, thread()).prop_map(|(updated_at, thread)| ListCursor {
+        updated_at,
+        thread: sample::thread(thread),
+    })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let off = prop_oneof![8 => Just(0), 1 => -2..3_i64];
+    let bytes = prop_oneof![8 => 0..300_usize, 1 => 50_000..300_000_usize];
+    prop_oneof![
+        8 => (thread(), off, 1..5_u64, bytes, proptest::option::of(summary())).prop_map(
+            |(thread, off, events, bytes, summary)| Operation::Append { thread, off, events, bytes, summary }
+        ),
+        1 => (thread(), proptest::collection::vec(0..4_u64, 0..3))
+            .prop_map(|(thread, seqs)| Operation::Broken { thread, seqs }),
+        4 => (thread(), 0..20_u64).prop_map(|(thread, after)| Operation::Read { thread, after }),
+        2 => thread().prop_map(|thread| Operation::Look { thread }),
+        4 => (filter(), proptest::option::of(cursor()), 0..5_usize)
+            .prop_map(|(filter, cursor, limit)| Operation::List { filter, cursor, limit }),
+        1 => (0..3_u8).prop_map(Operation::Keep),
+        1 => (0..4_u8).prop_map(Operation::Fetch),
+        1 => Just(Operation::Reopen),
+    ]
+}
+
+async fn append(log: &SharedLog, thread: u64, events: &[Event], summary: Option<&Summary>) -> String {
+    format!("{:?}", log.append(sample::thread(thread), events, summary).await)
+}
+
+/// Does one operation; the answer as text.
+async fn perform(log: &SharedLog, operation: &Operation) -> String {
+    match operation {
+        Operation::Append {
+            thread,
+            off,
+            events,
+            bytes,
+            summary,
+        } => {
+            let last = match log.last_seq(sample::thread(*thread)).await {
+                Ok(last) => last,
+                Err(LogError::NoSuchThread(_)) => 0,
+                Err(error) => panic!("{error}"),
+            };
+            let first = (last + 1).saturating_add_signed(*off);
+            let events = sample::run(first..=first + events - 1, *bytes);
+            append(log, *thread, &events, summary.as_ref()).await
+        }
+        Operation::Broken { thread, seqs } => {
+            let events: Vec<_> = seqs.iter().map(|seq| sample::event(*seq, 10)).collect();
+            append(log, *thread, &events, None).await
+        }
+        Operation::Read { thread, after } => {
+            format!("{:?}", log.read(sample::thread(*thread), *after).await)
+        }
+        Operation::Look { thread } => {
+            let thread = sample::thread(*thread);
+            format!("{:?} {:?}", log.last_seq(thread).await, log.summary(thread).await)
+        }
+        Operation::List {
+            filter,
+            cursor,
+            limit,
+        } => format!("{:?}", log.list(filter.clone(), *cursor, *limit).await),
+        Operation::Keep(byte) => format!("{:?}", log.put_blob(vec![*byte; 100]).await),
+        Operation::Fetch(byte) => format!("{:?}", log.blob(blob_id(&[*byte; 100])).await),
+        Operation::Reopen => String::new(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sqlite_and_memory_agree(operations in proptest::collection::vec(operation(), 1..40)) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let open = || -> SharedLog { Arc::new(Sqlite::open(&path, Durability::Process).unwrap()) };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let memory: SharedLog = Arc::new(Memory::new());
+            let mut sqlite = open();
+            for operation in &operations {
+                if matches!(operation, Operation::Reopen) {
+                    sqlite.close().await.unwrap();
+                    sqlite = open();
+                }
+                let (one, other) = (perform(&memory, operation).await, perform(&sqlite, operation).await);
+                prop_assert_eq!(one, other);
+            }
+            Ok(())
+        })?;
+    }
+}

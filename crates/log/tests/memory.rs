@@ -1,0 +1,91 @@
+//! The memory backend fails, and waits, when a test wants it.
+
+use std::sync::Arc;
+
+use acpd_log::conformance::{read_all, sample};
+use acpd_log::{EventLog, Fault, LogError, Memory, SharedLog};
+use acpd_model::Seq;
+
+async fn append(log: &Memory, seq: Seq) -> Result<(), LogError> {
+    let summary = sample::summary(&format!("at {seq}"), 1);
+    log.append(sample::thread(1), &[sample::event(seq, 10)], Some(&summary))
+        .await
+}
+
+#[tokio::test]
+async fn an_append_fails_and_stores_nothing() {
+    let log = Memory::new();
+    log.inject(Fault::FailAppend { after: 1 });
+    append(&log, 1).await.unwrap();
+    assert!(matches!(append(&log, 2).await, Err(LogError::Storage(_))));
+    assert_eq!(log.last_seq(sample::thread(1)).await, Ok(1));
+    assert_eq!(
+        log.summary(sample::thread(1)).await.unwrap().name.as_deref(),
+        Some("at 1")
+    );
+    append(&log, 2).await.unwrap();
+    append(&log, 3).await.unwrap();
+}
+
+#[tokio::test]
+async fn faults_add_up() {
+    let log = Memory::new();
+    for after in [2, 0, 0] {
+        log.inject(Fault::FailAppend { after });
+    }
+    let mut went_right = Vec::new();
+    for _ in 0..5 {
+        let seq = log.last_seq(sample::thread(1)).await.unwrap_or(0) + 1;
+        went_right.push(append(&log, seq).await.is_ok());
+    }
+    assert_eq!(went_right, [false, false, false, true, true]);
+}
+
+#[tokio::test]
+async fn a_read_fails() {
+    let log = Memory::new();
+    append(&log, 1).await.unwrap();
+    log.inject(Fault::FailRead { after: 1 });
+    let thread = sample::thread(1);
+    assert!(log.read(thread, 0).await.is_ok());
+    assert!(matches!(log.read(thread, 0).await, Err(LogError::Storage(_))));
+    assert!(log.read(thread, 0).await.is_ok());
+}
+
+#[tokio::test]
+async fn what_is_held_back_shows_nowhere() {
+    let log = Arc::new(Memory::new());
+    let shared: SharedLog = log.clone();
+    let thread = sample::thread(1);
+    append(&log, 1).await.unwrap();
+    log.hold();
+    let appends: Vec<_> = [2, 3]
+        .map(|seq| {
+            let log = Arc::clone(&log);
+            tokio::spawn(async move { append(&log, seq).await })
+        })
+        .into();
+    let unawaited = shared.append(sample::thread(2), &[sample::event(1, 10)], None);
+    tokio::task::yield_now().await;
+    let close = shared.close();
+    assert_eq!(read_all(&shared, thread, 0).await, sample::run(1..=1, 10));
+    assert!(!appends.iter().any(tokio::task::JoinHandle::is_finished));
+
+    log.release();
+    for append in appends {
+        assert_eq!(append.await.unwrap(), Ok(()));
+    }
+    assert_eq!(unawaited.await, Err(LogError::NoSuchThread(sample::thread(2))));
+    assert_eq!(close.await, Ok(()));
+    assert_eq!(shared.last_seq(thread).await, Err(LogError::Closed));
+}
+
+#[tokio::test]
+async fn after_a_release_appends_are_as_ever() {
+    let log = Memory::new();
+    log.hold();
+    log.release();
+    append(&log, 1).await.unwrap();
+    log.release();
+    append(&log, 2).await.unwrap();
+}

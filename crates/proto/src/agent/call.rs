@@ -1,0 +1,220 @@
+//! Requests that an agent makes of its client.
+
+use acpd_model::event::PermissionOption;
+use acpd_model::{Failure, RawJson};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::wire::RpcError;
+
+/// What an agent asks of us.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    /// May it?
+    Permission {
+        /// ACP's sparse tool call.
+        tool_call: RawJson,
+        /// The answers it offers.
+        options: Vec<PermissionOption>,
+        /// The params as they came.
+        raw: RawJson,
+    },
+    /// Read a text file.
+    ReadFile {
+        /// Absolute path.
+        path: String,
+        /// First line wanted, counted from 1.
+        line: Option<u64>,
+        /// How many lines.
+        limit: Option<u64>,
+    },
+    /// Write a text file.
+    WriteFile {
+        /// Absolute path.
+        path: String,
+        /// All of it.
+        content: String,
+    },
+    /// Run a command.
+    CreateTerminal {
+        /// Program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Environment to add.
+        env: Vec<(String, String)>,
+        /// Where; the thread's directory if absent.
+        cwd: Option<String>,
+        /// Output to keep, in bytes.
+        output_byte_limit: Option<u64>,
+    },
+    /// What a terminal has written so far.
+    TerminalOutput {
+        /// Our id.
+        terminal_id: String,
+    },
+    /// Answer when the command has ended.
+    WaitForTerminalExit {
+        /// Our id.
+        terminal_id: String,
+    },
+    /// End the command, keep the terminal.
+    KillTerminal {
+        /// Our id.
+        terminal_id: String,
+    },
+    /// End the command, forget the terminal.
+    ReleaseTerminal {
+        /// Our id.
+        terminal_id: String,
+    },
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TerminalExit {
+    /// Exit code, if it exited by itself.
+    pub code: Option<i32>,
+    /// Name of the signal that ended it.
+    pub signal: Option<String>,
+}
+
+/// `null` means the default, as ACP's own types read it.
+fn default_on_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Permission {
+    tool_call: RawJson,
+    options: Vec<PermissionOption>,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    path: String,
+    line: Option<u64>,
+    limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Write {
+    path: String,
+    content: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Create {
+    command: String,
+    #[serde(default, deserialize_with = "default_on_null")]
+    args: Vec<String>,
+    #[serde(default, deserialize_with = "default_on_null")]
+    env: Vec<Variable>,
+    cwd: Option<String>,
+    output_byte_limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Variable {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Terminal {
+    terminal_id: String,
+}
+
+/// Only what names the session.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Scope {
+    session_id: String,
+}
+
+impl Call {
+    /// Reads a request. `Err` is the answer that the agent gets.
+    pub fn parse(method: &str, params: Option<&RawValue>, session: Option<&str>) -> Result<Self, RpcError> {
+        let params = params.map_or("{}", RawValue::get);
+        let call = match method {
+            "session/request_permission" => {
+                let Permission { tool_call, options } = read(method, params)?;
+                let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
+                Self::Permission {
+                    tool_call,
+                    options,
+                    raw,
+                }
+            }
+            "fs/read_text_file" => {
+                let Read { path, line, limit } = read(method, params)?;
+                Self::ReadFile { path, line, limit }
+            }
+            "fs/write_text_file" => {
+                let Write { path, content } = read(method, params)?;
+                Self::WriteFile { path, content }
+            }
+            "terminal/create" => {
+                let Create {
+                    command,
+                    args,
+                    env,
+                    cwd,
+                    output_byte_limit,
+                } = read(method, params)?;
+                let env = env.into_iter().map(|v| (v.name, v.value)).collect();
+                Self::CreateTerminal {
+                    command,
+                    args,
+                    env,
+                    cwd,
+                    output_byte_limit,
+                }
+            }
+            "terminal/output" => Self::TerminalOutput {
+                terminal_id: terminal(method, params)?,
+            },
+            "terminal/wait_for_exit" => Self::WaitForTerminalExit {
+                terminal_id: terminal(method, params)?,
+            },
+            "terminal/kill" => Self::KillTerminal {
+                terminal_id: terminal(method, params)?,
+            },
+            "terminal/release" => Self::ReleaseTerminal {
+                terminal_id: terminal(method, params)?,
+            },
+            _ => return Err(RpcError::new(-32601, format!("method not found: {method}"))),
+        };
+        let Scope { session_id } = read(method, params)?;
+        if session.is_some_and(|ours| ours != session_id) {
+            return Err(RpcError::new(
+                -32602,
+                format!("{method}: unknown session {session_id:?}"),
+            ));
+        }
+        Ok(call)
+    }
+}
+
+fn terminal(method: &str, params: &str) -> Result<String, RpcError> {
+    read::<Terminal>(method, params).map(|p| p.terminal_id)
+}
+
+fn read<'a, T: Deserialize<'a>>(method: &str, params: &'a str) -> Result<T, RpcError> {
+    serde_json::from_str(params).map_err(|error| invalid(method, &error))
+}
+
+fn invalid(method: &str, error: &serde_json::Error) -> RpcError {
+    RpcError::new(-32602, format!("{method}: {error}"))
+}
+
+impl From<&Failure> for RpcError {
+    fn from(failure: &Failure) -> Self {
+        Self::new(failure.code.rpc(), failure.message.clone())
+    }
+}

@@ -1,0 +1,591 @@
+//! The connection with one agent process, from `initialize` to its end.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use acpd_model::limits::MALFORMED_BYTES;
+use acpd_model::{Failure, RawJson, TurnId, event::Binding};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::call::Call;
+use super::update::Update;
+use crate::time::{Instant, Now};
+use crate::wire::{self, Line, Message, Pending, RpcError};
+
+/// What a connection needs to know to open its session.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Absolute working directory.
+    pub cwd: String,
+    /// Further directories of the workspace.
+    pub additional_directories: Vec<String>,
+    /// ACP `McpServer` objects.
+    pub mcp_servers: Vec<RawJson>,
+    /// The session to go on with, if there was one.
+    pub earlier_session: Option<String>,
+    /// How long the agent may take for each step of starting.
+    pub patience: Duration,
+}
+
+/// What the thread wants of the agent, once its session is open.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentCommand {
+    /// Send a prompt.
+    Prompt {
+        /// For which turn; comes back with the answer.
+        turn: TurnId,
+        /// ACP content blocks.
+        prompt: Vec<RawJson>,
+    },
+    /// Ask the agent to end the running turn.
+    Cancel,
+    /// Answer a callback.
+    Answer {
+        /// Which one.
+        call: u64,
+        /// The result, or an error.
+        result: Result<RawJson, RpcError>,
+    },
+}
+
+/// What the agent did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// Its session is open: it takes prompts.
+    Opened(Opened),
+    /// It could not be made ready; the process is of no use.
+    Failed(Failure),
+    /// It reports.
+    Update(Update),
+    /// It ended a turn.
+    PromptEnded {
+        /// Which one.
+        turn: TurnId,
+        /// ACP's prompt response, or the agent's error.
+        result: Result<RawJson, RpcError>,
+    },
+    /// It asks something of us; to be answered with [`AgentCommand::Answer`].
+    Called {
+        /// Our number for it.
+        call: u64,
+        /// What.
+        request: Call,
+    },
+    /// It takes a callback back.
+    CallWithdrawn {
+        /// Our number for it.
+        call: u64,
+    },
+    /// It asked for something that nobody does; the answer is to be [`AgentCommand::Answer`] with this error.
+    CallRefused {
+        /// Our number for it.
+        call: u64,
+        /// Method.
+        method: String,
+        /// The error it got.
+        error: RpcError,
+        /// Params as they came.
+        params: Option<RawJson>,
+    },
+    /// It sent a notification that is no `session/update`.
+    Notified {
+        /// Method.
+        method: String,
+        /// Params as they came.
+        params: Option<RawJson>,
+    },
+    /// It wrote something that is no message, or an answer to nothing.
+    Malformed {
+        /// Why.
+        reason: String,
+        /// The line, cut.
+        text: String,
+        /// Length of the whole line, in bytes.
+        bytes: u64,
+    },
+}
+
+/// An open session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// The agent's id for it.
+    pub session_id: String,
+    /// By which method.
+    pub how: Binding,
+    /// The result of `initialize`.
+    pub agent: RawJson,
+    /// The result of the method that opened it.
+    pub session: RawJson,
+    /// What the agent declared.
+    pub capabilities: Capabilities,
+}
+
+/// What an agent declared and we act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// `session/load`.
+    pub load: bool,
+    /// `session/resume`.
+    pub resume: bool,
+    /// `additionalDirectories`.
+    pub additional_directories: bool,
+    /// Image blocks in prompts.
+    pub image: bool,
+    /// Audio blocks in prompts.
+    pub audio: bool,
+    /// Embedded resources in prompts.
+    pub embedded_context: bool,
+}
+
+/// What the connection wants done.
+#[derive(Debug, PartialEq)]
+pub enum Output {
+    /// Write this to the agent; one line, with its end.
+    Write(Vec<u8>),
+    /// Tell the thread.
+    Event(AgentEvent),
+}
+
+#[derive(Debug)]
+enum Sent {
+    Initialize,
+    Open(Binding),
+    Prompt(TurnId),
+}
+
+/// The client's side of ACP with one agent process that has one session.
+#[derive(Debug)]
+pub struct AgentConnection {
+    start: Start,
+    pending: Pending<Sent>,
+    /// Callbacks not answered yet: our number → the agent's id as it wrote it.
+    calls: BTreeMap<u64, RawJson>,
+    next_call: u64,
+    agent: Option<RawJson>,
+    capabilities: Capabilities,
+    session: Option<String>,
+    /// What a line begins with if it is an update of our session in the usual form.
+    prefix: String,
+    /// Ways to open the session that were not tried yet.
+    ways: VecDeque<Binding>,
+    /// Whether the agent may be replaying history, which the log has already.
+    replaying: bool,
+    failed: bool,
+    out: VecDeque<Output>,
+}
+
+impl AgentConnection {
+    /// Begins the handshake.
+    pub fn new(start: Start, now: Now) -> Self {
+        let mut connection = Self {
+            start,
+            pending: Pending::default(),
+            calls: BTreeMap::new(),
+            next_call: 0,
+            agent: None,
+            capabilities: Capabilities::default(),
+            session: None,
+            prefix: String::new(),
+            ways: VecDeque::new(),
+            replaying: false,
+            failed: false,
+            out: VecDeque::new(),
+        };
+        connection.initialize(now.mono);
+        connection
+    }
+
+    /// Takes one line of the agent's stdout.
+    pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
+        match line {
+            Line::Whole(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.handle_text(text, now),
+                Err(_) => self.malformed("not UTF-8", &String::from_utf8_lossy(bytes), bytes.len() as u64),
+            },
+            Line::TooLong { head, bytes } => {
+                self.malformed("longer than the limit", &String::from_utf8_lossy(head), *bytes);
+            }
+        }
+    }
+
+    /// Does what the thread wants.
+    pub fn handle_command(&mut self, command: AgentCommand) {
+        match command {
+            AgentCommand::Prompt { turn, prompt } => {
+                let id = self.pending.open(Sent::Prompt(turn), None);
+                let session = self.session.as_deref().unwrap_or_default();
+                let mut line = Vec::new();
+                wire::request(&mut line, id, "session/prompt", |params| {
+                    params.put("sessionId", session).put("prompt", &prompt);
+                });
+                self.write(line);
+            }
+            AgentCommand::Cancel => {
+                let session = self.session.as_deref().unwrap_or_default();
+                let mut line = Vec::new();
+                wire::notification(&mut line, "session/cancel", |params| {
+                    params.put("sessionId", session);
+                });
+                self.write(line);
+            }
+            AgentCommand::Answer { call, result } => {
+                let Some(id) = self.calls.remove(&call) else {
+                    return;
+                };
+                let mut line = Vec::new();
+                match result {
+                    Ok(result) => wire::response(&mut line, id.get(), result.get()),
+                    Err(error) => wire::error_response(&mut line, id.get(), &error),
+                }
+                self.write(line);
+            }
+        }
+    }
+
+    /// Gives up on what has taken too long.
+    pub fn handle_timeout(&mut self, now: Now) {
+        while let Some(sent) = self.pending.expired(now.mono) {
+            let seconds = self.start.patience.as_secs();
+            match sent {
+                Sent::Initialize => {
+                    self.fail(Failure::agent(format!(
+                        "the agent did not answer initialize within {seconds} s"
+                    )));
+                }
+                Sent::Open(how) => {
+                    self.fail(Failure::agent(format!(
+                        "the agent did not answer {} within {seconds} s",
+                        method(how)
+                    )));
+                }
+                Sent::Prompt(_) => {}
+            }
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.pending.deadline()
+    }
+
+    fn handle_text(&mut self, text: &str, now: Now) {
+        if let Some(Ok(update)) = self.usual_update(text).map(|update| Update::parse(update, None)) {
+            return self.update(update);
+        }
+        match Message::parse(text) {
+            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params),
+            Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
+            Ok(Message::Response { id, result }) => match self.pending.close(id) {
+                Some(sent) => self.handle_response(sent, result, now),
+                None => self.malformed(
+                    "an answer to a request that was never made",
+                    text,
+                    text.len() as u64,
+                ),
+            },
+            Err(malformed) => self.malformed(&malformed.reason, text, text.len() as u64),
+        }
+    }
+
+    /// The `update` object of a line in the form that nearly all updates have, found without parsing.
+    fn usual_update<'t>(&self, text: &'t str) -> Option<&'t str> {
+        if self.prefix.is_empty() {
+            return None;
+        }
+        text.strip_prefix(self.prefix.as_str())?.strip_suffix("}}")
+    }
+
+    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            #[serde(borrow)]
+            session_id: wire::Text<'a>,
+            #[serde(borrow)]
+            update: &'a RawValue,
+        }
+        if method == "$/cancel_request" {
+            return self.withdraw(params);
+        }
+        let params_text = params.map(RawValue::get);
+        let parsed = params_text
+            .filter(|_| method == "session/update")
+            .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok());
+        let Some(Params { session_id, update }) = parsed else {
+            let params = params.map(RawJson::from);
+            return self.event(AgentEvent::Notified {
+                method: method.to_owned(),
+                params,
+            });
+        };
+        if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
+            let params = params.map(RawJson::from);
+            return self.event(AgentEvent::Notified {
+                method: method.to_owned(),
+                params,
+            });
+        }
+        let usual = rebuild_params(&session_id, update.get());
+        let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
+        match Update::parse(update.get(), raw_params) {
+            Ok(update) => self.update(update),
+            Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
+        }
+    }
+
+    /// An update may come before the response that names its session; there is only one session here.
+    fn update(&mut self, update: Update) {
+        if self.replaying && is_history(&update) {
+            return;
+        }
+        self.event(AgentEvent::Update(update));
+    }
+
+    fn handle_request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
+        let call = self.next_call;
+        self.next_call += 1;
+        self.calls.insert(call, id.into());
+        match Call::parse(method, params, self.session.as_deref()) {
+            Ok(request) => self.event(AgentEvent::Called { call, request }),
+            Err(error) => {
+                let params = params.map(RawJson::from);
+                self.event(AgentEvent::CallRefused {
+                    call,
+                    method: method.to_owned(),
+                    error,
+                    params,
+                });
+            }
+        }
+    }
+
+    fn withdraw(&mut self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            request_id: RawJson,
+        }
+        let id = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let call = id.and_then(|id| {
+            self.calls
+                .iter()
+                .find(|(_, ours)| **ours == id.request_id)
+                .map(|(call, _)| *call)
+        });
+        if let Some(call) = call {
+            self.event(AgentEvent::CallWithdrawn { call });
+        }
+    }
+
+    fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
+        match (sent, result) {
+            (Sent::Initialize, Ok(result)) => self.initialized(result, now),
+            (Sent::Initialize, Err(error)) => {
+                self.fail(Failure::agent(format!("the agent refused initialize: {error}")));
+            }
+            (Sent::Open(how), Ok(result)) => self.opened(how, result, now),
+            (Sent::Open(how), Err(error)) => self.not_opened(how, &error, now),
+            (Sent::Prompt(turn), result) => {
+                let result = result.map(RawJson::from);
+                self.event(AgentEvent::PromptEnded { turn, result });
+            }
+        }
+    }
+
+    fn initialize(&mut self, now: Instant) {
+        let id = self
+            .pending
+            .open(Sent::Initialize, Some(now + self.start.patience));
+        let mut line = Vec::new();
+        wire::request(&mut line, id, "initialize", |params| {
+            params
+                .put("protocolVersion", &1)
+                .raw(
+                    "clientCapabilities",
+                    concat!(
+                        r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"#,
+                        r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#
+                    ),
+                )
+                .object("clientInfo", |info| {
+                    info.put("name", "acpd")
+                        .put("title", "acpd")
+                        .put("version", env!("CARGO_PKG_VERSION"));
+                });
+        });
+        self.write(line);
+    }
+
+    fn initialized(&mut self, result: &RawValue, now: Now) {
+        let Ok(hello) = serde_json::from_str::<Hello>(result.get()) else {
+            return self.fail(Failure::agent(
+                "the agent's answer to initialize has no protocolVersion",
+            ));
+        };
+        if hello.protocol_version != 1 {
+            let version = hello.protocol_version;
+            return self.fail(Failure::agent(format!(
+                "the agent speaks ACP version {version}; acpd speaks version 1"
+            )));
+        }
+        self.capabilities = Capabilities::read(&hello.agent_capabilities.unwrap_or_default());
+        self.agent = Some(result.into());
+        if self.start.earlier_session.is_some() {
+            self.ways
+                .extend(self.capabilities.resume.then_some(Binding::Resume));
+            self.ways.extend(self.capabilities.load.then_some(Binding::Load));
+        }
+        self.ways.push_back(Binding::New);
+        self.open_next(now.mono);
+    }
+
+    fn open_next(&mut self, now: Instant) {
+        let Some(how) = self.ways.pop_front() else { return };
+        self.replaying = how != Binding::New;
+        self.session = if how == Binding::New {
+            None
+        } else {
+            self.start.earlier_session.clone()
+        };
+        let id = self
+            .pending
+            .open(Sent::Open(how), Some(now + self.start.patience));
+        let mut line = Vec::new();
+        wire::request(&mut line, id, method(how), |params| {
+            if let Some(session) = &self.session {
+                params.put("sessionId", session);
+            }
+            params
+                .put("cwd", &self.start.cwd)
+                .put("mcpServers", &self.start.mcp_servers);
+            if self.capabilities.additional_directories && !self.start.additional_directories.is_empty() {
+                params.put("additionalDirectories", &self.start.additional_directories);
+            }
+        });
+        self.write(line);
+    }
+
+    fn opened(&mut self, how: Binding, result: &RawValue, now: Now) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct New {
+            session_id: String,
+        }
+        if how == Binding::New {
+            match serde_json::from_str::<New>(result.get()) {
+                Ok(New { session_id }) => self.session = Some(session_id),
+                Err(_) => {
+                    return self.not_opened(how, &RpcError::new(-32603, "its answer names no session"), now);
+                }
+            }
+        }
+        let (Some(session_id), Some(agent)) = (self.session.clone(), self.agent.clone()) else {
+            return;
+        };
+        self.replaying = false;
+        self.prefix = usual_prefix(&session_id);
+        let session = result.into();
+        let capabilities = self.capabilities;
+        self.event(AgentEvent::Opened(Opened {
+            session_id,
+            how,
+            agent,
+            session,
+            capabilities,
+        }));
+    }
+
+    fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
+        if how == Binding::New {
+            let failure = match error.code {
+                -32000 => format!("the agent wants you to sign in first: {error}"),
+                _ => format!("the agent could not open a session: {error}"),
+            };
+            return self.fail(Failure::agent(failure));
+        }
+        self.open_next(now.mono);
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        if !self.failed {
+            self.failed = true;
+            self.event(AgentEvent::Failed(failure));
+        }
+    }
+
+    fn malformed(&mut self, reason: &str, text: &str, bytes: u64) {
+        let text = text[..text.floor_char_boundary(MALFORMED_BYTES)].to_owned();
+        self.event(AgentEvent::Malformed {
+            reason: reason.to_owned(),
+            text,
+            bytes,
+        });
+    }
+
+    fn event(&mut self, event: AgentEvent) {
+        self.out.push_back(Output::Event(event));
+    }
+
+    fn write(&mut self, mut line: Vec<u8>) {
+        line.push(b'\n');
+        self.out.push_back(Output::Write(line));
+    }
+}
+
+fn method(how: Binding) -> &'static str {
+    match how {
+        Binding::New => "session/new",
+        Binding::Load => "session/load",
+        Binding::Resume => "session/resume",
+    }
+}
+
+fn rebuild_params(session: &str, update: &str) -> String {
+    let session = serde_json::Value::from(session);
+    format!(r#"{{"sessionId":{session},"update":{update}}}"#)
+}
+
+fn usual_prefix(session: &str) -> String {
+    let session = serde_json::Value::from(session);
+    format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":"#)
+}
+
+/// Whether an update that comes while a session is loaded repeats what the log has.
+fn is_history(update: &Update) -> bool {
+    use super::update::UpdateKind;
+    matches!(
+        update.kind,
+        UpdateKind::Chunk(_) | UpdateKind::Tool(_) | UpdateKind::Plan(_) | UpdateKind::Compaction { .. }
+    )
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Hello {
+    protocol_version: u64,
+    #[serde(default)]
+    agent_capabilities: Option<serde_json::Value>,
+}
+
+impl Capabilities {
+    /// Reads `agentCapabilities`; what is not there, or not shaped as expected, is not supported.
+    fn read(declared: &serde_json::Value) -> Self {
+        let session = &declared["sessionCapabilities"];
+        let prompt = &declared["promptCapabilities"];
+        let flag = |value: &serde_json::Value| value.as_bool().unwrap_or(false);
+        Self {
+            load: flag(&declared["loadSession"]),
+            resume: session["resume"].is_object(),
+            additional_directories: session["additionalDirectories"].is_object(),
+            image: flag(&prompt["image"]),
+            audio: flag(&prompt["audio"]),
+            embedded_context: flag(&prompt["embeddedContext"]),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! One agent: we are its ACP client, version 1.
+//!
+//! In: lines from its stdout, commands from the thread, time. Out: lines for its stdin, and what it said as
+//! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never:
+//! decides what an update means for a thread, or answers a callback by itself unless it must be refused.
+
+mod call;
+mod connection;
+mod update;
+
+pub use call::{Call, TerminalExit};
+pub use connection::{AgentCommand, AgentConnection, AgentEvent, Capabilities, Opened, Output, Start};
+pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};

@@ -1,0 +1,445 @@
+//! `session/update`: what the agent reports while it works.
+//!
+//! Parsing serves only to act. Whatever cannot be parsed, and whatever this version does not know, is
+//! [`UpdateKind::Other`] and travels on as the text it came as.
+
+use acpd_model::event::{Level, PlanEntry};
+use acpd_model::item::ToolStatus;
+use acpd_model::{MessageType, RawJson};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::wire::Text;
+
+/// One update of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// What it says.
+    pub kind: UpdateKind,
+    /// The `update` object as it came; `None` where `kind` alone rebuilds it byte for byte.
+    pub raw: Option<RawJson>,
+    /// The whole params, where `{"sessionId":…,"update":…}` would not rebuild them.
+    pub raw_params: Option<RawJson>,
+}
+
+/// What an update says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UpdateKind {
+    /// A piece of a message or thought.
+    Chunk(Chunk),
+    /// A tool call, new (`tool_call`) or changed (`tool_call_update`).
+    Tool(ToolUpdate),
+    /// The whole plan.
+    Plan(Vec<PlanEntry>),
+    /// The slash commands.
+    Commands,
+    /// The current mode.
+    Mode(String),
+    /// The options.
+    ConfigOptions,
+    /// Tokens.
+    Usage {
+        /// Tokens in the context.
+        used: u64,
+        /// Tokens that fit.
+        size: u64,
+        /// ACP's `cost`.
+        cost: Option<RawJson>,
+    },
+    /// About the session itself.
+    SessionInfo {
+        /// Its new title.
+        title: Option<String>,
+    },
+    /// Something for the person.
+    Notice {
+        /// How bad.
+        level: Level,
+        /// Title, and description if there is one.
+        message: String,
+    },
+    /// The agent shortens its context.
+    Compaction {
+        /// The agent's id for it.
+        id: String,
+        /// `in_progress`, `completed`, `failed`, …; `None` for a piece of the summary.
+        status: Option<String>,
+    },
+    /// Unknown, or not shaped as its kind demands.
+    Other,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// Who speaks.
+    pub role: MessageType,
+    /// ACP's `messageId`.
+    pub message_id: Option<String>,
+    /// What is said.
+    pub content: ChunkContent,
+}
+
+/// What a piece of a message consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ChunkContent {
+    /// Nothing but text: may be merged with its neighbours.
+    Text(String),
+    /// Any other block, or text with more to it (`annotations`, `_meta`).
+    Block(RawJson),
+}
+
+/// The members of a tool call that somebody acts on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolUpdate {
+    /// The agent's id for the call.
+    pub id: String,
+    /// Whether this is a `tool_call`, not a `tool_call_update`.
+    pub opens: bool,
+    /// Its title, if given.
+    pub title: Option<String>,
+    /// Its kind, if given.
+    pub kind: Option<String>,
+    /// Its status, if given and known.
+    pub status: Option<ToolStatus>,
+}
+
+/// Every member that some update has; each update has its own few.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<'a> {
+    #[serde(borrow)]
+    session_update: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_call_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    title: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    entries: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "modeId")]
+    current_mode_id: Option<Text<'a>>,
+    #[serde(default)]
+    used: Option<u64>,
+    #[serde(default)]
+    size: Option<u64>,
+    #[serde(borrow, default)]
+    cost: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    severity: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    description: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    compaction_id: Option<Text<'a>>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainText<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+/// A member that is a string; any other value counts as absent, as ACP's own types read it.
+fn string(raw: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+impl Update {
+    /// Reads the `update` object of a `session/update`.
+    pub fn parse(text: &str, raw_params: Option<RawJson>) -> Result<Self, serde_json::Error> {
+        if let Some(chunk) = parse_canonical(text) {
+            return Ok(Self {
+                kind: UpdateKind::Chunk(chunk),
+                raw: None,
+                raw_params,
+            });
+        }
+        let kind = match serde_json::from_str::<Wire<'_>>(text) {
+            Ok(wire) => read(&wire).unwrap_or(UpdateKind::Other),
+            Err(error) if error.is_data() => {
+                serde_json::from_str::<serde::de::IgnoredAny>(text)?;
+                UpdateKind::Other
+            }
+            Err(error) => return Err(error),
+        };
+        let rebuilt = match &kind {
+            UpdateKind::Chunk(chunk) => canonical(chunk).is_some_and(|json| json == text),
+            _ => false,
+        };
+        let raw = if rebuilt {
+            None
+        } else {
+            Some(RawJson::parse(text)?)
+        };
+        Ok(Self {
+            kind,
+            raw,
+            raw_params,
+        })
+    }
+}
+
+fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
+    Some(match &*wire.session_update {
+        "user_message_chunk" => chunk(MessageType::UserMessage, wire)?,
+        "agent_message_chunk" => chunk(MessageType::AgentMessage, wire)?,
+        "agent_thought_chunk" => chunk(MessageType::AgentThought, wire)?,
+        word @ ("tool_call" | "tool_call_update") => UpdateKind::Tool(ToolUpdate {
+            id: wire.tool_call_id.clone()?.into_string(),
+            opens: word == "tool_call",
+            title: string(wire.title),
+            kind: string(wire.kind),
+            status: string(wire.status).as_deref().and_then(ToolStatus::from_acp),
+        }),
+        "plan" => UpdateKind::Plan(plan_entries(wire.entries?)?),
+        "available_commands_update" => UpdateKind::Commands,
+        "current_mode_update" => UpdateKind::Mode(wire.current_mode_id.clone()?.into_string()),
+        "config_option_update" | "config_options_update" => UpdateKind::ConfigOptions,
+        "session_info_update" => UpdateKind::SessionInfo {
+            title: string(wire.title),
+        },
+        "usage_update" => UpdateKind::Usage {
+            used: wire.used?,
+            size: wire.size?,
+            cost: wire.cost.map(RawJson::from),
+        },
+        "notice" => {
+            let level = match &**wire.severity.as_ref()? {
+                "error" => Level::Error,
+                "warning" => Level::Warning,
+                _ => Level::Info,
+            };
+            let title = string(wire.title)?;
+            let message = match string(wire.description) {
+                Some(description) => format!("{title}: {description}"),
+                None => title,
+            };
+            UpdateKind::Notice { level, message }
+        }
+        "compaction_update" => UpdateKind::Compaction {
+            id: wire.compaction_id.clone()?.into_string(),
+            status: Some(string(wire.status)?),
+        },
+        "compaction_summary_chunk" => {
+            wire.content?;
+            UpdateKind::Compaction {
+                id: wire.compaction_id.clone()?.into_string(),
+                status: None,
+            }
+        }
+        _ => UpdateKind::Other,
+    })
+}
+
+fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
+    let content = wire.content?;
+    let plain = if wire.meta.is_none() {
+        serde_json::from_str::<PlainText<'_>>(content.get())
+            .ok()
+            .filter(|block| &*block.kind == "text")
+    } else {
+        None
+    };
+    let content = match plain {
+        Some(block) => ChunkContent::Text(block.text.into_string()),
+        None if content.get().starts_with('{') => ChunkContent::Block(content.into()),
+        None => return None,
+    };
+    Some(UpdateKind::Chunk(Chunk {
+        role,
+        message_id: string(wire.message_id),
+        content,
+    }))
+}
+
+/// Steps that are no steps are left out, as ACP's own types read them; the raw update keeps them.
+fn plan_entries(raw: &RawValue) -> Option<Vec<PlanEntry>> {
+    let entries: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
+    Some(
+        entries
+            .iter()
+            .filter_map(|entry| serde_json::from_str(entry.get()).ok())
+            .collect(),
+    )
+}
+
+fn word(role: MessageType) -> &'static str {
+    match role {
+        MessageType::UserMessage => "user_message_chunk",
+        MessageType::AgentMessage => "agent_message_chunk",
+        MessageType::AgentThought => "agent_thought_chunk",
+    }
+}
+
+/// The `update` object that a chunk of plain text is written as, when nothing else is known about it.
+fn canonical(chunk: &Chunk) -> Option<String> {
+    let ChunkContent::Text(text) = &chunk.content else {
+        return None;
+    };
+    if chunk.message_id.is_some() {
+        return None;
+    }
+    let text = serde_json::to_string(text).ok()?;
+    let word = word(chunk.role);
+    Some(format!(
+        r#"{{"sessionUpdate":"{word}","content":{{"type":"text","text":{text}}}}}"#
+    ))
+}
+
+/// Reads the form that nearly all deltas have, without a parser: its text needs no escape.
+fn parse_canonical(update: &str) -> Option<Chunk> {
+    let rest = update.strip_prefix(r#"{"sessionUpdate":""#)?;
+    let (role, rest) = if let Some(rest) = rest.strip_prefix("agent_message_chunk") {
+        (MessageType::AgentMessage, rest)
+    } else if let Some(rest) = rest.strip_prefix("agent_thought_chunk") {
+        (MessageType::AgentThought, rest)
+    } else {
+        return None;
+    };
+    let text = rest
+        .strip_prefix(r#"","content":{"type":"text","text":""#)?
+        .strip_suffix(r#""}}"#)?;
+    let escaped = memchr::memchr2(b'"', b'\\', text.as_bytes()).is_some() || text.bytes().any(|b| b < 0x20);
+    (!escaped).then(|| Chunk {
+        role,
+        message_id: None,
+        content: ChunkContent::Text(text.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Update {
+        Update::parse(text, None).unwrap()
+    }
+
+    #[test]
+    fn a_plain_delta_is_rebuilt_from_its_text() {
+        for text in ["", "hello", "a\"b\\c\nd", "é😀", "tab\t", "\u{7f}"] {
+            let json = serde_json::to_string(text).unwrap();
+            let update = format!(
+                r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{json}}}}}"#
+            );
+            let parsed = parse(&update);
+            assert_eq!(parsed.raw, None, "{update}");
+            let UpdateKind::Chunk(chunk) = parsed.kind else {
+                panic!("{update}")
+            };
+            assert_eq!(chunk.content, ChunkContent::Text(text.into()));
+            assert_eq!(canonical(&chunk).unwrap(), update);
+        }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_kept_as_it_came() {
+        for update in [
+            r#"{"content":{"type":"text","text":"a"},"sessionUpdate":"agent_message_chunk"}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\u0061"}}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":"m"}"#,
+            r#"{"sessionUpdate":"agent_message_chunk", "content":{"type":"text","text":"a"}}"#,
+        ] {
+            let parsed = parse(update);
+            assert_eq!(parsed.raw.as_ref().unwrap().get(), update);
+            assert!(
+                matches!(parsed.kind, UpdateKind::Chunk(Chunk { content: ChunkContent::Text(t), .. }) if t == "a")
+            );
+        }
+    }
+
+    #[test]
+    fn text_with_more_to_it_is_not_merged() {
+        for update in [
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#,
+        ] {
+            let parsed = parse(update);
+            assert!(
+                matches!(
+                    parsed.kind,
+                    UpdateKind::Chunk(Chunk {
+                        content: ChunkContent::Block(_),
+                        ..
+                    })
+                ),
+                "{update}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_that_looks_like_a_block_is_text() {
+        let update = r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"{\"type\":\"image\"}"}}"#;
+        assert!(
+            matches!(parse(update).kind, UpdateKind::Chunk(Chunk { content: ChunkContent::Text(t), .. }) if t == r#"{"type":"image"}"#)
+        );
+    }
+
+    #[test]
+    fn wrong_types_and_unknown_kinds_are_carried() {
+        for update in [
+            r#"{"sessionUpdate":"hologram","x":1.10}"#,
+            r#"{"sessionUpdate":"agent_message_chunk","content":7}"#,
+            r#"{"sessionUpdate":"agent_message_chunk"}"#,
+            r#"{"sessionUpdate":"plan","entries":"none"}"#,
+            r#"{"sessionUpdate":"usage_update","used":18446744073709551616,"size":1}"#,
+            r#"{"sessionUpdate":"tool_call","toolCallId":5}"#,
+            r#"{"sessionUpdate":7}"#,
+            r#"{"content":{}}"#,
+            "[]",
+            "null",
+        ] {
+            let parsed = parse(update);
+            assert_eq!(parsed.kind, UpdateKind::Other, "{update}");
+            assert_eq!(parsed.raw.unwrap().get(), update);
+        }
+        assert!(Update::parse("{", None).is_err());
+        assert!(
+            Update::parse(
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"b"}}"#,
+                None
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_tool_call_says_what_we_act_on_and_bad_members_count_as_absent() {
+        let update = parse(
+            r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"weird","title":null,"kind":"execute","content":[]}"#,
+        );
+        let expected = ToolUpdate {
+            id: "t".into(),
+            kind: Some("execute".into()),
+            ..ToolUpdate::default()
+        };
+        assert_eq!(update.kind, UpdateKind::Tool(expected));
+    }
+
+    #[test]
+    fn an_empty_plan_is_a_plan() {
+        assert_eq!(
+            parse(r#"{"sessionUpdate":"plan","entries":[]}"#).kind,
+            UpdateKind::Plan(vec![])
+        );
+        let mixed = parse(
+            r#"{"sessionUpdate":"plan","entries":[1,{"content":"a","priority":"high","status":"pending"}]}"#,
+        );
+        assert!(matches!(mixed.kind, UpdateKind::Plan(entries) if entries.len() == 1));
+    }
+}

@@ -1,0 +1,143 @@
+//! Merges the deltas of one item, so that a token is not an event.
+
+use std::time::Duration;
+
+use acpd_model::limits::{COALESCE_BYTES, COALESCE_MILLIS};
+use acpd_model::{ItemId, MessageType, RawJson, TurnId};
+
+use crate::time::Instant;
+
+/// Text for one item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    /// The turn that it belongs to.
+    pub turn: Option<TurnId>,
+    /// The item.
+    pub item: ItemId,
+    /// Who speaks.
+    pub role: MessageType,
+    /// What was added.
+    pub text: String,
+    /// The update it came as, while it stands for one update alone and cannot be rebuilt.
+    pub raw: Option<RawJson>,
+}
+
+/// Holds at most one delta back. The first one after a quiet window leaves at once; what follows within
+/// [`COALESCE_MILLIS`] is merged until the window ends or [`COALESCE_BYTES`] are there.
+#[derive(Debug, Default)]
+pub struct Coalescer {
+    held: Option<Delta>,
+    window_ends: Instant,
+}
+
+impl Coalescer {
+    /// Takes a delta. What is handed back must go out now, in order.
+    pub fn push(&mut self, delta: Delta, now: Instant) -> [Option<Delta>; 2] {
+        let mut first = None;
+        match &mut self.held {
+            Some(held) if held.item == delta.item => {
+                held.text.push_str(&delta.text);
+                held.raw = None;
+                if held.text.len() < COALESCE_BYTES && now < self.window_ends {
+                    return [None, None];
+                }
+                self.window_ends = now + window();
+                return [self.held.take(), None];
+            }
+            Some(_) => first = self.held.take(),
+            None => {}
+        }
+        if now >= self.window_ends || delta.text.len() >= COALESCE_BYTES {
+            self.window_ends = now + window();
+            return [first, Some(delta)];
+        }
+        self.held = Some(delta);
+        [first, None]
+    }
+
+    /// Hands back what is held, since something else is to go out.
+    pub fn flush(&mut self) -> Option<Delta> {
+        self.held.take()
+    }
+
+    /// Hands back what has been held long enough.
+    pub fn expire(&mut self, now: Instant) -> Option<Delta> {
+        if now < self.window_ends {
+            return None;
+        }
+        let due = self.held.take();
+        if due.is_some() {
+            self.window_ends = now + window();
+        }
+        due
+    }
+
+    /// When something held is due.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.held.as_ref().map(|_| self.window_ends)
+    }
+}
+
+fn window() -> Duration {
+    Duration::from_millis(COALESCE_MILLIS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta(item: u32, text: &str) -> Delta {
+        Delta {
+            turn: None,
+            item: ItemId(item),
+            role: MessageType::AgentMessage,
+            text: text.into(),
+            raw: None,
+        }
+    }
+
+    fn ms(n: u64) -> Instant {
+        Duration::from_millis(1000 + n)
+    }
+
+    fn texts(out: [Option<Delta>; 2]) -> Vec<String> {
+        out.into_iter().flatten().map(|d| d.text).collect()
+    }
+
+    #[test]
+    fn the_first_leaves_at_once_and_the_rest_waits_for_the_window() {
+        let mut c = Coalescer::default();
+        assert_eq!(texts(c.push(delta(1, "a"), ms(0))), ["a"]);
+        assert!(texts(c.push(delta(1, "b"), ms(1))).is_empty());
+        assert!(texts(c.push(delta(1, "c"), ms(9))).is_empty());
+        assert_eq!(c.deadline(), Some(ms(10)));
+        assert_eq!(c.expire(ms(9)), None);
+        assert_eq!(c.expire(ms(10)).unwrap().text, "bc");
+        assert_eq!(c.deadline(), None);
+        assert!(
+            texts(c.push(delta(1, "d"), ms(15))).is_empty(),
+            "a flush opens a window, too"
+        );
+        assert_eq!(c.expire(ms(20)).unwrap().text, "d");
+        assert_eq!(texts(c.push(delta(1, "e"), ms(40))), ["e"], "quiet again");
+    }
+
+    #[test]
+    fn four_kib_do_not_wait() {
+        let mut c = Coalescer::default();
+        c.push(delta(1, "a"), ms(0));
+        assert!(texts(c.push(delta(1, &"x".repeat(COALESCE_BYTES - 1)), ms(1))).is_empty());
+        let out = texts(c.push(delta(1, "y"), ms(1)));
+        assert_eq!(out[0].len(), COALESCE_BYTES);
+    }
+
+    #[test]
+    fn only_neighbours_of_one_item_merge() {
+        let mut c = Coalescer::default();
+        c.push(delta(1, "a"), ms(0));
+        c.push(delta(1, "b"), ms(1));
+        assert_eq!(texts(c.push(delta(2, "c"), ms(2))), ["b"]);
+        assert_eq!(c.flush().unwrap().text, "c");
+        assert_eq!(c.flush(), None);
+    }
+}

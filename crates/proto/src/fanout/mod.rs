@@ -1,0 +1,10 @@
+//! From one thread to many clients.
+//!
+//! In front of the log, the [`Coalescer`] merges deltas, so that log, clients and replays all see the same
+//! events. Behind it, a [`Subscription`] follows one thread from a cursor for one client.
+
+mod coalesce;
+mod subscription;
+
+pub use coalesce::{Coalescer, Delta};
+pub use subscription::{Step, Subscription};

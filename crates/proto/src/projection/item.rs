@@ -1,0 +1,141 @@
+//! One item while it grows.
+
+use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType, RawJson};
+
+use super::tool::ToolView;
+
+/// An item's content so far.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemView {
+    /// A message or thought.
+    Message(MessageView),
+    /// A tool call.
+    Tool(ToolView),
+    /// A file change.
+    File {
+        /// Absolute path.
+        path: String,
+    },
+    /// A command in one of our terminals.
+    Terminal {
+        /// Our id for it.
+        terminal_id: String,
+        /// What it wrote.
+        output: String,
+    },
+}
+
+/// A message's content so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageView {
+    /// Who speaks.
+    pub role: MessageType,
+    /// ACP's `messageId`.
+    pub message_id: Option<String>,
+    /// What was said, adjacent text merged.
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Plain text.
+    Text(String),
+    /// Any other ACP content block.
+    Block(RawJson),
+}
+
+impl ItemView {
+    /// The view of an item that has just begun; `raw` is its event's.
+    pub fn new(start: &ItemStart, raw: Option<&RawJson>) -> Self {
+        match start {
+            ItemStart::Message { role, message_id } => Self::Message(MessageView {
+                role: *role,
+                message_id: message_id.clone(),
+                parts: Vec::new(),
+            }),
+            ItemStart::ToolCall { .. } => {
+                let mut tool = ToolView::default();
+                if let Some(raw) = raw {
+                    tool.apply(raw.get());
+                }
+                Self::Tool(tool)
+            }
+            ItemStart::FileChange { path } => Self::File { path: path.clone() },
+            ItemStart::TerminalCommand { terminal_id, .. } => Self::Terminal {
+                terminal_id: terminal_id.clone(),
+                output: String::new(),
+            },
+        }
+    }
+
+    /// Applies an event about this item.
+    pub fn apply(&mut self, kind: &EventKind, raw: Option<&RawJson>) {
+        match (self, kind) {
+            (Self::Message(message), EventKind::ItemDelta { text, .. }) => message.push_text(text),
+            (Self::Message(message), EventKind::ItemContent { block, .. }) => {
+                message.parts.push(Part::Block(block.clone()));
+            }
+            (Self::Message(message), EventKind::UserMessageAdded { content, .. }) => {
+                message.parts.extend(content.iter().cloned().map(Part::Block));
+            }
+            (Self::Tool(tool), EventKind::ItemUpdated { .. }) => {
+                if let Some(raw) = raw {
+                    tool.apply(raw.get());
+                }
+            }
+            (Self::Terminal { output, .. }, EventKind::TerminalOutput { text, .. }) => output.push_str(text),
+            _ => {}
+        }
+    }
+
+    /// The content so far, as an item's end holds it.
+    pub fn to_end(&self) -> ItemEnd {
+        match self {
+            Self::Message(message) => ItemEnd::Message {
+                role: message.role,
+                content: message.content(),
+            },
+            Self::Tool(tool) => ItemEnd::ToolCall {
+                status: tool.status(),
+                call: tool.to_json(),
+            },
+            Self::File { path } => ItemEnd::FileChange {
+                path: path.clone(),
+                diff: String::new(),
+            },
+            Self::Terminal { terminal_id, output } => ItemEnd::TerminalCommand {
+                terminal_id: terminal_id.clone(),
+                exit_code: None,
+                signal: None,
+                output: output.clone(),
+                truncated: false,
+            },
+        }
+    }
+}
+
+impl MessageView {
+    fn push_text(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(Part::Text(last)) => last.push_str(text),
+            _ => self.parts.push(Part::Text(text.to_owned())),
+        }
+    }
+
+    /// ACP content blocks.
+    pub fn content(&self) -> Vec<RawJson> {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text_block(text),
+                Part::Block(block) => block.clone(),
+            })
+            .collect()
+    }
+}
+
+/// An ACP content block of plain text.
+pub fn text_block(text: &str) -> RawJson {
+    serde_json::json!({ "type": "text", "text": text }).into()
+}

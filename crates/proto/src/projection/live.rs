@@ -1,0 +1,378 @@
+//! What a thread must know to go on. Finished items leave it, so that it stays small however long a thread
+//! becomes.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use acpd_model::event::{PermissionOption, TurnStatus};
+use acpd_model::item::ToolStatus;
+use acpd_model::{
+    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, TurnId,
+};
+
+use super::item::ItemView;
+
+/// How a thread was made.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Spec {
+    /// Name of the agent in the configuration.
+    pub agent: String,
+    /// Working directory.
+    pub cwd: String,
+    /// Further directories of the workspace.
+    pub additional_directories: Vec<String>,
+    /// ACP `McpServer` objects.
+    pub mcp_servers: Vec<RawJson>,
+}
+
+/// The turn that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningTurn {
+    /// Its id.
+    pub id: TurnId,
+    /// When it began.
+    pub started_at: Millis,
+    /// Whether someone asked for it to end.
+    pub interrupted: bool,
+}
+
+/// A turn that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueuedTurn {
+    /// Its id.
+    pub id: TurnId,
+    /// ACP content blocks.
+    pub input: Vec<RawJson>,
+    /// The client's own id.
+    pub client_turn_id: Option<String>,
+}
+
+/// An item that is not finished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenItem {
+    /// The tool call that it belongs to.
+    pub parent: Option<ItemId>,
+    /// Its content so far.
+    pub view: ItemView,
+}
+
+/// A tool call of the session, finished or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolRef {
+    /// Its item.
+    pub item: ItemId,
+    /// Its status.
+    pub status: ToolStatus,
+}
+
+/// A question that nobody has answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRequest {
+    /// Its id.
+    pub id: RequestId,
+    /// The event that opened it, to be shown again to whoever comes later.
+    pub event: Event,
+    /// The answers offered.
+    pub options: Vec<PermissionOption>,
+}
+
+/// The bounded view that a thread acts on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The last event folded.
+    pub last_seq: Seq,
+    /// The thread at a glance.
+    pub summary: Summary,
+    /// How it was made.
+    pub spec: Spec,
+    /// The agent's id for the session that the thread was last bound to.
+    pub session: Option<String>,
+    /// The turn that runs.
+    pub turn: Option<RunningTurn>,
+    /// Turns that wait, in order.
+    pub queue: VecDeque<QueuedTurn>,
+    /// Client turn ids → turns, so that the same one twice is one turn.
+    pub client_turns: BTreeMap<String, TurnId>,
+    /// How the last turn ended.
+    pub last_status: Option<TurnStatus>,
+    /// Unfinished items, in the order in which they began.
+    pub items: BTreeMap<ItemId, OpenItem>,
+    /// The session's tool calls by the agent's id.
+    pub tools: BTreeMap<String, ToolRef>,
+    /// Unanswered questions by number.
+    pub requests: BTreeMap<u32, OpenRequest>,
+    /// Number of the last item.
+    pub last_item: u32,
+    /// Number of the last question.
+    pub last_request: u32,
+    /// The current mode.
+    pub mode: Option<String>,
+    /// The modes of the session, ACP's `modes`.
+    pub modes: Option<RawJson>,
+    /// The options of the session, ACP's list.
+    pub config_options: Option<RawJson>,
+    /// The slash commands, ACP's update.
+    pub commands: Option<RawJson>,
+    /// The plan, as its event has it.
+    pub plan: Option<EventKind>,
+    /// Tokens, as their event has it.
+    pub usage: Option<EventKind>,
+}
+
+/// Client turn ids that are remembered; older ones are forgotten.
+const CLIENT_TURNS: usize = 256;
+
+impl Live {
+    /// A thread to which nothing has happened yet.
+    pub fn new(thread: ThreadId) -> Self {
+        Self {
+            thread,
+            last_seq: 0,
+            summary: Summary::default(),
+            spec: Spec::default(),
+            session: None,
+            turn: None,
+            queue: VecDeque::new(),
+            client_turns: BTreeMap::new(),
+            last_status: None,
+            items: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            last_item: 0,
+            last_request: 0,
+            mode: None,
+            modes: None,
+            config_options: None,
+            commands: None,
+            plan: None,
+            usage: None,
+        }
+    }
+
+    /// Applies the next event. Answers whether the summary changed.
+    pub fn fold(&mut self, event: &Event) -> bool {
+        debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
+        self.last_seq = event.seq;
+        match &event.kind {
+            EventKind::ThreadCreated { .. }
+            | EventKind::StatusChanged { .. }
+            | EventKind::SessionInfoUpdated { .. }
+            | EventKind::TurnQueued { .. }
+            | EventKind::TurnStarted { .. }
+            | EventKind::TurnSettled { .. } => {
+                self.fold_thread(event);
+                return true;
+            }
+            EventKind::UserMessageAdded { content, .. } if self.summary.name.is_none() => {
+                self.fold_item(event);
+                self.summary.name = name_from(content);
+                return true;
+            }
+            EventKind::ItemStarted { .. }
+            | EventKind::ItemDelta { .. }
+            | EventKind::ItemContent { .. }
+            | EventKind::ItemUpdated { .. }
+            | EventKind::UserMessageAdded { .. }
+            | EventKind::TerminalOutput { .. }
+            | EventKind::ItemCompleted { .. } => self.fold_item(event),
+            _ => self.fold_session(event),
+        }
+        false
+    }
+
+    fn fold_thread(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ThreadCreated {
+                agent,
+                cwd,
+                name,
+                project_id,
+                metadata,
+                additional_directories,
+                mcp_servers,
+            } => {
+                self.spec = Spec {
+                    agent: agent.clone(),
+                    cwd: cwd.clone(),
+                    additional_directories: additional_directories.clone(),
+                    mcp_servers: mcp_servers.clone(),
+                };
+                self.summary = Summary {
+                    agent: agent.clone(),
+                    cwd: cwd.clone(),
+                    name: name.clone(),
+                    project_id: project_id.clone(),
+                    metadata: metadata.clone(),
+                    created_at: event.at,
+                    updated_at: event.at,
+                    ..Summary::default()
+                };
+            }
+            EventKind::StatusChanged { status } => self.summary.status = *status,
+            EventKind::SessionInfoUpdated { title: Some(title) } => self.summary.name = Some(title.clone()),
+            EventKind::TurnQueued {
+                input,
+                client_turn_id,
+            } => {
+                let Some(id) = event.turn else { return };
+                self.count_turn(id, client_turn_id.as_ref());
+                let client_turn_id = client_turn_id.clone();
+                self.queue.push_back(QueuedTurn {
+                    id,
+                    input: input.clone(),
+                    client_turn_id,
+                });
+            }
+            EventKind::TurnStarted { client_turn_id } => {
+                let Some(id) = event.turn else { return };
+                self.count_turn(id, client_turn_id.as_ref());
+                self.queue.retain(|queued| queued.id != id);
+                self.turn = Some(RunningTurn {
+                    id,
+                    started_at: event.at,
+                    interrupted: false,
+                });
+                self.summary.updated_at = event.at;
+            }
+            EventKind::TurnSettled { status, .. } => {
+                self.queue.retain(|queued| Some(queued.id) != event.turn);
+                if self.turn.map(|turn| turn.id) == event.turn {
+                    self.turn = None;
+                    self.last_status = Some(*status);
+                }
+                self.summary.updated_at = event.at;
+            }
+            _ => {}
+        }
+    }
+
+    fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {
+        self.summary.turns = self.summary.turns.max(id.0);
+        let Some(name) = client_turn_id else { return };
+        self.client_turns.insert(name.clone(), id);
+        if self.client_turns.len() > CLIENT_TURNS {
+            let oldest = self
+                .client_turns
+                .iter()
+                .min_by_key(|(_, turn)| **turn)
+                .map(|(name, _)| name.clone());
+            if let Some(oldest) = oldest {
+                self.client_turns.remove(&oldest);
+            }
+        }
+    }
+
+    fn fold_item(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ItemStarted { item, parent, start } => {
+                self.last_item = self.last_item.max(item.0);
+                if let ItemStart::ToolCall {
+                    tool_call_id, status, ..
+                } = start
+                {
+                    self.tools.insert(
+                        tool_call_id.clone(),
+                        ToolRef {
+                            item: *item,
+                            status: *status,
+                        },
+                    );
+                }
+                let view = ItemView::new(start, event.raw.as_ref());
+                self.items.insert(
+                    *item,
+                    OpenItem {
+                        parent: *parent,
+                        view,
+                    },
+                );
+            }
+            EventKind::ItemCompleted { item, .. } => {
+                if let Some(ItemView::Tool(tool)) = self.items.remove(item).map(|open| open.view) {
+                    self.note_finished(&tool, *item);
+                }
+            }
+            EventKind::ItemDelta { item, .. }
+            | EventKind::ItemContent { item, .. }
+            | EventKind::ItemUpdated { item, .. }
+            | EventKind::UserMessageAdded { item, .. }
+            | EventKind::TerminalOutput { item, .. } => {
+                if let Some(open) = self.items.get_mut(item) {
+                    open.view.apply(&event.kind, event.raw.as_ref());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_finished(&mut self, tool: &super::ToolView, item: ItemId) {
+        let status = if tool.status().is_final() {
+            tool.status()
+        } else {
+            ToolStatus::Failed
+        };
+        if let Some(id) = tool.read::<String>("toolCallId") {
+            self.tools.insert(id, ToolRef { item, status });
+        }
+    }
+
+    fn fold_session(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::AgentBound {
+                session_id, session, ..
+            } => {
+                if self.session.as_ref() != Some(session_id) {
+                    self.tools.clear();
+                }
+                self.session = Some(session_id.clone());
+                let opened: serde_json::Value = session.read().unwrap_or_default();
+                let member = |key: &str| Some(&opened[key]).filter(|v| !v.is_null()).map(RawJson::from);
+                if let Some(modes) = member("modes") {
+                    self.mode = opened["modes"]["currentModeId"].as_str().map(str::to_owned);
+                    self.modes = Some(modes);
+                }
+                if let Some(options) = member("configOptions") {
+                    self.config_options = Some(options);
+                }
+            }
+            EventKind::InterruptRequested {} => {
+                if let Some(turn) = &mut self.turn {
+                    turn.interrupted = true;
+                }
+            }
+            EventKind::PermissionRequested { request, options, .. } => {
+                self.last_request = self.last_request.max(request.number);
+                let open = OpenRequest {
+                    id: *request,
+                    event: event.clone(),
+                    options: options.clone(),
+                };
+                self.requests.insert(request.number, open);
+            }
+            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+                self.requests.remove(&request.number);
+            }
+            EventKind::PlanReplaced { .. } => self.plan = Some(event.kind.clone()),
+            EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
+            EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
+            EventKind::ConfigOptionsReplaced {} => {
+                let update: Option<serde_json::Value> = event.raw.as_ref().and_then(|raw| raw.read().ok());
+                self.config_options = update.map(|update| RawJson::from(&update["configOptions"]));
+            }
+            EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),
+            _ => {}
+        }
+    }
+}
+
+/// A thread without a name is called by the beginning of its first prompt.
+fn name_from(content: &[RawJson]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Block {
+        text: String,
+    }
+    let text = content.iter().find_map(|block| block.read::<Block>().ok())?.text;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(80).collect())
+}

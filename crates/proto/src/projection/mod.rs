@@ -1,0 +1,17 @@
+//! What can be computed from a thread's events.
+//!
+//! In: events, in order. Out: views. Owns: nothing but the view. Never: decides anything. The live thread, a
+//! replay and a query fold the same events through the same code, so they cannot disagree.
+//!
+//! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
+//! * [`Transcript`]: turns and items, to be read
+
+mod item;
+mod live;
+mod tool;
+mod transcript;
+
+pub use item::{ItemView, MessageView, Part, text_block};
+pub use live::{Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use tool::{FileDiff, ToolView, unified_diff};
+pub use transcript::{Item, Transcript, Turn};

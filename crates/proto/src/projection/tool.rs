@@ -1,0 +1,238 @@
+//! A tool call with its sparse updates applied.
+
+use std::fmt;
+
+use acpd_model::RawJson;
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::DIFF_BYTES;
+use serde::Deserialize;
+use serde::de::{Deserializer as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::wire::Text;
+
+/// An ACP tool call, member by member as JSON text, so that members unknown here are kept and nothing is
+/// written differently from how it came.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolView {
+    members: Vec<(String, String)>,
+}
+
+impl ToolView {
+    /// Applies a `tool_call` or `tool_call_update` object: what it has replaces, what it lacks stays.
+    /// `null` means unchanged, a status never goes back, and what is no object changes nothing.
+    pub fn apply(&mut self, update: &str) {
+        let _ = serde_json::Deserializer::from_str(update).deserialize_map(Members(self));
+    }
+
+    fn set(&mut self, key: &str, json: &str) {
+        if json == "null" || key == "sessionUpdate" {
+            return;
+        }
+        if key == "status" && status(json).is_none_or(|new| new < self.status()) {
+            return;
+        }
+        match self.members.iter_mut().find(|(name, _)| name == key) {
+            Some((_, old)) => {
+                old.clear();
+                old.push_str(json);
+            }
+            None => self.members.push((key.to_owned(), json.to_owned())),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.members
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, json)| json.as_str())
+    }
+
+    /// A member as a `T`; `None` if it is not there or is something else.
+    pub fn read<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
+        serde_json::from_str(self.get(key)?).ok()
+    }
+
+    /// Its status so far.
+    pub fn status(&self) -> ToolStatus {
+        self.get("status").and_then(status).unwrap_or_default()
+    }
+
+    /// Forces a status, as when a turn ends before the call did.
+    pub fn close(&mut self, status: ToolStatus) {
+        self.set("status", &format!("\"{}\"", status.as_acp()));
+    }
+
+    /// Its title; empty if the agent gave none.
+    pub fn title(&self) -> String {
+        self.read("title").unwrap_or_default()
+    }
+
+    /// ACP's tool kind; `other` if the agent gave none.
+    pub fn kind(&self) -> String {
+        self.read("kind").unwrap_or_else(|| "other".to_owned())
+    }
+
+    /// The diffs in its content.
+    pub fn diffs(&self) -> Vec<FileDiff> {
+        self.get("content").map(diffs_in).unwrap_or_default()
+    }
+
+    /// The whole call.
+    pub fn to_json(&self) -> RawJson {
+        let mut json = String::from("{");
+        for (at, (key, value)) in self.members.iter().enumerate() {
+            if at > 0 {
+                json.push(',');
+            }
+            json.push_str(&serde_json::Value::from(key.as_str()).to_string());
+            json.push(':');
+            json.push_str(value);
+        }
+        json.push('}');
+        RawJson::parse(json).unwrap_or_else(|_| serde_json::json!({}).into())
+    }
+}
+
+struct Members<'v>(&'v mut ToolView);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((key, value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+            self.0.set(&key, value.get());
+        }
+        Ok(())
+    }
+}
+
+fn status(json: &str) -> Option<ToolStatus> {
+    ToolStatus::from_acp(json.strip_prefix('"')?.strip_suffix('"')?)
+}
+
+/// One file's change, as a tool call shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDiff {
+    /// Absolute path.
+    pub path: String,
+    /// What was there; absent for a new file.
+    #[serde(default)]
+    pub old_text: Option<String>,
+    /// What is there now.
+    pub new_text: String,
+}
+
+/// The diffs in a tool call's `content`; other content, and what is not shaped as a diff, is passed over.
+fn diffs_in(content: &str) -> Vec<FileDiff> {
+    #[derive(Deserialize)]
+    struct Tag<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Text<'a>,
+    }
+    if !content.contains("\"diff\"") {
+        return Vec::new();
+    }
+    let Ok(blocks) = serde_json::from_str::<Vec<&RawValue>>(content) else {
+        return Vec::new();
+    };
+    let is_diff = |block: &&&RawValue| {
+        serde_json::from_str::<Tag<'_>>(block.get()).is_ok_and(|tag| &*tag.kind == "diff")
+    };
+    blocks
+        .iter()
+        .filter(is_diff)
+        .filter_map(|block| serde_json::from_str(block.get()).ok())
+        .collect()
+}
+
+/// A unified diff with three lines of context; empty if nothing changed. A file beyond
+/// [`DIFF_BYTES`] is only named, since a diff of it would cost more than it tells.
+pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> String {
+    let shown = path.trim_start_matches('/');
+    let from = if old.is_some() {
+        format!("a/{shown}")
+    } else {
+        "/dev/null".to_owned()
+    };
+    let old = old.unwrap_or_default();
+    if old == new {
+        return String::new();
+    }
+    if old.len() > DIFF_BYTES || new.len() > DIFF_BYTES {
+        return format!(
+            "--- {from}\n+++ b/{shown}\n\\ {} bytes replaced by {} bytes\n",
+            old.len(),
+            new.len()
+        );
+    }
+    similar::TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(3)
+        .header(&from, &format!("b/{shown}"))
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_are_sparse_and_unknown_members_stay() {
+        let mut tool = ToolView::default();
+        tool.apply(r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"pending"}"#);
+        tool.apply(r#"{"toolCallId":"t","title":null,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#);
+        assert_eq!(
+            tool.to_json().get(),
+            r#"{"toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#
+        );
+    }
+
+    #[test]
+    fn a_status_never_goes_back() {
+        let mut tool = ToolView::default();
+        for status in ["completed", "pending", "in_progress", "sideways"] {
+            tool.apply(&format!(r#"{{"status":"{status}"}}"#));
+        }
+        assert_eq!(tool.status(), ToolStatus::Completed);
+    }
+
+    #[test]
+    fn what_is_no_object_changes_nothing() {
+        let mut tool = ToolView::default();
+        for garbage in ["", "[]", "1", "{", "{\"a\""] {
+            tool.apply(garbage);
+        }
+        assert_eq!(tool, ToolView::default());
+    }
+
+    #[test]
+    fn finds_the_diffs_among_other_content() {
+        let mut tool = ToolView::default();
+        tool.apply(
+            r#"{"content":[{"type":"content","content":{"type":"text","text":"\"diff\""}},{"type":"diff","path":"/a","newText":"x"},{"type":"diff","path":7},{"type":"diff","path":"/b","oldText":null,"newText":"y","_meta":{}}]}"#,
+        );
+        let paths: Vec<_> = tool.diffs().into_iter().map(|d| d.path).collect();
+        assert_eq!(paths, ["/a", "/b"]);
+    }
+
+    #[test]
+    fn diffs_are_unified() {
+        assert_eq!(
+            unified_diff("/w/a", Some("1\n2\n"), "1\n3\n"),
+            "--- a/w/a\n+++ b/w/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"
+        );
+        assert_eq!(
+            unified_diff("/w/a", None, "1\n"),
+            "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n"
+        );
+        assert_eq!(unified_diff("/w/a", Some("same"), "same"), "");
+        let large = "x".repeat(DIFF_BYTES + 1);
+        assert!(unified_diff("/w/a", Some("1"), &large).contains("bytes replaced"));
+    }
+}

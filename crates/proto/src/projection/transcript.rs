@@ -1,0 +1,187 @@
+//! Turns and items, to be read.
+
+use std::collections::BTreeMap;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, TurnId};
+
+use super::item::ItemView;
+use super::tool::ToolView;
+
+/// A thread's turns and items, as of some event.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Transcript {
+    /// The last event folded.
+    pub last_seq: Seq,
+    /// Its turns, in the order in which they were asked for.
+    pub turns: Vec<Turn>,
+    /// Items that are not finished: where they stand.
+    open: BTreeMap<ItemId, (usize, usize)>,
+}
+
+/// One turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Its id; `None` for what happened before the first turn.
+    pub id: Option<TurnId>,
+    /// The client's own id.
+    pub client_turn_id: Option<String>,
+    /// When it began; `None` while it waits.
+    pub started_at: Option<Millis>,
+    /// How and when it ended.
+    pub settled: Option<Settled>,
+    /// Its items.
+    pub items: Vec<Item>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// Which way.
+    pub status: TurnStatus,
+    /// ACP's stop reason.
+    pub stop_reason: Option<String>,
+    /// Why, if it failed.
+    pub error: Option<String>,
+    /// When.
+    pub at: Millis,
+    /// What the agent said about tokens.
+    pub usage: Option<RawJson>,
+}
+
+/// One item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Its id.
+    pub id: ItemId,
+    /// The tool call that it belongs to.
+    pub parent: Option<ItemId>,
+    /// How it began.
+    pub start: ItemStart,
+    /// Its content so far, while it is unfinished.
+    pub view: Option<ItemView>,
+    /// How it ended, once it has.
+    pub end: Option<(ItemOutcome, ItemEnd)>,
+}
+
+impl Item {
+    /// Its content, whole or so far.
+    pub fn content(&self) -> Option<ItemEnd> {
+        match (&self.end, &self.view) {
+            (Some((_, end)), _) => Some(end.clone()),
+            (None, Some(view)) => Some(view.to_end()),
+            (None, None) => None,
+        }
+    }
+}
+
+impl Transcript {
+    /// Applies the next event.
+    pub fn fold(&mut self, event: &Event) {
+        self.last_seq = event.seq;
+        match &event.kind {
+            EventKind::TurnQueued { client_turn_id, .. } => {
+                self.turn(event.turn).client_turn_id.clone_from(client_turn_id)
+            }
+            EventKind::TurnStarted { client_turn_id } => {
+                let turn = self.turn(event.turn);
+                turn.client_turn_id.clone_from(client_turn_id);
+                turn.started_at = Some(event.at);
+            }
+            EventKind::TurnSettled {
+                status,
+                stop_reason,
+                error,
+                usage,
+                ..
+            } => {
+                self.turn(event.turn).settled = Some(Settled {
+                    status: *status,
+                    stop_reason: stop_reason.clone(),
+                    error: error.clone(),
+                    at: event.at,
+                    usage: usage.clone(),
+                });
+            }
+            EventKind::ItemStarted { item, parent, start } => {
+                let view = Some(ItemView::new(start, event.raw.as_ref()));
+                let started = Item {
+                    id: *item,
+                    parent: *parent,
+                    start: start.clone(),
+                    view,
+                    end: None,
+                };
+                let at = self.turn_index(event.turn);
+                self.open.insert(*item, (at, self.turns[at].items.len()));
+                self.turns[at].items.push(started);
+            }
+            EventKind::ItemCompleted { item, outcome, end } => {
+                if let Some((turn, at)) = self.open.remove(item) {
+                    let done = &mut self.turns[turn].items[at];
+                    done.view = None;
+                    done.end = Some((*outcome, end.clone()));
+                }
+            }
+            EventKind::ItemDelta { item, .. }
+            | EventKind::ItemContent { item, .. }
+            | EventKind::ItemUpdated { item, .. }
+            | EventKind::UserMessageAdded { item, .. }
+            | EventKind::TerminalOutput { item, .. } => match self.open.get(item) {
+                Some((turn, at)) => {
+                    if let Some(view) = &mut self.turns[*turn].items[*at].view {
+                        view.apply(&event.kind, event.raw.as_ref());
+                    }
+                }
+                None => self.apply_late(*item, event),
+            },
+            _ => {}
+        }
+    }
+
+    /// An update of a tool call that was over already still changes what it shows.
+    fn apply_late(&mut self, id: ItemId, event: &Event) {
+        let item = self
+            .turns
+            .iter_mut()
+            .rev()
+            .flat_map(|turn| &mut turn.items)
+            .find(|item| item.id == id);
+        let Some(Item {
+            end: Some((_, ItemEnd::ToolCall { call, .. })),
+            ..
+        }) = item
+        else {
+            return;
+        };
+        let mut tool = ToolView::default();
+        tool.apply(call.get());
+        if let Some(raw) = &event.raw {
+            tool.apply(raw.get());
+        }
+        *call = tool.to_json();
+    }
+
+    fn turn(&mut self, id: Option<TurnId>) -> &mut Turn {
+        let at = self.turn_index(id);
+        &mut self.turns[at]
+    }
+
+    fn turn_index(&mut self, id: Option<TurnId>) -> usize {
+        // What happens between turns belongs to the last one; only before the first is there none.
+        let found = match id {
+            Some(_) => self.turns.iter().rposition(|turn| turn.id == id),
+            None => self.turns.len().checked_sub(1),
+        };
+        found.unwrap_or_else(|| {
+            self.turns.push(Turn {
+                id,
+                client_turn_id: None,
+                started_at: None,
+                settled: None,
+                items: Vec::new(),
+            });
+            self.turns.len() - 1
+        })
+    }
+}

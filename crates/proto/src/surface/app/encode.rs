@@ -1,0 +1,498 @@
+//! One event, one frame.
+
+use acpd_model::event::{AskAbout, Level, Outcome};
+use acpd_model::{
+    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq,
+};
+use bytes::Bytes;
+use serde_json::json;
+
+use super::view::{content_text, role_word};
+use crate::wire::{Object, notification};
+
+/// What clients are sent for one event.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// The event's number.
+    pub seq: Seq,
+    /// The notification's method.
+    pub method: &'static str,
+    /// The notification, one JSON text.
+    pub text: Bytes,
+    /// If it is a question: its id, and the same as a request, for clients that answer.
+    pub ask: Option<(RequestId, Bytes)>,
+}
+
+/// The frame for `event` of `thread`; `None` for a kind that this version cannot show.
+pub fn frame(thread: &str, event: &Event) -> Option<Frame> {
+    let method = method(&event.kind)?;
+    let mut text = Vec::with_capacity(160 + event.raw.as_ref().map_or(200, |raw| raw.get().len()));
+    notification(&mut text, method, |params| fill(params, thread, event));
+    let ask = match &event.kind {
+        EventKind::PermissionRequested { request, .. } => {
+            let mut asking = Vec::with_capacity(text.len() + 80);
+            let mut message = Object::open(&mut asking);
+            message
+                .raw("jsonrpc", "\"2.0\"")
+                .put("id", request)
+                .put("method", method);
+            message.object("params", |params| fill(params, thread, event));
+            message.close();
+            Some((*request, asking.into()))
+        }
+        _ => None,
+    };
+    Some(Frame {
+        seq: event.seq,
+        method,
+        text: text.into(),
+        ask,
+    })
+}
+
+fn method(kind: &EventKind) -> Option<&'static str> {
+    use EventKind as K;
+    Some(match kind {
+        K::ThreadCreated { .. } => "thread/started",
+        K::StatusChanged { .. } => "thread/status/changed",
+        K::SessionInfoUpdated { .. }
+        | K::AgentBound { .. }
+        | K::ModeChanged { .. }
+        | K::ConfigOptionsReplaced {}
+        | K::CommandsReplaced {} => "thread/updated",
+        K::AgentLost { .. } | K::NoticeGiven { .. } | K::LineMalformed { .. } | K::CallRefused { .. } => {
+            "thread/notice"
+        }
+        K::AgentNotified { .. } => "agent/notification",
+        K::TurnQueued { .. } => "turn/queued",
+        K::TurnStarted { .. } => "turn/started",
+        K::TurnSettled { .. } => "turn/completed",
+        K::InterruptRequested {} => "turn/interrupting",
+        K::DiffUpdated { .. } => "turn/diff/updated",
+        K::PlanReplaced { .. } => "turn/plan/updated",
+        K::UsageUpdated { .. } => "thread/tokenUsage/updated",
+        K::ItemStarted { start, .. } => match start {
+            ItemStart::Message { .. } => "item/started",
+            ItemStart::ToolCall { .. } => "item/toolCall/started",
+            ItemStart::FileChange { .. } => "item/fileChange/started",
+            ItemStart::TerminalCommand { .. } => "item/terminalCommand/started",
+        },
+        K::ItemDelta { role, .. } | K::ItemContent { role, .. } => match role {
+            MessageType::UserMessage => "item/userMessage",
+            MessageType::AgentMessage => "item/agentMessage/delta",
+            MessageType::AgentThought => "item/agentThought/delta",
+        },
+        K::ItemUpdated { .. } => "item/updated",
+        K::UserMessageAdded { .. } => "item/userMessage",
+        K::TerminalOutput { .. } => "item/terminalCommand/output",
+        K::ItemCompleted { end, .. } => match end {
+            ItemEnd::Message { .. } => "item/completed",
+            ItemEnd::ToolCall { .. } => "item/toolCall/completed",
+            ItemEnd::FileChange { .. } => "item/fileChange/completed",
+            ItemEnd::TerminalCommand { .. } => "item/terminalCommand/completed",
+        },
+        K::PermissionRequested { about, .. } => match about {
+            AskAbout::CommandExecution => "item/commandExecution/requestApproval",
+            AskAbout::FileChange => "item/fileChange/requestApproval",
+            AskAbout::Permissions => "item/permissions/requestApproval",
+        },
+        K::RequestSettled { .. } | K::RequestVoided { .. } => "serverRequest/resolved",
+        K::FileRead { .. } => "thread/file/read",
+        K::FileWritten { .. } => "thread/file/written",
+        K::Unknown => return None,
+    })
+}
+
+fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
+    params
+        .put("threadId", thread)
+        .put("seq", &event.seq)
+        .put("ts", &event.at);
+    params.maybe("turnId", event.turn.as_ref());
+    let raw = event.raw.as_ref();
+    match &event.kind {
+        EventKind::ThreadCreated { .. }
+        | EventKind::StatusChanged { .. }
+        | EventKind::SessionInfoUpdated { .. }
+        | EventKind::AgentBound { .. }
+        | EventKind::ModeChanged { .. }
+        | EventKind::ConfigOptionsReplaced {}
+        | EventKind::CommandsReplaced {}
+        | EventKind::UsageUpdated { .. }
+        | EventKind::FileRead { .. }
+        | EventKind::FileWritten { .. } => fill_thread(params, thread, event),
+        EventKind::AgentLost { .. }
+        | EventKind::NoticeGiven { .. }
+        | EventKind::LineMalformed { .. }
+        | EventKind::CallRefused { .. } => fill_notice(params, event),
+        EventKind::AgentNotified { method } => {
+            params.put("method", method);
+            let member = if method == "session/update" && event.raw_params.is_none() {
+                "update"
+            } else {
+                "params"
+            };
+            params.maybe(member, event.raw_params.as_ref().or(raw));
+        }
+        EventKind::TurnQueued { .. }
+        | EventKind::TurnStarted { .. }
+        | EventKind::TurnSettled { .. }
+        | EventKind::InterruptRequested {}
+        | EventKind::DiffUpdated { .. }
+        | EventKind::PlanReplaced { .. } => fill_turn(params, event),
+        EventKind::ItemStarted { item, parent, start } => {
+            params.put("itemId", item).maybe("parentItemId", parent.as_ref());
+            fill_start(params, start, raw);
+        }
+        EventKind::ItemDelta { item, role, text } => {
+            params.put("itemId", item).put("text", text);
+            if *role == MessageType::UserMessage {
+                params.put("content", &[json!({ "type": "text", "text": text })]);
+            }
+        }
+        EventKind::ItemContent { item, role, block } => {
+            params.put("itemId", item).put("text", "");
+            if *role == MessageType::UserMessage {
+                params.put("content", &[block]);
+            } else {
+                params.put("content", block);
+            }
+        }
+        EventKind::ItemUpdated { item, status } => {
+            params
+                .put("itemId", item)
+                .put("status", status)
+                .maybe("toolCall", raw);
+        }
+        EventKind::UserMessageAdded { item, content } => {
+            params
+                .put("itemId", item)
+                .put("text", &content_text(content))
+                .put("content", content);
+        }
+        EventKind::TerminalOutput {
+            item,
+            terminal_id,
+            text,
+        } => {
+            params
+                .put("itemId", item)
+                .put("terminalId", terminal_id)
+                .put("text", text);
+        }
+        EventKind::ItemCompleted { item, outcome, end } => {
+            params.put("itemId", item);
+            fill_end(params, *outcome, end);
+        }
+        EventKind::PermissionRequested {
+            request,
+            item,
+            title,
+            options,
+            ..
+        } => {
+            params
+                .put("requestId", request)
+                .put("itemId", item)
+                .put("title", title)
+                .put("options", options);
+            fill_asked(params, raw);
+        }
+        EventKind::RequestSettled { request, outcome } => {
+            params.put("requestId", request);
+            match outcome {
+                Outcome::Selected { option_id, kind } => {
+                    let decision = if outcome.allows() { "accepted" } else { "declined" };
+                    params
+                        .put("outcome", decision)
+                        .put("optionId", option_id)
+                        .put("optionKind", kind);
+                }
+                Outcome::Cancelled => {
+                    params.put("outcome", "cancelled");
+                }
+            }
+            params.put("by", &by_json(&event.by));
+        }
+        EventKind::RequestVoided { request, reason } => {
+            params
+                .put("requestId", request)
+                .put("outcome", "void")
+                .put("reason", reason);
+            params.put("by", &by_json(&event.by));
+        }
+        EventKind::Unknown => {}
+    }
+}
+
+fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
+    match &event.kind {
+        EventKind::ThreadCreated {
+            agent,
+            cwd,
+            name,
+            project_id,
+            metadata,
+            additional_directories,
+            ..
+        } => {
+            params.object("thread", |t| {
+                t.put("id", thread).put("agentType", agent).put("cwd", cwd);
+                t.maybe("name", name.as_ref())
+                    .maybe("projectId", project_id.as_ref());
+                t.maybe("metadata", metadata.as_ref())
+                    .put("additionalDirectories", additional_directories);
+                t.put("status", "idle").put("createdAt", &event.at);
+            });
+        }
+        EventKind::StatusChanged { status } => {
+            params.put("status", status);
+        }
+        EventKind::SessionInfoUpdated { title } => {
+            params
+                .maybe("name", title.as_ref())
+                .maybe("sessionInfo", event.raw.as_ref());
+        }
+        EventKind::AgentBound {
+            session_id,
+            how,
+            agent,
+            session,
+        } => {
+            params.object("agent", |a| {
+                a.put("sessionId", session_id)
+                    .put("how", how)
+                    .put("initialize", agent)
+                    .put("session", session);
+            });
+        }
+        EventKind::ModeChanged { mode_id } => {
+            params.put("modeId", mode_id);
+        }
+        EventKind::ConfigOptionsReplaced {} => {
+            params.maybe("configOptionUpdate", event.raw.as_ref());
+        }
+        EventKind::CommandsReplaced {} => {
+            params.maybe("availableCommandsUpdate", event.raw.as_ref());
+        }
+        EventKind::UsageUpdated { used, size, cost } => {
+            params
+                .put("used", used)
+                .put("size", size)
+                .maybe("cost", cost.as_ref());
+        }
+        EventKind::FileRead { path, bytes } | EventKind::FileWritten { path, bytes } => {
+            params.put("path", path).put("bytes", bytes);
+        }
+        _ => {}
+    }
+}
+
+fn fill_notice(params: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::AgentLost {
+            reason,
+            stderr,
+            expected,
+        } => {
+            let level = if *expected { Level::Info } else { Level::Error };
+            params
+                .put("level", &level)
+                .put("code", "agentLost")
+                .put("message", reason)
+                .put("detail", stderr);
+        }
+        EventKind::NoticeGiven { level, code, message } => {
+            params
+                .put("level", level)
+                .put("code", code)
+                .put("message", message)
+                .maybe("update", event.raw.as_ref());
+        }
+        EventKind::LineMalformed { reason, text, bytes } => {
+            let message = format!("The agent wrote a line that is no message: {reason}");
+            params
+                .put("level", &Level::Warning)
+                .put("code", "malformedLine")
+                .put("message", &message);
+            params.put("detail", text).put("bytes", bytes);
+        }
+        EventKind::CallRefused { method, reason } => {
+            let message = format!("The agent called {method} and was refused: {reason}");
+            params
+                .put("level", &Level::Info)
+                .put("code", "callRefused")
+                .put("message", &message);
+        }
+        _ => {}
+    }
+}
+
+fn fill_turn(params: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::TurnQueued { client_turn_id, .. } => {
+            params.object("turn", |turn| {
+                turn.maybe("id", event.turn.as_ref()).put("status", "queued");
+                turn.maybe("clientTurnId", client_turn_id.as_ref());
+            });
+        }
+        EventKind::TurnStarted { client_turn_id } => {
+            params.object("turn", |turn| {
+                turn.maybe("id", event.turn.as_ref()).put("status", "running");
+                turn.maybe("clientTurnId", client_turn_id.as_ref())
+                    .put("startedAt", &event.at);
+            });
+        }
+        EventKind::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            started_at,
+            usage,
+        } => {
+            params.object("turn", |turn| {
+                turn.maybe("id", event.turn.as_ref()).put("status", status);
+                turn.maybe("stopReason", stop_reason.as_ref())
+                    .maybe("error", error.as_ref());
+                turn.maybe("startedAt", started_at.as_ref())
+                    .put("completedAt", &event.at);
+            });
+            params.maybe("tokenUsage", usage.as_ref());
+        }
+        EventKind::InterruptRequested {} => {
+            params.put("by", &by_json(&event.by));
+        }
+        EventKind::DiffUpdated { diff } => {
+            params.put("diff", diff);
+        }
+        EventKind::PlanReplaced { entries } => {
+            params.put("entries", entries);
+        }
+        _ => {}
+    }
+}
+
+/// The members of an item that say what it is.
+pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
+    match start {
+        ItemStart::Message { role, message_id } => {
+            params
+                .put("type", role_word(*role))
+                .maybe("messageId", message_id.as_ref());
+        }
+        ItemStart::ToolCall {
+            tool_call_id,
+            title,
+            kind,
+            status,
+        } => {
+            params
+                .put("type", "toolCall")
+                .put("name", title)
+                .put("title", title)
+                .put("kind", kind);
+            params
+                .put("status", status)
+                .put("toolCallId", tool_call_id)
+                .maybe("toolCall", raw);
+        }
+        ItemStart::FileChange { path } => {
+            params.put("type", "fileChange").put("path", path);
+        }
+        ItemStart::TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+        } => {
+            params
+                .put("type", "terminalCommand")
+                .put("terminalId", terminal_id);
+            params.put("command", command).put("args", args).put("cwd", cwd);
+        }
+    }
+}
+
+/// The members of an item that say what it holds.
+pub(super) fn fill_content(params: &mut Object<'_>, end: &ItemEnd) {
+    match end {
+        ItemEnd::Message { role, content } => {
+            params
+                .put("type", role_word(*role))
+                .put("text", &content_text(content))
+                .put("content", content);
+        }
+        ItemEnd::ToolCall { status, call } => {
+            params
+                .put("type", "toolCall")
+                .put("status", status)
+                .put("toolCall", call);
+        }
+        ItemEnd::FileChange { path, diff } => {
+            params
+                .put("type", "fileChange")
+                .put("path", path)
+                .put("diff", diff);
+        }
+        ItemEnd::TerminalCommand {
+            terminal_id,
+            exit_code,
+            signal,
+            output,
+            truncated,
+        } => {
+            params
+                .put("type", "terminalCommand")
+                .put("terminalId", terminal_id);
+            params.put("exitCode", exit_code).put("signal", signal);
+            params.put("output", output).put("truncated", truncated);
+        }
+    }
+}
+
+fn fill_end(params: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
+    params.put("outcome", &outcome);
+    fill_content(params, end);
+}
+
+/// What a person needs to see before an answer: the command or the change, and the tool call whole.
+fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
+    let Some(asked) = raw.and_then(|raw| raw.read::<serde_json::Value>().ok()) else {
+        return;
+    };
+    let call = &asked["toolCall"];
+    let input = &call["rawInput"];
+    if let Some(command) = input
+        .get("command")
+        .filter(|command| command.is_string() || command.is_array())
+    {
+        params.put("command", command);
+    }
+    if let Some(cwd) = input.get("cwd").filter(|cwd| cwd.is_string()) {
+        params.put("cwd", cwd);
+    }
+    let mut tool = crate::projection::ToolView::default();
+    tool.apply(&call.to_string());
+    if let Some(first) = tool.diffs().first() {
+        params.put("path", &first.path);
+        let diffs: String = tool
+            .diffs()
+            .iter()
+            .map(|d| crate::projection::unified_diff(&d.path, d.old_text.as_deref(), &d.new_text))
+            .collect();
+        params.put("diff", &diffs);
+    } else if let Some(path) = call["locations"][0]["path"].as_str() {
+        params.put("path", path);
+    }
+    params.put("toolCall", call);
+}
+
+fn by_json(by: &By) -> serde_json::Value {
+    match by {
+        By::Agent => json!({ "kind": "agent" }),
+        By::Daemon => json!({ "kind": "daemon" }),
+        By::Client { principal, client } => {
+            json!({ "kind": "client", "principal": principal, "client": client })
+        }
+    }
+}

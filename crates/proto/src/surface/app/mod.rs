@@ -1,0 +1,18 @@
+//! The app protocol: threads, turns and items over JSON-RPC.
+//!
+//! In: messages of one client; events of threads. Out: requests for the daemon; frames for the client. Owns:
+//! the handshake, the connection's current thread, its rate window. Never: keeps anything about a thread; all
+//! it shows is computed from events and views.
+
+mod encode;
+mod peer;
+mod request;
+mod view;
+
+pub use encode::{Frame, frame};
+pub use peer::{Client, Peer, PeerOutput};
+pub use request::{Request, StartThread, StartTurn};
+pub use view::{summary_json, thread_json, turn_json, turns_json};
+
+/// Version of the app protocol; goes up when something is renamed or dropped.
+pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,0 +1,323 @@
+//! One connection of the app protocol.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use acpd_model::limits::PING_SECS;
+use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, ThreadId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::encode::Frame;
+use super::request::Request;
+use crate::time::{Instant, Now};
+use crate::wire::{Message, Object};
+
+/// Who is at the other end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Client {
+    /// The name it gave itself.
+    pub name: String,
+    /// Whether it answers questions.
+    pub approvals: bool,
+    opted_out: BTreeSet<String>,
+}
+
+/// What the connection wants done.
+#[derive(Debug, PartialEq)]
+pub enum PeerOutput {
+    /// Send one message.
+    Send(Vec<u8>),
+    /// Carry out a request; its answer goes to [`Peer::reply`] under `token`.
+    Call {
+        /// Names the answer.
+        token: u64,
+        /// What is wanted.
+        request: Request,
+    },
+}
+
+#[derive(Debug)]
+enum Phase {
+    New,
+    Greeted,
+    Ready,
+}
+
+/// Where an answer goes.
+#[derive(Debug)]
+enum ReplyTo {
+    /// To a request, under its id.
+    Request(RawJson),
+    /// To a response that answered a question: heard of only if it failed.
+    Response(RequestId),
+}
+
+/// One connection: reads messages, keeps the handshake and the rules, writes answers.
+#[derive(Debug)]
+pub struct Peer {
+    limits: Limits,
+    principal: String,
+    phase: Phase,
+    client: Client,
+    current: Option<ThreadId>,
+    recent: VecDeque<Instant>,
+    waiting: BTreeMap<u64, ReplyTo>,
+    next_token: u64,
+    out: VecDeque<PeerOutput>,
+}
+
+/// Requests of one connection that may be unanswered at once.
+const IN_FLIGHT: usize = 64;
+
+impl Peer {
+    /// A connection of `principal`, before its handshake.
+    pub fn new(principal: String, limits: Limits) -> Self {
+        Self {
+            limits,
+            principal,
+            phase: Phase::New,
+            client: Client::default(),
+            current: None,
+            recent: VecDeque::new(),
+            waiting: BTreeMap::new(),
+            next_token: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Who is at the other end; nameless before the handshake.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Whose credentials it showed.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// Takes one message.
+    pub fn handle_text(&mut self, text: &str, now: Now) {
+        match Message::parse(text) {
+            Ok(Message::Request { id, method, params }) => {
+                if let Err(failure) = self.request(id, &method, params, now.mono) {
+                    self.send_error(id.get(), &failure);
+                }
+            }
+            Ok(Message::Notification { method, .. }) => {
+                if &*method == "initialized" && matches!(self.phase, Phase::Greeted) {
+                    self.phase = Phase::Ready;
+                }
+            }
+            Ok(Message::Response { id, result }) => self.response(id, result.map_err(|_| ())),
+            Err(malformed) if malformed.is_json => {
+                self.send_error("null", &Failure::new(ErrorCode::InvalidRequest, malformed.reason));
+            }
+            Err(malformed) => self.send_error("null", &Failure::new(ErrorCode::ParseError, malformed.reason)),
+        }
+    }
+
+    /// Takes the answer to a [`PeerOutput::Call`].
+    pub fn reply(&mut self, token: u64, result: Result<RawJson, Failure>) {
+        match (self.waiting.remove(&token), result) {
+            (Some(ReplyTo::Request(id)), Ok(result)) => {
+                let mut out = Vec::new();
+                crate::wire::response(&mut out, id.get(), result.get());
+                self.out.push_back(PeerOutput::Send(out));
+            }
+            (Some(ReplyTo::Request(id)), Err(failure)) => self.send_error(id.get(), &failure),
+            (Some(ReplyTo::Response(request)), Err(failure)) => self.late_answer(request, &failure),
+            (Some(ReplyTo::Response(_)), Ok(_)) | (None, _) => {}
+        }
+    }
+
+    /// Makes `thread` the one that requests without a thread mean.
+    pub fn set_current(&mut self, thread: ThreadId) {
+        self.current = Some(thread);
+    }
+
+    /// What of a frame this client is sent, if anything. `pending` says whether a question is still open.
+    pub fn select<'f>(
+        &self,
+        frame: &'f Frame,
+        pending: impl Fn(RequestId) -> bool,
+    ) -> Option<&'f bytes::Bytes> {
+        if self.client.opted_out.contains(frame.method) {
+            return None;
+        }
+        match &frame.ask {
+            Some((request, asking)) if self.client.approvals && pending(*request) => Some(asking),
+            _ => Some(&frame.text),
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<PeerOutput> {
+        self.out.pop_front()
+    }
+
+    fn request(
+        &mut self,
+        id: &RawValue,
+        method: &str,
+        params: Option<&RawValue>,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        self.admit(now)?;
+        match (&self.phase, method) {
+            (Phase::New, "initialize") => return self.initialize(id, params),
+            (Phase::New, _) => return Err(Failure::new(ErrorCode::Handshake, "Not initialized")),
+            (Phase::Greeted | Phase::Ready, "initialize") => {
+                return Err(Failure::new(ErrorCode::Handshake, "Already initialized"));
+            }
+            (Phase::Greeted, _) => {
+                return Err(Failure::new(
+                    ErrorCode::Handshake,
+                    "Not initialized: send the initialized notification first",
+                ));
+            }
+            (Phase::Ready, _) => {}
+        }
+        let Some(parsed) = Request::parse(method, params, self.current) else {
+            return Err(Failure::new(
+                ErrorCode::MethodNotFound,
+                format!("there is no method {method:?}"),
+            ));
+        };
+        self.call(parsed?, ReplyTo::Request(id.into()))
+    }
+
+    fn response(&mut self, id: &RawValue, result: Result<&RawValue, ()>) {
+        let Ok(request) = serde_json::from_str::<RequestId>(id.get()) else {
+            return self.send_error(
+                "null",
+                &Failure::new(ErrorCode::InvalidRequest, "a response to no request of ours"),
+            );
+        };
+        let called = Request::parse_answer(request, result)
+            .and_then(|answer| self.call(answer, ReplyTo::Response(request)));
+        if let Err(failure) = called {
+            self.late_answer(request, &failure);
+        }
+    }
+
+    fn call(&mut self, request: Request, reply_to: ReplyTo) -> Result<(), Failure> {
+        if self.waiting.len() >= IN_FLIGHT {
+            let message = format!("{IN_FLIGHT} requests of this connection are unanswered already");
+            return Err(Failure::new(ErrorCode::Overloaded, message));
+        }
+        let token = self.next_token;
+        self.next_token += 1;
+        self.waiting.insert(token, reply_to);
+        self.out.push_back(PeerOutput::Call { token, request });
+        Ok(())
+    }
+
+    /// A JSON-RPC response has no answer of its own; a client that was too late is told by a notification.
+    fn late_answer(&mut self, request: RequestId, failure: &Failure) {
+        let mut out = Vec::new();
+        crate::wire::notification(&mut out, "serverRequest/rejected", |params| {
+            params.put("requestId", &request).put("threadId", &request.thread);
+            params.object("error", |error| fill_error(error, failure));
+        });
+        self.out.push_back(PeerOutput::Send(out));
+    }
+
+    fn admit(&mut self, now: Instant) -> Result<(), Failure> {
+        let window = Duration::from_secs(self.limits.request_window_secs);
+        while self.recent.front().is_some_and(|at| *at + window <= now) {
+            self.recent.pop_front();
+        }
+        if self.recent.len() >= self.limits.requests_per_window as usize {
+            let message = format!(
+                "more than {} requests in {} s on this connection",
+                self.limits.requests_per_window, self.limits.request_window_secs
+            );
+            return Err(Failure::new(ErrorCode::RateLimited, message));
+        }
+        self.recent.push_back(now);
+        Ok(())
+    }
+
+    fn initialize(&mut self, id: &RawValue, params: Option<&RawValue>) -> Result<(), Failure> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Hello {
+            client_info: Info,
+            #[serde(default)]
+            capabilities: Capabilities,
+        }
+        #[derive(Deserialize)]
+        struct Info {
+            name: String,
+        }
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Capabilities {
+            approvals: bool,
+            opt_out_notification_methods: BTreeSet<String>,
+        }
+        let hello: Hello = serde_json::from_str(params.map_or("{}", RawValue::get))
+            .map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))?;
+        self.client = Client {
+            name: hello.client_info.name.chars().take(200).collect(),
+            approvals: hello.capabilities.approvals,
+            opted_out: hello.capabilities.opt_out_notification_methods,
+        };
+        self.phase = Phase::Greeted;
+        let mut out = Vec::new();
+        let mut message = Object::open(&mut out);
+        message
+            .raw("jsonrpc", "\"2.0\"")
+            .raw("id", id.get())
+            .object("result", |result| self.fill_welcome(result));
+        message.close();
+        self.out.push_back(PeerOutput::Send(out));
+        Ok(())
+    }
+
+    fn fill_welcome(&self, result: &mut Object<'_>) {
+        result.put("protocolVersion", &super::PROTOCOL_VERSION);
+        result.object("serverInfo", |info| {
+            info.put("name", "acpd").put("version", env!("CARGO_PKG_VERSION"));
+        });
+        result.object("capabilities", |c| {
+            c.put("streaming", &true)
+                .put("tools", &true)
+                .put("approvals", &true);
+        });
+        result.object("limits", |l| {
+            l.put("messageBytes", &self.limits.client_message_bytes);
+            l.put("requestsPerWindow", &self.limits.requests_per_window);
+            l.put("requestWindowSecs", &self.limits.request_window_secs);
+            l.put("queuedTurns", &self.limits.queued_turns);
+            l.put("requestsInFlight", &IN_FLIGHT);
+            l.put("pingSecs", &PING_SECS);
+        });
+        result.object("identity", |i| {
+            i.put("principal", &self.principal).put("role", "owner");
+        });
+    }
+
+    fn send_error(&mut self, id: &str, failure: &Failure) {
+        let mut out = Vec::new();
+        let mut message = Object::open(&mut out);
+        message
+            .raw("jsonrpc", "\"2.0\"")
+            .raw("id", id)
+            .object("error", |error| fill_error(error, failure));
+        message.close();
+        self.out.push_back(PeerOutput::Send(out));
+    }
+}
+
+fn fill_error(error: &mut Object<'_>, failure: &Failure) {
+    error
+        .put("code", &failure.code.rpc())
+        .put("message", &failure.message);
+    error.object("data", |data| {
+        data.put("code", &failure.code)
+            .put("retryable", &failure.code.retryable());
+        data.maybe("detail", failure.detail.as_ref());
+    });
+}

@@ -1,0 +1,301 @@
+//! What a client asks for.
+
+use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::projection::text_block;
+use crate::thread::Answer;
+
+/// A request that the daemon carries out. A thread that was left out has been filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// `agent/list`.
+    AgentList,
+    /// `thread/start`.
+    ThreadStart(StartThread),
+    /// `thread/resume`.
+    ThreadResume {
+        /// Which.
+        thread: ThreadId,
+        /// Replay what came after this event.
+        after: Option<Seq>,
+        /// Turns in the result, if nothing is replayed.
+        limit: Option<usize>,
+    },
+    /// `thread/list`.
+    ThreadList {
+        /// Where the last page ended.
+        cursor: Option<String>,
+        /// Threads wanted.
+        limit: Option<usize>,
+        /// Put away or not.
+        archived: Option<bool>,
+        /// In this directory.
+        cwd: Option<String>,
+        /// Of this agent.
+        agent_type: Option<String>,
+        /// With or without a running turn.
+        active: Option<bool>,
+        /// With this in their name.
+        search_term: Option<String>,
+    },
+    /// `thread/read`.
+    ThreadRead {
+        /// Which.
+        thread: ThreadId,
+        /// With its turns and items.
+        include_turns: bool,
+        /// Where the last page ended.
+        cursor: Option<String>,
+        /// Turns wanted.
+        limit: Option<usize>,
+    },
+    /// `thread/unsubscribe`.
+    ThreadUnsubscribe {
+        /// Which.
+        thread: ThreadId,
+    },
+    /// `turn/start`.
+    TurnStart {
+        /// In which thread.
+        thread: ThreadId,
+        /// What.
+        turn: StartTurn,
+    },
+    /// `turn/interrupt`.
+    TurnInterrupt {
+        /// In which thread.
+        thread: ThreadId,
+        /// Which; the running one if absent.
+        turn: Option<TurnId>,
+    },
+    /// `item/approve`, or the response to a server request.
+    Answer {
+        /// The question.
+        request: RequestId,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+/// Params of `thread/start`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartThread {
+    /// Name of the agent in the configuration.
+    pub agent_type: String,
+    /// Absolute working directory.
+    pub cwd: String,
+    /// A name for people.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The client's own grouping.
+    #[serde(default)]
+    pub project_id: Option<String>,
+    /// The client's own data.
+    #[serde(default)]
+    pub metadata: Option<RawJson>,
+    /// Further directories of the workspace.
+    #[serde(default)]
+    pub additional_directories: Vec<String>,
+    /// ACP `McpServer` objects.
+    #[serde(default)]
+    pub mcp_servers: Vec<RawJson>,
+    /// The first turn, if there is `text` or `input`.
+    #[serde(flatten)]
+    pub turn: StartTurn,
+}
+
+/// What a turn says: `text`, or `input` in ACP content blocks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StartTurn {
+    /// ACP content blocks.
+    pub input: Vec<RawJson>,
+    /// The client's own id for the turn.
+    pub client_turn_id: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for StartTurn {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Wire {
+            #[serde(default)]
+            text: Option<String>,
+            // A `RawJson` cannot be read out of a flattened object, and here nobody misses its exact text.
+            #[serde(default)]
+            input: Option<Vec<serde_json::Value>>,
+            #[serde(default)]
+            client_turn_id: Option<String>,
+        }
+        let Wire {
+            text,
+            input,
+            client_turn_id,
+        } = Wire::deserialize(deserializer)?;
+        let mut blocks: Vec<RawJson> = input.unwrap_or_default().iter().map(RawJson::from).collect();
+        if let Some(text) = text {
+            blocks.insert(0, text_block(&text));
+        }
+        Ok(Self {
+            input: blocks,
+            client_turn_id,
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Params {
+    thread_id: Option<ThreadId>,
+    turn_id: Option<TurnId>,
+    after: Option<Seq>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+    archived: Option<bool>,
+    cwd: Option<String>,
+    agent_type: Option<String>,
+    status: Option<String>,
+    search_term: Option<String>,
+    include_turns: Option<bool>,
+    request_id: Option<RequestId>,
+    approved: Option<bool>,
+    option_id: Option<String>,
+}
+
+impl Request {
+    /// Reads a request; `current` is the connection's current thread. `None` if there is no such method.
+    pub fn parse(
+        method: &str,
+        params: Option<&RawValue>,
+        current: Option<ThreadId>,
+    ) -> Option<Result<Self, Failure>> {
+        let text = params.map_or("{}", RawValue::get);
+        let decode: fn(Params, &str, Option<ThreadId>) -> Result<Self, Failure> = match method {
+            "agent/list" => |_, _, _| Ok(Self::AgentList),
+            "thread/start" => |_, text, _| read(text).map(Self::ThreadStart),
+            "thread/resume" => |p, _, _| {
+                let thread = p.thread_id.ok_or_else(|| missing("threadId"))?;
+                Ok(Self::ThreadResume {
+                    thread,
+                    after: p.after,
+                    limit: p.limit,
+                })
+            },
+            "thread/list" => |p, _, _| p.list(),
+            "thread/read" => |p, _, current| {
+                Ok(Self::ThreadRead {
+                    thread: p.thread(current)?,
+                    include_turns: p.include_turns.unwrap_or(false),
+                    cursor: p.cursor,
+                    limit: p.limit,
+                })
+            },
+            "thread/unsubscribe" => |p, _, current| {
+                Ok(Self::ThreadUnsubscribe {
+                    thread: p.thread(current)?,
+                })
+            },
+            "turn/start" => |p, text, current| {
+                Ok(Self::TurnStart {
+                    thread: p.thread(current)?,
+                    turn: read(text)?,
+                })
+            },
+            "turn/interrupt" => |p, _, current| {
+                Ok(Self::TurnInterrupt {
+                    thread: p.thread(current)?,
+                    turn: p.turn_id,
+                })
+            },
+            "item/approve" => |p, _, _| p.approve(),
+            _ => return None,
+        };
+        let params = if params.is_none() {
+            Ok(Params::default())
+        } else {
+            read(text)
+        };
+        Some(params.and_then(|params| decode(params, text, current)))
+    }
+
+    /// Reads a client's response to a server request.
+    pub fn parse_answer(request: RequestId, result: Result<&RawValue, ()>) -> Result<Self, Failure> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Response {
+            decision: String,
+            #[serde(default)]
+            option_id: Option<String>,
+        }
+        // A client that answers with an error will not decide; others may.
+        let Ok(raw) = result else {
+            return Err(Failure::invalid_params(
+                "an error is no decision; the question stays open",
+            ));
+        };
+        let Response { decision, option_id } = read(raw.get())?;
+        let answer = match (option_id, decision.as_str()) {
+            (Some(option), _) => Answer::Option(option),
+            (None, "accept") => Answer::Accept { always: false },
+            (None, "acceptForSession") => Answer::Accept { always: true },
+            (None, "decline") => Answer::Decline { always: false },
+            (None, "declineForSession") => Answer::Decline { always: true },
+            (None, "cancel") => Answer::Cancel,
+            (None, other) => return Err(Failure::invalid_params(format!("{other:?} is no decision"))),
+        };
+        Ok(Self::Answer { request, answer })
+    }
+}
+
+impl Params {
+    fn thread(&self, current: Option<ThreadId>) -> Result<ThreadId, Failure> {
+        self.thread_id.or(current).ok_or_else(|| {
+            Failure::invalid_params(
+                "threadId is missing, and this connection has neither started nor resumed a thread",
+            )
+        })
+    }
+
+    fn list(self) -> Result<Request, Failure> {
+        let active = match self.status.as_deref() {
+            None => None,
+            Some("active" | "running" | "waiting") => Some(true),
+            Some("idle") => Some(false),
+            Some(other) => {
+                return Err(Failure::invalid_params(format!(
+                    "{other:?} is no status: use active or idle"
+                )));
+            }
+        };
+        Ok(Request::ThreadList {
+            cursor: self.cursor,
+            limit: self.limit,
+            archived: self.archived,
+            cwd: self.cwd,
+            agent_type: self.agent_type,
+            active,
+            search_term: self.search_term,
+        })
+    }
+
+    fn approve(self) -> Result<Request, Failure> {
+        let request = self.request_id.ok_or_else(|| missing("requestId"))?;
+        let answer = match (self.option_id, self.approved) {
+            (Some(option), _) => Answer::Option(option),
+            (None, Some(true)) => Answer::Accept { always: false },
+            (None, Some(false)) => Answer::Decline { always: false },
+            (None, None) => return Err(missing("approved")),
+        };
+        Ok(Request::Answer { request, answer })
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::invalid_params(format!("{name} is missing"))
+}

@@ -1,0 +1,173 @@
+//! Threads, turns and items as results show them.
+
+use acpd_model::{EventKind, MessageType, RawJson, Summary, ThreadId};
+use serde::Deserialize;
+
+use super::encode::{fill_content, fill_start};
+use crate::projection::{Live, Transcript, Turn};
+use crate::thread::TurnView;
+use crate::wire::Object;
+
+/// The words of a message, without what is not text.
+pub(super) fn content_text(content: &[RawJson]) -> String {
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(default)]
+        text: String,
+    }
+    let blocks = content.iter().filter_map(|block| block.read::<Block>().ok());
+    blocks
+        .filter(|block| block.kind == "text")
+        .map(|block| block.text)
+        .collect()
+}
+
+pub(super) fn role_word(role: MessageType) -> &'static str {
+    match role {
+        MessageType::UserMessage => "userMessage",
+        MessageType::AgentMessage => "agentMessage",
+        MessageType::AgentThought => "agentThought",
+    }
+}
+
+fn json(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    fill(&mut object);
+    object.close();
+    let text = String::from_utf8(out).unwrap_or_default();
+    RawJson::parse(text).unwrap_or_else(|_| serde_json::json!({}).into())
+}
+
+fn fill_summary(thread: &mut Object<'_>, id: ThreadId, summary: &Summary) {
+    thread
+        .put("id", &id)
+        .put("agentType", &summary.agent)
+        .put("cwd", &summary.cwd);
+    thread
+        .maybe("name", summary.name.as_ref())
+        .maybe("projectId", summary.project_id.as_ref());
+    thread.maybe("metadata", summary.metadata.as_ref());
+    thread
+        .put("status", &summary.status)
+        .put("archived", &summary.archived);
+    thread
+        .put("createdAt", &summary.created_at)
+        .put("updatedAt", &summary.updated_at);
+    thread.put("turnCount", &summary.turns);
+}
+
+/// A thread in a list.
+pub fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
+    json(|thread| fill_summary(thread, id, summary))
+}
+
+/// A thread with its state, and with `turns` if they are wanted (a JSON list).
+pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) -> RawJson {
+    json(|thread| {
+        fill_summary(thread, live.thread, &live.summary);
+        thread.put("latestSeq", &live.last_seq);
+        thread.put("additionalDirectories", &live.spec.additional_directories);
+        thread.maybe("sessionId", live.session.as_ref());
+        thread.maybe("turnId", live.turn.as_ref().map(|turn| &turn.id));
+        let queued: Vec<_> = live.queue.iter().map(|turn| turn.id).collect();
+        thread.put("queuedTurnIds", &queued);
+        let pending: Vec<_> = live.requests.values().map(|request| request.id).collect();
+        thread.put("pendingRequestIds", &pending);
+        thread
+            .maybe("modeId", live.mode.as_ref())
+            .maybe("modes", live.modes.as_ref());
+        thread.maybe("configOptions", live.config_options.as_ref());
+        thread.maybe("availableCommandsUpdate", live.commands.as_ref());
+        if let Some(EventKind::PlanReplaced { entries }) = &live.plan {
+            thread.put("plan", entries);
+        }
+        if let Some(EventKind::UsageUpdated { used, size, cost }) = &live.usage {
+            thread.object("tokenUsage", |usage| {
+                usage
+                    .put("used", used)
+                    .put("size", size)
+                    .maybe("cost", cost.as_ref());
+            });
+        }
+        thread.maybe("turns", turns).maybe("cursor", older.as_ref());
+    })
+}
+
+/// A turn as `turn/start` answers it.
+pub fn turn_json(turn: &TurnView) -> RawJson {
+    json(|object| {
+        object.put("id", &turn.id);
+        match turn.status {
+            Some(status) => object.put("status", &status),
+            None if turn.queued => object.put("status", "queued"),
+            None => object.put("status", "running"),
+        };
+        object.maybe("startedAt", turn.started_at.as_ref());
+    })
+}
+
+/// Up to `limit` turns before the one at `before`, oldest first, with their items; and where older ones begin.
+pub fn turns_json(transcript: &Transcript, before: Option<usize>, limit: usize) -> (RawJson, Option<usize>) {
+    let end = before.unwrap_or(usize::MAX).min(transcript.turns.len());
+    let start = end.saturating_sub(limit);
+    let turns: Vec<RawJson> = transcript.turns[start..end].iter().map(full_turn).collect();
+    let list = RawJson::of(&turns).unwrap_or_else(|_| serde_json::json!([]).into());
+    (list, (start > 0).then_some(start))
+}
+
+fn full_turn(turn: &Turn) -> RawJson {
+    json(|object| {
+        object
+            .maybe("id", turn.id.as_ref())
+            .maybe("clientTurnId", turn.client_turn_id.as_ref());
+        match (&turn.settled, turn.started_at) {
+            (Some(settled), _) => {
+                object
+                    .put("status", &settled.status)
+                    .maybe("stopReason", settled.stop_reason.as_ref());
+                object
+                    .maybe("error", settled.error.as_ref())
+                    .put("completedAt", &settled.at);
+                object.maybe("tokenUsage", settled.usage.as_ref());
+            }
+            (None, Some(_)) => {
+                object.put("status", "running");
+            }
+            (None, None) => {
+                object.put("status", "queued");
+            }
+        }
+        object.maybe("startedAt", turn.started_at.as_ref());
+        let items: Vec<RawJson> = turn.items.iter().map(item).collect();
+        object.put("items", &items);
+    })
+}
+
+fn item(item: &crate::projection::Item) -> RawJson {
+    json(|object| {
+        object
+            .put("itemId", &item.id)
+            .maybe("parentItemId", item.parent.as_ref());
+        match &item.end {
+            Some((outcome, _)) => object.put("outcome", outcome),
+            None => object.put("outcome", &None::<()>),
+        };
+        // What an item is and what it holds share members; each is written once.
+        match (&item.start, item.content()) {
+            (
+                acpd_model::ItemStart::TerminalCommand {
+                    command, args, cwd, ..
+                },
+                Some(end),
+            ) => {
+                object.put("command", command).put("args", args).put("cwd", cwd);
+                fill_content(object, &end);
+            }
+            (_, Some(end)) => fill_content(object, &end),
+            (start, None) => fill_start(object, start, None),
+        }
+    })
+}

@@ -1,0 +1,4 @@
+//! The protocols that clients speak. Each is a folder of one shape: what comes in is decoded into requests,
+//! what happened is encoded into frames, and a `Peer` is one connection.
+
+pub mod app;

@@ -1,0 +1,258 @@
+//! What a thread is told, and what it wants done.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{By, Event, Failure, Millis, RawJson, RequestId, TurnId};
+
+use crate::agent::{AgentCommand, AgentEvent, Start, TerminalExit};
+
+/// Something that a thread must deal with.
+#[derive(Debug)]
+pub enum Input {
+    /// A client wants something.
+    Command {
+        /// The answer goes out under this number.
+        call: u64,
+        /// Who wants it.
+        by: By,
+        /// What.
+        command: Command,
+    },
+    /// The agent did something.
+    Agent(AgentEvent),
+    /// The agent's process is gone, or never came.
+    AgentGone(Gone),
+    /// A file or terminal did what the agent had asked for.
+    Machine {
+        /// The agent's callback.
+        call: u64,
+        /// How it went.
+        result: Result<MachineReply, Failure>,
+    },
+    /// A terminal did something by itself.
+    Terminal {
+        /// Which one.
+        terminal_id: String,
+        /// What.
+        event: MachineEvent,
+    },
+}
+
+/// How an agent's process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// A sentence for people.
+    pub reason: String,
+    /// The last lines of its stderr.
+    pub stderr: String,
+}
+
+/// What a client may want of a thread.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Make the thread. The first thing that happens to it; answered when its agent is ready or has failed.
+    Create {
+        /// How.
+        spec: crate::projection::Spec,
+        /// A name given by a person.
+        name: Option<String>,
+        /// The client's own grouping.
+        project_id: Option<String>,
+        /// The client's own data.
+        metadata: Option<RawJson>,
+    },
+    /// Have the agent running; answered at once.
+    Wake,
+    /// Send a prompt, now or when the turns before it are over.
+    StartTurn {
+        /// ACP content blocks.
+        input: Vec<RawJson>,
+        /// The client's own id for the turn.
+        client_turn_id: Option<String>,
+    },
+    /// End a turn.
+    Interrupt {
+        /// Which; the running one if absent.
+        turn: Option<TurnId>,
+    },
+    /// Answer a question.
+    Answer {
+        /// Which.
+        request: RequestId,
+        /// What.
+        answer: Answer,
+    },
+    /// Let the agent go, if no turn runs.
+    Rest,
+    /// The daemon stops: let everything go, and say so.
+    Stop,
+}
+
+/// An answer to a permission request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// One of the agent's own options.
+    Option(String),
+    /// Yes.
+    Accept {
+        /// For the rest of the session, if the agent offers that.
+        always: bool,
+    },
+    /// No.
+    Decline {
+        /// For the rest of the session, if the agent offers that.
+        always: bool,
+    },
+    /// Neither: the question is dropped.
+    Cancel,
+}
+
+/// What a client hears when its command is done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// The turn that was started or queued.
+    Turn(TurnView),
+}
+
+/// A turn at a glance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnView {
+    /// Its id.
+    pub id: TurnId,
+    /// `None` while it waits or runs.
+    pub status: Option<TurnStatus>,
+    /// Whether it waits.
+    pub queued: bool,
+    /// When it began.
+    pub started_at: Option<Millis>,
+}
+
+/// Something to be done, after the events before it are stored.
+#[derive(Debug)]
+pub enum Effect {
+    /// Append this, then show it to whoever watches.
+    Event(Event),
+    /// Answer a client's command.
+    Reply {
+        /// The command's number.
+        call: u64,
+        /// The answer.
+        result: Result<Reply, Failure>,
+    },
+    /// Start the agent's process.
+    StartAgent(Start),
+    /// End the agent's process, and its terminals.
+    StopAgent,
+    /// Tell the agent.
+    Agent(AgentCommand),
+    /// Touch the machine for the agent.
+    Machine {
+        /// The agent's callback, to be answered with [`Input::Machine`].
+        call: u64,
+        /// What to do.
+        what: MachineCall,
+    },
+}
+
+/// What a thread wants done with files and terminals.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MachineCall {
+    /// Read a text file.
+    ReadFile {
+        /// Absolute path.
+        path: String,
+        /// First line, counted from 1.
+        line: Option<u64>,
+        /// Number of lines.
+        limit: Option<u64>,
+    },
+    /// Write a text file.
+    WriteFile {
+        /// Absolute path.
+        path: String,
+        /// All of it.
+        content: String,
+    },
+    /// Run a command.
+    CreateTerminal {
+        /// The id it gets.
+        terminal_id: String,
+        /// Program.
+        command: String,
+        /// Arguments.
+        args: Vec<String>,
+        /// Environment to add.
+        env: Vec<(String, String)>,
+        /// Absolute working directory.
+        cwd: String,
+        /// Output to keep, in bytes.
+        output_bytes: usize,
+    },
+    /// What it has written so far.
+    TerminalOutput {
+        /// Which.
+        terminal_id: String,
+    },
+    /// Wait for its end.
+    WaitForTerminalExit {
+        /// Which.
+        terminal_id: String,
+    },
+    /// End the command, keep the output.
+    KillTerminal {
+        /// Which.
+        terminal_id: String,
+    },
+    /// End the command, forget the output.
+    ReleaseTerminal {
+        /// Which.
+        terminal_id: String,
+    },
+}
+
+/// How a [`MachineCall`] went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MachineReply {
+    /// A file was read.
+    Read {
+        /// What was asked for.
+        content: String,
+    },
+    /// A file was written.
+    Written {
+        /// What was there before; `None` for a new file.
+        old: Option<String>,
+    },
+    /// A terminal runs.
+    Created,
+    /// What a terminal has written.
+    Output {
+        /// The last of it.
+        output: String,
+        /// Whether earlier output was dropped.
+        truncated: bool,
+        /// How the command ended, if it has.
+        exit: Option<TerminalExit>,
+    },
+    /// A command ended.
+    Exited(TerminalExit),
+    /// It is done.
+    Done,
+}
+
+/// What a terminal did by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MachineEvent {
+    /// It wrote something.
+    Output(String),
+    /// Its command ended and all output is in.
+    Exited {
+        /// How.
+        exit: TerminalExit,
+        /// The last of its output.
+        output: String,
+        /// Whether earlier output was dropped.
+        truncated: bool,
+    },
+}

@@ -1,0 +1,336 @@
+//! What the agent reports becomes items and state.
+
+use acpd_model::event::Level;
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::TURN_DIFF_BYTES;
+use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
+
+use super::steps::{Speaking, Thread};
+use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};
+use crate::fanout::Delta;
+use crate::projection::{ItemView, unified_diff};
+
+impl Thread {
+    pub(super) fn handle_update(&mut self, update: Update) {
+        let Update {
+            kind,
+            raw,
+            raw_params,
+        } = update;
+        let kind = match kind {
+            UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
+            UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params),
+            UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
+            UpdateKind::Commands => EventKind::CommandsReplaced {},
+            UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
+            UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
+            UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
+            UpdateKind::SessionInfo { title } => EventKind::SessionInfoUpdated { title },
+            UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
+                level,
+                code: "agentNotice".to_owned(),
+                message,
+            },
+            UpdateKind::Compaction {
+                status: Some(status), ..
+            } => EventKind::NoticeGiven {
+                level: Level::Info,
+                code: "compaction".to_owned(),
+                message: format!("The agent shortens its context: {status}"),
+            },
+            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => EventKind::AgentNotified {
+                method: "session/update".to_owned(),
+            },
+        };
+        self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+    }
+
+    fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+        let Chunk {
+            role,
+            message_id,
+            content,
+        } = chunk;
+        let turn = self.current_turn();
+        let item = self.speaker(role, message_id);
+        match content {
+            ChunkContent::Text(text) if raw_params.is_none() => self.emit_text(Delta {
+                turn,
+                item,
+                role,
+                text,
+                raw,
+            }),
+            ChunkContent::Text(text) => {
+                self.emit_with_params(
+                    turn,
+                    By::Agent,
+                    EventKind::ItemDelta { item, role, text },
+                    raw,
+                    raw_params,
+                );
+            }
+            ChunkContent::Block(block) => {
+                let kind = EventKind::ItemContent { item, role, block };
+                self.emit_with_params(turn, By::Agent, kind, raw, raw_params);
+            }
+        }
+    }
+
+    /// The message that a chunk belongs to: the open one, or a new one that ends it.
+    fn speaker(&mut self, role: MessageType, message_id: Option<String>) -> ItemId {
+        if let Some(open) = &self.speaking {
+            let same_id = open.message_id == message_id;
+            if open.role == role && same_id && (message_id.is_some() || !open.broken) {
+                return open.item;
+            }
+        }
+        self.end_message(ItemOutcome::Completed);
+        let item = self.next_item();
+        let start = ItemStart::Message {
+            role,
+            message_id: message_id.clone(),
+        };
+        self.emit(
+            self.current_turn(),
+            By::Agent,
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start,
+            },
+            None,
+        );
+        self.speaking = Some(Speaking {
+            item,
+            role,
+            message_id,
+            broken: false,
+        });
+        item
+    }
+
+    fn end_message(&mut self, outcome: ItemOutcome) {
+        if let Some(open) = self.speaking.take() {
+            self.flush();
+            self.complete(open.item, outcome);
+        }
+    }
+
+    pub(super) fn handle_tool(
+        &mut self,
+        tool: ToolUpdate,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        let has_diff = raw.as_ref().is_some_and(|raw| raw.get().contains("\"diff\""));
+        let known = self.live.tools.get(&tool.id).copied();
+        let open = known.filter(|known| self.live.items.contains_key(&known.item));
+        match (open, known) {
+            (Some(known), _) => {
+                let before = self.tool_status(known.item);
+                let status = tool.status.map_or(before, |new| new.max(before));
+                let kind = EventKind::ItemUpdated {
+                    item: known.item,
+                    status,
+                };
+                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                self.follow_tool(known.item, status, has_diff);
+            }
+            (None, Some(known)) if !tool.opens => {
+                let kind = EventKind::ItemUpdated {
+                    item: known.item,
+                    status: known.status,
+                };
+                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+            }
+            _ => {
+                let item = self.next_item();
+                if let Some(speaking) = &mut self.speaking {
+                    speaking.broken = true;
+                }
+                let status = tool.status.unwrap_or_default();
+                let start = ItemStart::ToolCall {
+                    tool_call_id: tool.id,
+                    title: tool.title.unwrap_or_default(),
+                    kind: tool.kind.unwrap_or_else(|| "other".to_owned()),
+                    status,
+                };
+                let kind = EventKind::ItemStarted {
+                    item,
+                    parent: None,
+                    start,
+                };
+                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                self.follow_tool(item, status, has_diff);
+            }
+        }
+    }
+
+    fn tool_status(&self, item: ItemId) -> ToolStatus {
+        match self.live.items.get(&item).map(|open| &open.view) {
+            Some(ItemView::Tool(tool)) => tool.status(),
+            _ => ToolStatus::default(),
+        }
+    }
+
+    /// What a tool call's change brings with it: the files it touches, and its end.
+    fn follow_tool(&mut self, item: ItemId, status: ToolStatus, has_diff: bool) {
+        if has_diff {
+            self.start_files(item);
+        }
+        match status {
+            ToolStatus::Completed => self.complete_tool(item, ItemOutcome::Completed),
+            ToolStatus::Failed => self.complete_tool(item, ItemOutcome::Failed),
+            ToolStatus::Pending | ToolStatus::InProgress => {}
+        }
+    }
+
+    fn start_files(&mut self, tool: ItemId) {
+        let Some(ItemView::Tool(view)) = self.live.items.get(&tool).map(|open| &open.view) else {
+            return;
+        };
+        let mut paths: Vec<String> = view.diffs().into_iter().map(|diff| diff.path).collect();
+        paths.dedup();
+        for path in paths {
+            if self.files_of(tool).iter().all(|(_, known)| *known != path) {
+                let item = self.next_item();
+                let kind = EventKind::ItemStarted {
+                    item,
+                    parent: Some(tool),
+                    start: ItemStart::FileChange { path },
+                };
+                self.emit(self.current_turn(), By::Agent, kind, None);
+            }
+        }
+    }
+
+    fn files_of(&self, tool: ItemId) -> Vec<(ItemId, String)> {
+        self.live
+            .items
+            .range(tool..)
+            .filter(|(_, open)| open.parent == Some(tool))
+            .filter_map(|(id, open)| match &open.view {
+                ItemView::File { path } => Some((*id, path.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Ends a tool call, its files first.
+    fn complete_tool(&mut self, tool: ItemId, outcome: ItemOutcome) {
+        let turn = self.current_turn();
+        let files = self.files_of(tool);
+        let diffs = match self.live.items.get(&tool).map(|open| &open.view) {
+            Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
+            _ => Vec::new(),
+        };
+        for (item, path) in &files {
+            // Several edits of one file: the first has what was there, the last what is there now.
+            let edits: Vec<_> = diffs.iter().filter(|diff| diff.path == *path).collect();
+            let diff = edits
+                .iter()
+                .map(|d| unified_diff(path, d.old_text.as_deref(), &d.new_text))
+                .collect();
+            let end = ItemEnd::FileChange {
+                path: path.clone(),
+                diff,
+            };
+            self.emit(
+                turn,
+                By::Agent,
+                EventKind::ItemCompleted {
+                    item: *item,
+                    outcome,
+                    end,
+                },
+                None,
+            );
+            if let (Some(first), Some(last)) = (edits.first(), edits.last()) {
+                self.note_file(outcome, path, first.old_text.as_deref(), &last.new_text);
+            }
+        }
+        self.complete(tool, outcome);
+        if outcome == ItemOutcome::Completed && !files.is_empty() {
+            self.emit_turn_diff();
+        }
+    }
+
+    /// Remembers what a file was before the turn, and what it is now.
+    pub(super) fn note_file(&mut self, outcome: ItemOutcome, path: &str, old: Option<&str>, new: &str) {
+        if outcome != ItemOutcome::Completed {
+            return;
+        }
+        match self.files.get_mut(path) {
+            Some((_, now)) => new.clone_into(now),
+            None => {
+                self.files
+                    .insert(path.to_owned(), (old.map(str::to_owned), new.to_owned()));
+            }
+        }
+    }
+
+    pub(super) fn emit_turn_diff(&mut self) {
+        let Some(turn) = self.current_turn() else { return };
+        let mut diff = String::new();
+        for (path, (old, new)) in &self.files {
+            diff.push_str(&unified_diff(path, old.as_deref(), new));
+        }
+        if diff.len() > TURN_DIFF_BYTES {
+            diff.truncate(diff.floor_char_boundary(TURN_DIFF_BYTES));
+            diff.push_str("\n\\ the rest of this diff was left out\n");
+        }
+        self.emit(Some(turn), By::Daemon, EventKind::DiffUpdated { diff }, None);
+    }
+
+    /// Ends one item with what it holds.
+    pub(super) fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
+        let Some(open) = self.live.items.get(&item) else {
+            return;
+        };
+        let end = open.view.to_end();
+        self.emit(
+            self.current_turn(),
+            By::Agent,
+            EventKind::ItemCompleted { item, outcome, end },
+            None,
+        );
+    }
+
+    /// Ends everything that is open, but for terminals: those may outlive a turn.
+    pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
+        let message = self.speaking.as_ref().map(|open| open.item);
+        let open: Vec<(ItemId, bool)> = self
+            .live
+            .items
+            .iter()
+            .filter(|(id, open)| Some(**id) != message && !matches!(open.view, ItemView::Terminal { .. }))
+            .map(|(id, open)| (*id, matches!(open.view, ItemView::Tool(_))))
+            .collect();
+        for (item, is_tool) in open {
+            if is_tool {
+                self.complete_tool(item, outcome);
+            } else {
+                self.complete(item, outcome);
+            }
+        }
+        self.end_message(outcome);
+    }
+
+    pub(super) fn close_terminals(&mut self) {
+        let terminals: Vec<ItemId> = self
+            .live
+            .items
+            .iter()
+            .filter(|(_, open)| matches!(open.view, ItemView::Terminal { .. }))
+            .map(|(id, _)| *id)
+            .collect();
+        for item in terminals {
+            self.complete(item, ItemOutcome::Interrupted);
+        }
+    }
+
+    pub(super) fn next_item(&self) -> ItemId {
+        ItemId(self.live.last_item + 1)
+    }
+}

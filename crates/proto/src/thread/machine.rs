@@ -1,0 +1,326 @@
+//! Callbacks of the agent: files and terminals.
+
+use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
+use serde_json::{Value, json};
+
+use super::command::{MachineCall, MachineEvent, MachineReply};
+use super::steps::Thread;
+use crate::agent::{AgentCommand, Call, TerminalExit};
+use crate::projection::{ItemView, unified_diff};
+
+/// A callback that the machine works on, with what its end needs to know.
+#[derive(Debug)]
+pub(super) enum Work {
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        content: String,
+        item: Option<ItemId>,
+    },
+    Create {
+        terminal_id: String,
+        command: String,
+        args: Vec<String>,
+        cwd: String,
+    },
+    Other,
+}
+
+impl Thread {
+    pub(super) fn handle_call(&mut self, call: u64, request: Call) {
+        if self.working.len() + self.asked.len() >= AGENT_CALLS {
+            let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
+            return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
+        }
+        match request {
+            Call::Permission {
+                tool_call,
+                options,
+                raw,
+            } => self.permission_requested(call, &tool_call, options, raw),
+            Call::ReadFile { path, line, limit } => {
+                self.working.insert(call, Work::Read { path: path.clone() });
+                self.ask_machine(call, MachineCall::ReadFile { path, line, limit });
+            }
+            Call::WriteFile { path, content } => self.write_file(call, path, content),
+            Call::CreateTerminal {
+                command,
+                args,
+                env,
+                cwd,
+                output_byte_limit,
+            } => {
+                self.create_terminal(call, command, args, env, cwd, output_byte_limit);
+            }
+            Call::TerminalOutput { terminal_id } => {
+                self.other(call, MachineCall::TerminalOutput { terminal_id })
+            }
+            Call::WaitForTerminalExit { terminal_id } => {
+                self.other(call, MachineCall::WaitForTerminalExit { terminal_id });
+            }
+            Call::KillTerminal { terminal_id } => self.other(call, MachineCall::KillTerminal { terminal_id }),
+            Call::ReleaseTerminal { terminal_id } => {
+                self.other(call, MachineCall::ReleaseTerminal { terminal_id })
+            }
+        }
+    }
+
+    fn other(&mut self, call: u64, what: MachineCall) {
+        self.working.insert(call, Work::Other);
+        self.ask_machine(call, what);
+    }
+
+    /// A file that a tool call shows already is that call's file change; another one is a change by itself.
+    fn write_file(&mut self, call: u64, path: String, content: String) {
+        let shown = self
+            .live
+            .items
+            .values()
+            .any(|open| matches!(&open.view, ItemView::File { path: known } if *known == path));
+        let item = (!shown).then(|| self.next_item());
+        if let Some(item) = item {
+            let start = ItemStart::FileChange { path: path.clone() };
+            self.emit(
+                self.current_turn(),
+                By::Agent,
+                EventKind::ItemStarted {
+                    item,
+                    parent: None,
+                    start,
+                },
+                None,
+            );
+        }
+        self.working.insert(
+            call,
+            Work::Write {
+                path: path.clone(),
+                content: content.clone(),
+                item,
+            },
+        );
+        self.ask_machine(call, MachineCall::WriteFile { path, content });
+    }
+
+    fn create_terminal(
+        &mut self,
+        call: u64,
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        cwd: Option<String>,
+        limit: Option<u64>,
+    ) {
+        let running = self
+            .live
+            .items
+            .values()
+            .filter(|open| matches!(open.view, ItemView::Terminal { .. }))
+            .count();
+        let creating = self
+            .working
+            .values()
+            .filter(|work| matches!(work, Work::Create { .. }))
+            .count();
+        if running + creating >= TERMINALS {
+            let failure = Failure::new(
+                ErrorCode::Overloaded,
+                format!("{TERMINALS} terminals are open in this session already"),
+            );
+            return self.refuse_call(call, &failure);
+        }
+        let terminal_id = format!("term_{}", call + 1);
+        let cwd = cwd.unwrap_or_else(|| self.live.spec.cwd.clone());
+        let output_bytes = limit
+            .map_or(TERMINAL_BYTES, |limit| {
+                usize::try_from(limit).unwrap_or(usize::MAX)
+            })
+            .min(TERMINAL_BYTES_MAX);
+        let work = Work::Create {
+            terminal_id: terminal_id.clone(),
+            command: command.clone(),
+            args: args.clone(),
+            cwd: cwd.clone(),
+        };
+        self.working.insert(call, work);
+        self.ask_machine(
+            call,
+            MachineCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            },
+        );
+    }
+
+    pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
+        // A callback that was withdrawn, or whose agent is gone, has no one to answer to.
+        let Some(work) = self.working.remove(&call) else {
+            return;
+        };
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(failure) => {
+                if let Work::Write {
+                    path,
+                    item: Some(item),
+                    ..
+                } = work
+                {
+                    let end = ItemEnd::FileChange {
+                        path,
+                        diff: String::new(),
+                    };
+                    let kind = EventKind::ItemCompleted {
+                        item,
+                        outcome: ItemOutcome::Failed,
+                        end,
+                    };
+                    self.emit(self.current_turn(), By::Daemon, kind, None);
+                }
+                return self.refuse_call(call, &failure);
+            }
+        };
+        let result = match (work, reply) {
+            (Work::Read { path }, MachineReply::Read { content }) => {
+                let bytes = content.len() as u64;
+                self.emit(
+                    self.current_turn(),
+                    By::Agent,
+                    EventKind::FileRead { path, bytes },
+                    None,
+                );
+                json!({ "content": content })
+            }
+            (Work::Write { path, content, item }, MachineReply::Written { old }) => {
+                self.file_written(path, &content, old.as_deref(), item);
+                json!({})
+            }
+            (
+                Work::Create {
+                    terminal_id,
+                    command,
+                    args,
+                    cwd,
+                },
+                MachineReply::Created,
+            ) => {
+                let item = self.next_item();
+                let result = json!({ "terminalId": terminal_id });
+                let start = ItemStart::TerminalCommand {
+                    terminal_id,
+                    command,
+                    args,
+                    cwd,
+                };
+                self.emit(
+                    self.current_turn(),
+                    By::Agent,
+                    EventKind::ItemStarted {
+                        item,
+                        parent: None,
+                        start,
+                    },
+                    None,
+                );
+                result
+            }
+            (
+                _,
+                MachineReply::Output {
+                    output,
+                    truncated,
+                    exit,
+                },
+            ) => {
+                json!({ "output": output, "truncated": truncated, "exitStatus": exit.as_ref().map(exit_json) })
+            }
+            (_, MachineReply::Exited(exit)) => exit_json(&exit),
+            _ => json!({}),
+        };
+        self.tell_agent(AgentCommand::Answer {
+            call,
+            result: Ok(result.into()),
+        });
+    }
+
+    fn file_written(&mut self, path: String, content: &str, old: Option<&str>, item: Option<ItemId>) {
+        let turn = self.current_turn();
+        let bytes = content.len() as u64;
+        self.emit(
+            turn,
+            By::Agent,
+            EventKind::FileWritten {
+                path: path.clone(),
+                bytes,
+            },
+            None,
+        );
+        let Some(item) = item else { return };
+        let diff = unified_diff(&path, old, content);
+        self.note_file(ItemOutcome::Completed, &path, old, content);
+        let end = ItemEnd::FileChange { path, diff };
+        self.emit(
+            turn,
+            By::Agent,
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+            None,
+        );
+        self.emit_turn_diff();
+    }
+
+    pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: MachineEvent) {
+        let found = self.live.items.iter().find(
+            |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
+        );
+        let Some(item) = found.map(|(id, _)| *id) else {
+            return;
+        };
+        let kind = match event {
+            MachineEvent::Output(text) => EventKind::TerminalOutput {
+                item,
+                terminal_id: terminal_id.to_owned(),
+                text,
+            },
+            MachineEvent::Exited {
+                exit,
+                output,
+                truncated,
+            } => {
+                let outcome = if exit.code == Some(0) {
+                    ItemOutcome::Completed
+                } else {
+                    ItemOutcome::Failed
+                };
+                let TerminalExit {
+                    code: exit_code,
+                    signal,
+                } = exit;
+                let terminal_id = terminal_id.to_owned();
+                let end = ItemEnd::TerminalCommand {
+                    terminal_id,
+                    exit_code,
+                    signal,
+                    output,
+                    truncated,
+                };
+                EventKind::ItemCompleted { item, outcome, end }
+            }
+        };
+        self.emit(self.current_turn(), By::Agent, kind, None);
+    }
+}
+
+fn exit_json(exit: &TerminalExit) -> Value {
+    json!({ "exitCode": exit.code, "signal": exit.signal })
+}

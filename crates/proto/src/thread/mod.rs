@@ -1,0 +1,18 @@
+//! One thread: where what clients want and what the agent does meet. This is the only place that decides
+//! what happened.
+//!
+//! In: [`Input`]s and time. Out: [`Effect`]s. Owns: the [`Live`](crate::projection::Live) view and what only
+//! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
+//! is not in the log; an effect may be carried out only after the events before it are stored.
+
+mod command;
+mod items;
+mod machine;
+mod requests;
+mod steps;
+mod turns;
+
+pub use command::{
+    Answer, Command, Effect, Gone, Input, MachineCall, MachineEvent, MachineReply, Reply, TurnView,
+};
+pub use steps::Thread;

@@ -1,0 +1,274 @@
+//! Questions to people.
+
+use acpd_model::event::{AskAbout, Outcome, PermissionOption};
+use acpd_model::item::ToolStatus;
+use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::command::Answer;
+use super::steps::Thread;
+use crate::agent::{AgentCommand, ToolUpdate};
+use crate::projection::ItemView;
+
+/// The sparse tool call inside a permission request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AskedTool {
+    tool_call_id: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    status: Option<String>,
+}
+
+impl Thread {
+    pub(super) fn permission_requested(
+        &mut self,
+        call: u64,
+        tool: &RawJson,
+        options: Vec<PermissionOption>,
+        raw: RawJson,
+    ) {
+        let Ok(asked) = tool.read::<AskedTool>() else {
+            let error = Failure::invalid_params("session/request_permission: toolCall has no toolCallId");
+            return self.refuse_call(call, &error);
+        };
+        let id = asked.tool_call_id.clone();
+        let update = ToolUpdate {
+            id: asked.tool_call_id,
+            opens: false,
+            title: asked.title,
+            kind: asked.kind,
+            status: asked
+                .status
+                .as_deref()
+                .and_then(ToolStatus::from_acp)
+                .filter(|status| !status.is_final()),
+        };
+        self.handle_tool(update, Some(tool.clone()), None);
+        let Some(known) = self.live.tools.get(&id).copied() else {
+            return;
+        };
+        let (title, kind) = match self.live.items.get(&known.item).map(|open| &open.view) {
+            Some(ItemView::Tool(view)) => (view.title(), view.kind()),
+            _ => (String::new(), "other".to_owned()),
+        };
+        let about = match kind.as_str() {
+            "execute" => AskAbout::CommandExecution,
+            "edit" | "delete" | "move" => AskAbout::FileChange,
+            _ => AskAbout::Permissions,
+        };
+        let number = self.live.last_request + 1;
+        let request = RequestId {
+            thread: self.live.thread,
+            number,
+        };
+        self.asked.insert(number, call);
+        let kind = EventKind::PermissionRequested {
+            request,
+            item: known.item,
+            about,
+            title,
+            options,
+        };
+        self.emit(self.current_turn(), By::Agent, kind, Some(raw));
+        self.note_status();
+    }
+
+    pub(super) fn answer(&mut self, by: By, request: RequestId, answer: &Answer) -> Result<(), Failure> {
+        let number = request.number;
+        let Some(open) = self
+            .live
+            .requests
+            .get(&number)
+            .filter(|_| request.thread == self.live.thread)
+        else {
+            if (1..=self.live.last_request).contains(&number) {
+                return Err(Failure::new(
+                    ErrorCode::AlreadyResolved,
+                    format!("{request} was answered already"),
+                ));
+            }
+            return Err(Failure::not_found(request));
+        };
+        let outcome = choose(&open.options, answer)?;
+        self.settle_request(by, number, outcome);
+        self.note_status();
+        Ok(())
+    }
+
+    fn settle_request(&mut self, by: By, number: u32, outcome: Outcome) {
+        let request = RequestId {
+            thread: self.live.thread,
+            number,
+        };
+        let result = match &outcome {
+            Outcome::Selected { option_id, .. } => {
+                json!({ "outcome": { "outcome": "selected", "optionId": option_id } })
+            }
+            Outcome::Cancelled => json!({ "outcome": { "outcome": "cancelled" } }),
+        };
+        self.emit(
+            self.current_turn(),
+            by,
+            EventKind::RequestSettled { request, outcome },
+            None,
+        );
+        if let Some(call) = self.asked.remove(&number) {
+            self.tell_agent(AgentCommand::Answer {
+                call,
+                result: Ok(result.into()),
+            });
+        }
+    }
+
+    /// Everything that is asked is answered with "cancelled", as ACP wants it when a turn is cancelled.
+    pub(super) fn cancel_requests(&mut self, by: &By) {
+        let open: Vec<u32> = self.live.requests.keys().copied().collect();
+        for number in open {
+            self.settle_request(by.clone(), number, Outcome::Cancelled);
+        }
+    }
+
+    /// Nobody would hear an answer any more.
+    pub(super) fn void_requests(&mut self, reason: &str) {
+        let open: Vec<u32> = self.live.requests.keys().copied().collect();
+        for number in open {
+            self.void_request(number, reason);
+        }
+    }
+
+    fn void_request(&mut self, number: u32, reason: &str) {
+        self.asked.remove(&number);
+        let request = RequestId {
+            thread: self.live.thread,
+            number,
+        };
+        let kind = EventKind::RequestVoided {
+            request,
+            reason: reason.to_owned(),
+        };
+        self.emit(self.current_turn(), By::Daemon, kind, None);
+    }
+
+    /// The agent takes a callback back. JSON-RPC still wants an answer to it.
+    pub(super) fn call_withdrawn(&mut self, call: u64) {
+        let question = self
+            .asked
+            .iter()
+            .find(|(_, asked)| **asked == call)
+            .map(|(number, _)| *number);
+        if let Some(number) = question {
+            self.void_request(number, "the agent withdrew the question");
+            self.note_status();
+        }
+        self.working.remove(&call);
+        let error = crate::wire::RpcError::new(-32800, "request cancelled");
+        self.tell_agent(AgentCommand::Answer {
+            call,
+            result: Err(error),
+        });
+    }
+
+    pub(super) fn refuse_call(&mut self, call: u64, failure: &Failure) {
+        self.tell_agent(AgentCommand::Answer {
+            call,
+            result: Err(failure.into()),
+        });
+    }
+}
+
+/// The agent's option that an answer means.
+fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Failure> {
+    let by_kind = |kinds: [&str; 2]| {
+        let found = kinds
+            .iter()
+            .find_map(|kind| options.iter().find(|option| option.kind == *kind));
+        found.ok_or_else(|| {
+            let offered: Vec<_> = options
+                .iter()
+                .map(|o| format!("{} ({})", o.option_id, o.kind))
+                .collect();
+            Failure::invalid_params(format!(
+                "the agent offers no such answer; it offers {}",
+                offered.join(", ")
+            ))
+        })
+    };
+    let option = match answer {
+        Answer::Cancel => return Ok(Outcome::Cancelled),
+        Answer::Option(id) => options
+            .iter()
+            .find(|option| option.option_id == *id)
+            .ok_or_else(|| Failure::invalid_params(format!("the agent offers no option {id:?}")))?,
+        Answer::Accept { always: false } => by_kind(["allow_once", "allow_always"])?,
+        Answer::Accept { always: true } => by_kind(["allow_always", "allow_once"])?,
+        Answer::Decline { always: false } => match by_kind(["reject_once", "reject_always"]) {
+            Ok(option) => option,
+            Err(_) => return Ok(Outcome::Cancelled),
+        },
+        Answer::Decline { always: true } => match by_kind(["reject_always", "reject_once"]) {
+            Ok(option) => option,
+            Err(_) => return Ok(Outcome::Cancelled),
+        },
+    };
+    Ok(Outcome::Selected {
+        option_id: option.option_id.clone(),
+        kind: option.kind.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(kinds: &[&str]) -> Vec<PermissionOption> {
+        kinds
+            .iter()
+            .map(|kind| PermissionOption {
+                option_id: format!("o-{kind}"),
+                name: String::new(),
+                kind: (*kind).into(),
+            })
+            .collect()
+    }
+
+    fn chosen(kinds: &[&str], answer: &Answer) -> Option<String> {
+        match choose(&options(kinds), answer).unwrap() {
+            Outcome::Selected { option_id, .. } => Some(option_id),
+            Outcome::Cancelled => None,
+        }
+    }
+
+    #[test]
+    fn a_plain_yes_is_never_for_ever_if_once_is_offered() {
+        let all = ["allow_always", "allow_once", "reject_always", "reject_once"];
+        assert_eq!(
+            chosen(&all, &Answer::Accept { always: false }).unwrap(),
+            "o-allow_once"
+        );
+        assert_eq!(
+            chosen(&all, &Answer::Accept { always: true }).unwrap(),
+            "o-allow_always"
+        );
+        assert_eq!(
+            chosen(&all, &Answer::Decline { always: false }).unwrap(),
+            "o-reject_once"
+        );
+        assert_eq!(
+            chosen(&all, &Answer::Option("o-reject_always".into())).unwrap(),
+            "o-reject_always"
+        );
+    }
+
+    #[test]
+    fn no_is_always_possible_and_yes_is_not() {
+        assert_eq!(chosen(&["allow_once"], &Answer::Decline { always: false }), None);
+        assert!(choose(&options(&["reject_once"]), &Answer::Accept { always: false }).is_err());
+        assert!(choose(&options(&["_odd"]), &Answer::Option("other".into())).is_err());
+        assert_eq!(chosen(&["allow_once"], &Answer::Cancel), None);
+    }
+}

@@ -1,0 +1,461 @@
+//! The machine itself: its state, its four verbs, and how events come to be.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use acpd_model::event::Level;
+use acpd_model::{
+    By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, ThreadStatus,
+    TurnId,
+};
+
+use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
+use crate::agent::{AgentCommand, AgentEvent, Capabilities, Start};
+use crate::fanout::{Coalescer, Delta};
+use crate::projection::Live;
+use crate::time::{Instant, Now, earliest};
+
+/// What is known of the agent's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AgentState {
+    /// None runs.
+    Absent,
+    /// One was started and its session is not open yet.
+    Starting,
+    /// Its session is open.
+    Ready,
+    /// It was told to go.
+    Stopping,
+}
+
+/// The message that the agent is in the middle of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Speaking {
+    pub item: ItemId,
+    pub role: MessageType,
+    pub message_id: Option<String>,
+    /// Something else happened since, so that more text without a message id is another message.
+    pub broken: bool,
+}
+
+/// One thread's machine.
+#[derive(Debug)]
+pub struct Thread {
+    pub(super) live: Live,
+    pub(super) limits: Limits,
+    pub(super) now: Now,
+    pub(super) agent: AgentState,
+    pub(super) capabilities: Option<Capabilities>,
+    /// The running turn's prompt, until the agent gets it.
+    pub(super) prompt: Option<Vec<RawJson>>,
+    /// The turn whose prompt the agent has and has not answered.
+    pub(super) prompted: Option<TurnId>,
+    pub(super) speaking: Option<Speaking>,
+    /// Questions → the agent's callbacks that wait for them.
+    pub(super) asked: BTreeMap<u32, u64>,
+    /// Callbacks that the machine works on.
+    pub(super) working: BTreeMap<u64, super::machine::Work>,
+    /// Files that the running turn changed: path → text before the turn and text now.
+    pub(super) files: BTreeMap<String, (Option<String>, String)>,
+    /// Callers who wait for the agent to be ready.
+    pub(super) opening: Vec<u64>,
+    pub(super) cancel_deadline: Option<Instant>,
+    coalescer: Coalescer,
+    summary_changed: bool,
+    effects: VecDeque<Effect>,
+}
+
+impl Thread {
+    /// A thread that does not exist yet; [`Command::Create`] makes it.
+    pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
+        Self {
+            live: Live::new(id),
+            limits,
+            now,
+            agent: AgentState::Absent,
+            capabilities: None,
+            prompt: None,
+            prompted: None,
+            speaking: None,
+            asked: BTreeMap::new(),
+            working: BTreeMap::new(),
+            files: BTreeMap::new(),
+            opening: Vec::new(),
+            cancel_deadline: None,
+            coalescer: Coalescer::default(),
+            summary_changed: false,
+            effects: VecDeque::new(),
+        }
+    }
+
+    /// Takes one event of the log. After the last one, call [`recover`](Self::recover).
+    pub fn replay(&mut self, event: &Event) {
+        self.live.fold(event);
+    }
+
+    /// Goes on after a restart: what the last process left unfinished is ended, and said so.
+    pub fn recover(&mut self, now: Now) {
+        self.now = now;
+        self.abandon(
+            "the daemon was stopped while the turn was running",
+            &By::Daemon,
+            true,
+        );
+    }
+
+    /// Deals with one thing that happened.
+    pub fn handle(&mut self, input: Input, now: Now) {
+        self.now = now;
+        match input {
+            Input::Command { call, by, command } => self.handle_command(call, by, command),
+            Input::Agent(event) => self.handle_agent(event),
+            Input::AgentGone(gone) => self.handle_gone(&gone),
+            Input::Machine { call, result } => self.handle_machine(call, result),
+            Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
+        }
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Now) {
+        self.now = now;
+        if let Some(delta) = self.coalescer.expire(now.mono) {
+            self.emit_delta(delta);
+        }
+        if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
+            self.cancel_timed_out();
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// How much waits to be polled.
+    pub fn effects_waiting(&self) -> usize {
+        self.effects.len()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        earliest(self.coalescer.deadline(), self.cancel_deadline)
+    }
+
+    /// The summary, if it changed since the last call.
+    pub fn take_summary(&mut self) -> Option<&Summary> {
+        std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+    }
+
+    /// What is known of the thread.
+    pub fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Whether an agent's process runs or is about to.
+    pub fn has_agent(&self) -> bool {
+        self.agent != AgentState::Absent
+    }
+
+    fn handle_command(&mut self, call: u64, by: By, command: Command) {
+        let result = match command {
+            Command::Create {
+                spec,
+                name,
+                project_id,
+                metadata,
+            } => {
+                let kind = EventKind::ThreadCreated {
+                    agent: spec.agent,
+                    cwd: spec.cwd,
+                    name,
+                    project_id,
+                    metadata,
+                    additional_directories: spec.additional_directories,
+                    mcp_servers: spec.mcp_servers,
+                };
+                self.emit(None, by, kind, None);
+                self.opening.push(call);
+                self.wake();
+                return;
+            }
+            Command::Wake => {
+                self.wake();
+                Ok(Reply::Done)
+            }
+            Command::StartTurn {
+                input,
+                client_turn_id,
+            } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
+            Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
+            Command::Answer { request, answer } => self.answer(by, request, &answer).map(|()| Reply::Done),
+            Command::Rest => {
+                if self.live.turn.is_none() && self.agent == AgentState::Ready {
+                    self.stop_agent();
+                }
+                Ok(Reply::Done)
+            }
+            Command::Stop => {
+                self.stop();
+                Ok(Reply::Done)
+            }
+        };
+        self.effects.push_back(Effect::Reply { call, result });
+    }
+
+    fn handle_agent(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::Opened(opened) => self.agent_opened(opened),
+            AgentEvent::Failed(failure) => self.agent_failed(&failure),
+            AgentEvent::Update(update) => self.handle_update(update),
+            AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
+            AgentEvent::Called { call, request } => self.handle_call(call, request),
+            AgentEvent::CallWithdrawn { call } => self.call_withdrawn(call),
+            AgentEvent::CallRefused {
+                call,
+                method,
+                error,
+                params,
+            } => {
+                let kind = EventKind::CallRefused {
+                    method,
+                    reason: error.message.clone(),
+                };
+                self.emit(self.current_turn(), By::Agent, kind, params);
+                self.tell_agent(AgentCommand::Answer {
+                    call,
+                    result: Err(error),
+                });
+            }
+            AgentEvent::Notified { method, params } => {
+                self.emit(
+                    self.current_turn(),
+                    By::Agent,
+                    EventKind::AgentNotified { method },
+                    params,
+                );
+            }
+            AgentEvent::Malformed { reason, text, bytes } => {
+                self.emit(
+                    self.current_turn(),
+                    By::Agent,
+                    EventKind::LineMalformed { reason, text, bytes },
+                    None,
+                );
+            }
+        }
+    }
+
+    /// Has the agent started, unless it is there or on its way.
+    pub(super) fn wake(&mut self) {
+        if self.agent != AgentState::Absent {
+            return;
+        }
+        self.agent = AgentState::Starting;
+        self.effects.push_back(Effect::StartAgent(Start {
+            cwd: self.live.spec.cwd.clone(),
+            additional_directories: self.live.spec.additional_directories.clone(),
+            mcp_servers: self.live.spec.mcp_servers.clone(),
+            earlier_session: self.live.session.clone(),
+            patience: Duration::from_secs(self.limits.agent_start_secs),
+        }));
+    }
+
+    fn agent_opened(&mut self, opened: crate::agent::Opened) {
+        let forgotten = self.live.session.is_some() && opened.how == acpd_model::event::Binding::New;
+        self.agent = AgentState::Ready;
+        self.capabilities = Some(opened.capabilities);
+        let crate::agent::Opened {
+            session_id,
+            how,
+            agent,
+            session,
+            ..
+        } = opened;
+        self.emit(
+            None,
+            By::Agent,
+            EventKind::AgentBound {
+                session_id,
+                how,
+                agent,
+                session,
+            },
+            None,
+        );
+        if forgotten {
+            self.notice(
+                Level::Warning,
+                "agentForgot",
+                "The agent began a new session: it remembers nothing of this thread.",
+            );
+        }
+        for call in std::mem::take(&mut self.opening) {
+            self.effects.push_back(Effect::Reply {
+                call,
+                result: Ok(Reply::Done),
+            });
+        }
+        self.prompt_if_ready();
+    }
+
+    fn agent_failed(&mut self, failure: &Failure) {
+        self.refuse_openers(failure);
+        self.notice(Level::Error, "agentFailed", &failure.message);
+        self.abandon(&failure.message, &By::Agent, true);
+        self.stop_agent();
+    }
+
+    fn handle_gone(&mut self, gone: &Gone) {
+        let expected = self.agent == AgentState::Stopping;
+        self.agent = AgentState::Absent;
+        let Gone { reason, stderr } = gone.clone();
+        self.flush();
+        self.emit(
+            None,
+            By::Agent,
+            EventKind::AgentLost {
+                reason,
+                stderr,
+                expected,
+            },
+            None,
+        );
+        self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
+        self.abandon(&gone.reason, &By::Agent, !expected);
+        // A turn may have come while the old process was on its way out.
+        if self.live.turn.is_some() {
+            self.wake();
+        }
+    }
+
+    fn refuse_openers(&mut self, failure: &Failure) {
+        for call in std::mem::take(&mut self.opening) {
+            self.effects.push_back(Effect::Reply {
+                call,
+                result: Err(failure.clone()),
+            });
+        }
+    }
+
+    pub(super) fn stop_agent(&mut self) {
+        if matches!(self.agent, AgentState::Starting | AgentState::Ready) {
+            self.agent = AgentState::Stopping;
+            self.prompted = None;
+            self.effects.push_back(Effect::StopAgent);
+        }
+    }
+
+    fn stop(&mut self) {
+        while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
+            self.settle_queued(queued, "the daemon is stopping");
+        }
+        self.abandon("the daemon is stopping", &By::Daemon, true);
+        self.stop_agent();
+    }
+
+    pub(super) fn current_turn(&self) -> Option<TurnId> {
+        self.live.turn.map(|turn| turn.id)
+    }
+
+    pub(super) fn tell_agent(&mut self, command: AgentCommand) {
+        self.effects.push_back(Effect::Agent(command));
+    }
+
+    pub(super) fn ask_machine(&mut self, call: u64, what: MachineCall) {
+        self.effects.push_back(Effect::Machine { call, what });
+    }
+
+    pub(super) fn notice(&mut self, level: Level, code: &str, message: &str) {
+        let kind = EventKind::NoticeGiven {
+            level,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        self.emit(self.current_turn(), By::Daemon, kind, None);
+    }
+
+    /// Says what the thread is doing, if that changed.
+    pub(super) fn note_status(&mut self) {
+        let status = match (self.live.turn, self.live.requests.is_empty()) {
+            (None, _) => ThreadStatus::Idle,
+            (Some(_), true) => ThreadStatus::Running,
+            (Some(_), false) => ThreadStatus::Waiting,
+        };
+        if status != self.live.summary.status {
+            self.emit(
+                self.current_turn(),
+                By::Daemon,
+                EventKind::StatusChanged { status },
+                None,
+            );
+        }
+    }
+
+    /// Makes an event out of what happened. What is held back goes first.
+    pub(super) fn emit(&mut self, turn: Option<TurnId>, by: By, kind: EventKind, raw: Option<RawJson>) {
+        self.emit_with_params(turn, by, kind, raw, None);
+    }
+
+    pub(super) fn emit_with_params(
+        &mut self,
+        turn: Option<TurnId>,
+        by: By,
+        kind: EventKind,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        self.flush();
+        self.record(turn, by, kind, raw, raw_params);
+    }
+
+    /// Takes text for a message; it may be held back and merged.
+    pub(super) fn emit_text(&mut self, delta: Delta) {
+        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
+            self.emit_delta(due);
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        if let Some(delta) = self.coalescer.flush() {
+            self.emit_delta(delta);
+        }
+    }
+
+    fn emit_delta(&mut self, delta: Delta) {
+        let Delta {
+            turn,
+            item,
+            role,
+            text,
+            raw,
+        } = delta;
+        self.record(
+            turn,
+            By::Agent,
+            EventKind::ItemDelta { item, role, text },
+            raw,
+            None,
+        );
+    }
+
+    fn record(
+        &mut self,
+        turn: Option<TurnId>,
+        by: By,
+        kind: EventKind,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        let event = Event {
+            seq: self.live.last_seq + 1,
+            at: self.now.wall,
+            turn,
+            by,
+            kind,
+            raw,
+            raw_params,
+        };
+        self.summary_changed |= self.live.fold(&event);
+        self.effects.push_back(Effect::Event(event));
+    }
+}

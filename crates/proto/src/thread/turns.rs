@@ -1,0 +1,349 @@
+//! Turns: queued, running, settled.
+
+use std::time::Duration;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{
+    By, ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, TurnId,
+};
+use serde::Deserialize;
+
+use super::command::TurnView;
+use super::steps::{AgentState, Thread};
+use crate::agent::{AgentCommand, Capabilities};
+use crate::wire::RpcError;
+
+/// How a turn ended, before it is an event.
+pub(super) struct Ending {
+    pub status: TurnStatus,
+    pub stop_reason: Option<String>,
+    pub error: Option<String>,
+    pub usage: Option<RawJson>,
+}
+
+impl Ending {
+    fn failed(error: &str) -> Self {
+        Self {
+            status: TurnStatus::Failed,
+            stop_reason: None,
+            error: Some(error.to_owned()),
+            usage: None,
+        }
+    }
+}
+
+impl Thread {
+    pub(super) fn start_turn(
+        &mut self,
+        by: By,
+        input: Vec<RawJson>,
+        client_turn_id: Option<String>,
+    ) -> Result<TurnView, Failure> {
+        if let Some(turn) = client_turn_id
+            .as_ref()
+            .and_then(|id| self.live.client_turns.get(id))
+        {
+            return Ok(self.turn_view(*turn));
+        }
+        if input.is_empty() {
+            return Err(Failure::invalid_params("a turn needs some input"));
+        }
+        check_blocks(&input, self.capabilities)?;
+        if self.live.queue.len() >= self.limits.queued_turns {
+            let waiting = self.live.queue.len();
+            return Err(Failure::new(
+                ErrorCode::Overloaded,
+                format!("{waiting} turns are waiting in this thread already"),
+            ));
+        }
+        let turn = TurnId(self.live.summary.turns + 1);
+        if self.live.turn.is_some() {
+            self.emit(
+                Some(turn),
+                by,
+                EventKind::TurnQueued {
+                    input,
+                    client_turn_id,
+                },
+                None,
+            );
+        } else {
+            self.begin(turn, by, input, client_turn_id);
+        }
+        Ok(self.turn_view(turn))
+    }
+
+    fn turn_view(&self, id: TurnId) -> TurnView {
+        let running = self.live.turn.filter(|turn| turn.id == id);
+        let queued = self.live.queue.iter().any(|turn| turn.id == id);
+        let settled = running.is_none() && !queued;
+        TurnView {
+            id,
+            status: settled.then_some(self.live.last_status).flatten(),
+            queued,
+            started_at: running.map(|turn| turn.started_at),
+        }
+    }
+
+    fn begin(&mut self, turn: TurnId, by: By, input: Vec<RawJson>, client_turn_id: Option<String>) {
+        self.close_items(ItemOutcome::Completed);
+        self.files.clear();
+        self.emit(
+            Some(turn),
+            by.clone(),
+            EventKind::TurnStarted { client_turn_id },
+            None,
+        );
+        self.note_status();
+        let item = self.next_item();
+        let role = MessageType::UserMessage;
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        self.emit(
+            Some(turn),
+            by.clone(),
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start,
+            },
+            None,
+        );
+        self.emit(
+            Some(turn),
+            by.clone(),
+            EventKind::UserMessageAdded {
+                item,
+                content: input.clone(),
+            },
+            None,
+        );
+        let end = ItemEnd::Message {
+            role,
+            content: input.clone(),
+        };
+        self.emit(
+            Some(turn),
+            by,
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+            None,
+        );
+        self.prompt = Some(input);
+        self.wake();
+        self.prompt_if_ready();
+    }
+
+    /// Sends the running turn's prompt, once there is an agent to take it.
+    pub(super) fn prompt_if_ready(&mut self) {
+        if self.agent != AgentState::Ready || self.prompted.is_some() {
+            return;
+        }
+        let (Some(turn), Some(prompt)) = (self.current_turn(), self.prompt.take()) else {
+            return;
+        };
+        if let Err(failure) = check_blocks(&prompt, self.capabilities) {
+            return self.settle(Ending::failed(&failure.message), &By::Daemon);
+        }
+        self.prompted = Some(turn);
+        self.tell_agent(AgentCommand::Prompt { turn, prompt });
+    }
+
+    pub(super) fn interrupt(&mut self, by: &By, turn: Option<TurnId>) -> Result<(), Failure> {
+        if let Some(queued) = turn.filter(|id| self.live.queue.iter().any(|queued| queued.id == *id)) {
+            self.settle_turn(queued, None, Ending::interrupted(), by);
+            return Ok(());
+        }
+        let Some(running) = self.live.turn else {
+            return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
+        };
+        if turn.is_some_and(|id| id != running.id) {
+            return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
+        }
+        if running.interrupted {
+            return Ok(());
+        }
+        self.emit(
+            Some(running.id),
+            by.clone(),
+            EventKind::InterruptRequested {},
+            None,
+        );
+        self.cancel_requests(by);
+        if self.prompted.is_some() {
+            self.tell_agent(AgentCommand::Cancel);
+            self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));
+        } else {
+            self.settle(Ending::interrupted(), by);
+        }
+        Ok(())
+    }
+
+    pub(super) fn cancel_timed_out(&mut self) {
+        let seconds = self.limits.cancel_secs;
+        self.cancel_deadline = None;
+        self.stop_agent();
+        self.settle(
+            Ending::failed(&format!(
+                "the agent did not end the turn within {seconds} s of being told to; it was stopped"
+            )),
+            &By::Daemon,
+        );
+    }
+
+    pub(super) fn prompt_ended(&mut self, turn: TurnId, result: Result<RawJson, RpcError>) {
+        if self.prompted != Some(turn) {
+            return;
+        }
+        self.prompted = None;
+        let interrupted = self.live.turn.is_some_and(|turn| turn.interrupted);
+        let ending = match result {
+            Ok(response) => Ending::from_response(&response),
+            Err(error) if interrupted => Ending {
+                status: TurnStatus::Interrupted,
+                ..Ending::failed(&error.to_string())
+            },
+            Err(error) => Ending::failed(&error.to_string()),
+        };
+        self.void_requests("the turn is over");
+        self.settle(ending, &By::Agent);
+    }
+
+    /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
+    /// sent fails only if `unsent_too`; else the next process gets it.
+    pub(super) fn abandon(&mut self, reason: &str, by: &By, unsent_too: bool) {
+        self.flush();
+        self.void_requests(reason);
+        self.working.clear();
+        self.capabilities = None;
+        self.close_terminals();
+        let sent = self.prompted.take().is_some() || self.prompt.is_none();
+        if self.live.turn.is_some() && (sent || unsent_too) {
+            self.settle(Ending::failed(reason), by);
+        } else if self.live.turn.is_none() {
+            self.close_items(ItemOutcome::Failed);
+            self.begin_next();
+        }
+        self.note_status();
+    }
+
+    pub(super) fn settle_queued(&mut self, turn: TurnId, reason: &str) {
+        self.settle_turn(turn, None, Ending::failed(reason), &By::Daemon);
+    }
+
+    /// Ends the running turn and begins the next one that waits.
+    pub(super) fn settle(&mut self, ending: Ending, by: &By) {
+        let Some(running) = self.live.turn else { return };
+        self.flush();
+        self.cancel_deadline = None;
+        self.prompt = None;
+        self.close_items(match ending.status {
+            TurnStatus::Interrupted => ItemOutcome::Interrupted,
+            TurnStatus::Failed => ItemOutcome::Failed,
+            _ => ItemOutcome::Completed,
+        });
+        self.settle_turn(running.id, Some(running.started_at), ending, by);
+        self.begin_next();
+        self.note_status();
+    }
+
+    fn begin_next(&mut self) {
+        if let Some(next) = self.live.queue.front().cloned() {
+            self.begin(next.id, By::Daemon, next.input, next.client_turn_id);
+        }
+    }
+
+    fn settle_turn(&mut self, turn: TurnId, started_at: Option<acpd_model::Millis>, ending: Ending, by: &By) {
+        let Ending {
+            status,
+            stop_reason,
+            error,
+            usage,
+        } = ending;
+        let kind = EventKind::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            started_at,
+            usage,
+        };
+        self.emit(Some(turn), by.clone(), kind, None);
+    }
+}
+
+impl Ending {
+    fn interrupted() -> Self {
+        Self {
+            status: TurnStatus::Interrupted,
+            stop_reason: None,
+            error: None,
+            usage: None,
+        }
+    }
+
+    /// Reads ACP's prompt response; stop reasons stay distinct.
+    fn from_response(response: &RawJson) -> Self {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Response {
+            stop_reason: String,
+            #[serde(default)]
+            usage: Option<RawJson>,
+        }
+        let Ok(Response { stop_reason, usage }) = response.read() else {
+            return Self::failed("the agent ended the turn without a stop reason");
+        };
+        let status = match stop_reason.as_str() {
+            "cancelled" => TurnStatus::Interrupted,
+            "refusal" => TurnStatus::Refused,
+            "max_tokens" | "max_turn_requests" => TurnStatus::Limited,
+            _ => TurnStatus::Completed,
+        };
+        Self {
+            status,
+            stop_reason: Some(stop_reason),
+            error: None,
+            usage: usage.filter(|u| u.get() != "null"),
+        }
+    }
+}
+
+/// Refuses blocks that are none, or that the agent cannot take.
+fn check_blocks(blocks: &[RawJson], capabilities: Option<Capabilities>) -> Result<(), Failure> {
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    for block in blocks {
+        let Ok(Block { kind }) = block.read() else {
+            return Err(Failure::invalid_params(
+                "each block of the input must be an ACP content block with a type",
+            ));
+        };
+        let capability = match kind.as_str() {
+            "text" | "resource_link" => continue,
+            "image" => ("image", capabilities.is_none_or(|c| c.image)),
+            "audio" => ("audio", capabilities.is_none_or(|c| c.audio)),
+            "resource" => ("embeddedContext", capabilities.is_none_or(|c| c.embedded_context)),
+            _ => {
+                return Err(Failure::invalid_params(format!(
+                    "{kind:?} is no ACP content block"
+                )));
+            }
+        };
+        if !capability.1 {
+            let message = format!(
+                "the agent takes no {kind} blocks: it did not declare promptCapabilities.{}",
+                capability.0
+            );
+            return Err(Failure::new(ErrorCode::Unsupported, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! One JSON-RPC message, borrowed from its line, in one pass.
+
+use acpd_model::RawJson;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Text;
+
+/// The members of a message. What stands in them is passed over, not parsed.
+#[derive(Debug, Deserialize)]
+pub struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Tells `"id": null` from no id at all.
+fn present<'de: 'a, 'a, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// What a message is.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// Wants an answer under `id`, which is kept as it was written: a number comes back as that number.
+    Request {
+        /// The sender's id.
+        id: &'a RawValue,
+        /// What to do.
+        method: Text<'a>,
+        /// With what; absent is `None`.
+        params: Option<&'a RawValue>,
+    },
+    /// Wants no answer.
+    Notification {
+        /// What happened.
+        method: Text<'a>,
+        /// Details; absent is `None`.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request of ours.
+    Response {
+        /// Our id.
+        id: &'a RawValue,
+        /// The result, or the error as it came.
+        result: Result<&'a RawValue, RpcError>,
+    },
+}
+
+/// Why a text is no JSON-RPC message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// A sentence.
+    pub reason: String,
+    /// Whether it is JSON at all.
+    pub is_json: bool,
+}
+
+impl<'a> Message<'a> {
+    /// Reads one message.
+    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
+        let envelope: Envelope<'a> = serde_json::from_str(text).map_err(|error| {
+            let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            let reason = if is_json {
+                "not a JSON-RPC message".to_owned()
+            } else {
+                format!("not JSON: {error}")
+            };
+            Malformed { reason, is_json }
+        })?;
+        match envelope {
+            Envelope {
+                id: Some(id),
+                method: Some(method),
+                params,
+                ..
+            } => Ok(Self::Request { id, method, params }),
+            Envelope {
+                id: None,
+                method: Some(method),
+                params,
+                ..
+            } => Ok(Self::Notification { method, params }),
+            Envelope {
+                id: Some(id),
+                method: None,
+                result: Some(result),
+                error: None,
+                ..
+            } => Ok(Self::Response {
+                id,
+                result: Ok(result),
+            }),
+            Envelope {
+                id: Some(id),
+                method: None,
+                error: Some(error),
+                ..
+            } => Ok(Self::Response {
+                id,
+                result: Err(RpcError::read(error)),
+            }),
+            _ => Err(Malformed {
+                reason: "neither request, notification nor response".into(),
+                is_json: true,
+            }),
+        }
+    }
+}
+
+/// A JSON-RPC error object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// JSON-RPC's number.
+    #[serde(default)]
+    pub code: i64,
+    /// A sentence.
+    #[serde(default)]
+    pub message: String,
+    /// Whatever else the sender said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<RawJson>,
+}
+
+impl RpcError {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// Reads an error object; one that is not shaped like an error is kept whole as `data`.
+    fn read(raw: &RawValue) -> Self {
+        serde_json::from_str(raw.get()).unwrap_or_else(|_| Self {
+            code: -32603,
+            message: "an error without a message".into(),
+            data: Some(raw.into()),
+        })
+    }
+}
+
+impl std::fmt::Display for RpcError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)?;
+        match &self.data {
+            Some(data) if data.get() != "null" => write!(f, ": {}", cut(data.get(), 500)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The first `max` bytes of `text`, cut between characters.
+fn cut(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_three_kinds_apart() {
+        let request =
+            Message::parse(r#"{"jsonrpc":"2.0","id":1e2,"method":"a","params":{"x":1.10}}"#).unwrap();
+        assert!(matches!(request, Message::Request { id, .. } if id.get() == "1e2"));
+        let null_id = Message::parse(r#"{"id":null,"method":"a"}"#).unwrap();
+        assert!(matches!(null_id, Message::Request { .. }));
+        assert!(
+            matches!(Message::parse(r#"{"method":"\u0061"}"#).unwrap(), Message::Notification { method, .. } if &*method == "a")
+        );
+        let null = Message::parse(r#"{"id":"x","result":null}"#).unwrap();
+        assert!(matches!(null, Message::Response { result: Ok(_), .. }));
+        let error = Message::parse(r#"{"id":1,"error":{"code":-1,"message":"m","data":[1]}}"#).unwrap();
+        assert!(
+            matches!(error, Message::Response { result: Err(e), .. } if e.code == -1 && e.to_string() == "m (-1): [1]")
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (text, is_json) in [
+            ("hello", false),
+            ("{", false),
+            ("[]", true),
+            ("1", true),
+            ("{}", true),
+            (r#"{"method":1}"#, true),
+            (r#"{"id":1}"#, true),
+        ] {
+            let malformed = Message::parse(text).unwrap_err();
+            assert_eq!(malformed.is_json, is_json, "{text}: {malformed:?}");
+        }
+        let odd = Message::parse(r#"{"id":1,"error":"boom"}"#).unwrap();
+        assert!(
+            matches!(odd, Message::Response { result: Err(e), .. } if e.data.as_ref().unwrap().get() == "\"boom\"")
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Newline-delimited messages out of a stream of bytes, with a bound on their length.
+
+use acpd_model::limits::{AGENT_READ_BYTES, MALFORMED_BYTES};
+
+/// What stood between two newlines.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// A line within the limit, without its line end. Never empty.
+    Whole(&'a [u8]),
+    /// A line that was longer than the limit; its bytes were dropped as they came.
+    TooLong {
+        /// Its first bytes.
+        head: &'a [u8],
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+/// Splits a stream into lines. Reads go straight into its buffer, and lines are borrowed from there.
+#[derive(Debug)]
+pub struct LineDecoder {
+    buffer: Vec<u8>,
+    /// Where the unread part begins.
+    start: usize,
+    /// Up to where the unread part is known to hold no newline.
+    scanned: usize,
+    limit: usize,
+    /// Bytes dropped so far of a line that is too long; its head stays at the buffer's beginning.
+    dropping: Option<u64>,
+}
+
+impl LineDecoder {
+    /// A decoder that takes lines of up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            buffer: Vec::new(),
+            start: 0,
+            scanned: 0,
+            limit,
+            dropping: None,
+        }
+    }
+
+    /// The buffer, with room for one read, to be appended to. Lines not taken yet move to its front.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.is_empty() && self.buffer.capacity() > 4 * AGENT_READ_BYTES {
+            self.buffer = Vec::new();
+        }
+        self.buffer.reserve(AGENT_READ_BYTES);
+        &mut self.buffer
+    }
+
+    /// Gives the buffer's memory back while nothing is expected. An unfinished line is kept.
+    pub fn shrink(&mut self) {
+        self.buffer.drain(..self.start);
+        self.scanned -= self.start;
+        self.start = 0;
+        self.buffer.shrink_to_fit();
+    }
+
+    /// Appends bytes that were read elsewhere.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer().extend_from_slice(bytes);
+    }
+
+    /// The next line, if one is complete. Empty lines are passed over.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        loop {
+            let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
+                self.drop_excess();
+                return None;
+            };
+            let (start, end) = (self.start, self.scanned + at);
+            self.start = end + 1;
+            self.scanned = self.start;
+            if let Some(dropped) = self.dropping.take() {
+                let bytes = dropped + (end - start) as u64;
+                return Some(Line::TooLong {
+                    head: &self.buffer[start..end.min(start + MALFORMED_BYTES)],
+                    bytes,
+                });
+            }
+            let line = self.buffer[start..end]
+                .strip_suffix(b"\r")
+                .unwrap_or(&self.buffer[start..end]);
+            if line.len() > self.limit {
+                let head = &self.buffer[start..start + MALFORMED_BYTES.min(end - start)];
+                return Some(Line::TooLong {
+                    head,
+                    bytes: (end - start) as u64,
+                });
+            }
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                // Borrowed again, since the loop's borrow cannot be returned from a branch.
+                let length = line.len();
+                return Some(Line::Whole(&self.buffer[start..start + length]));
+            }
+        }
+    }
+
+    /// What the stream ended with if it did not end with a newline.
+    pub fn finish(&mut self) -> Option<Line<'_>> {
+        let rest = &self.buffer[self.start..];
+        let dropped = self.dropping.take();
+        let bytes = dropped.unwrap_or(0) + rest.len() as u64;
+        self.start = self.buffer.len();
+        self.scanned = self.start;
+        let rest = &self.buffer[self.buffer.len() - usize::try_from(bytes - dropped.unwrap_or(0)).ok()?..];
+        match dropped {
+            _ if rest.is_empty() => None,
+            Some(_) => Some(Line::TooLong {
+                head: &rest[..rest.len().min(MALFORMED_BYTES)],
+                bytes,
+            }),
+            None => Some(Line::Whole(rest)),
+        }
+    }
+
+    /// No newline in sight: beyond the limit, only the head of the line is kept and the rest is counted.
+    fn drop_excess(&mut self) {
+        self.scanned = self.buffer.len();
+        let unread = self.buffer.len() - self.start;
+        let keep = if self.dropping.is_some() {
+            MALFORMED_BYTES
+        } else {
+            self.limit.max(MALFORMED_BYTES)
+        };
+        if unread > keep {
+            let excess = unread - MALFORMED_BYTES;
+            self.buffer.truncate(self.start + MALFORMED_BYTES);
+            self.scanned = self.buffer.len();
+            *self.dropping.get_or_insert(0) += excess as u64;
+            if self.buffer.capacity() > 4 * AGENT_READ_BYTES {
+                self.buffer.shrink_to(AGENT_READ_BYTES);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines(decoder: &mut LineDecoder) -> Vec<String> {
+        let mut out = Vec::new();
+        while let Some(line) = decoder.next_line() {
+            out.push(match line {
+                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Line::TooLong { bytes, .. } => format!("too long: {bytes}"),
+            });
+        }
+        out
+    }
+
+    #[test]
+    fn splits_and_skips_what_is_empty() {
+        let mut decoder = LineDecoder::new(100);
+        decoder.push(b"a\r\n\n  \nb");
+        assert_eq!(lines(&mut decoder), ["a"]);
+        decoder.push(b"c\nd");
+        assert_eq!(lines(&mut decoder), ["bc"]);
+        assert_eq!(decoder.finish(), Some(Line::Whole(b"d")));
+        assert_eq!(decoder.finish(), None);
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_counted_and_its_neighbours_live() {
+        let limit = 10_000;
+        let mut decoder = LineDecoder::new(limit);
+        decoder.push(b"before\n");
+        let mut seen = lines(&mut decoder);
+        for _ in 0..1000 {
+            decoder.push(&[b'x'; 1000]);
+            seen.extend(lines(&mut decoder));
+            assert!(decoder.buffer.len() <= limit + 1000, "the buffer stays bounded");
+        }
+        decoder.push(b"yy\nafter\n");
+        seen.extend(lines(&mut decoder));
+        assert_eq!(seen, ["before", "too long: 1000002", "after"]);
+    }
+
+    #[test]
+    fn a_stream_that_ends_within_a_long_line() {
+        let mut decoder = LineDecoder::new(5000);
+        decoder.push(&[b'x'; 9000]);
+        assert_eq!(lines(&mut decoder), Vec::<String>::new());
+        assert!(matches!(
+            decoder.finish(),
+            Some(Line::TooLong { bytes: 9000, .. })
+        ));
+    }
+
+    proptest! {
+        /// However the stream is cut, the lines are the same.
+        #[test]
+        fn cuts_do_not_matter(text in "[ab\n\r]{0,200}", cuts in prop::collection::vec(0usize..200, 0..8)) {
+            let mut whole = LineDecoder::new(50);
+            whole.push(text.as_bytes());
+            let expected = lines(&mut whole);
+            let mut cut = LineDecoder::new(50);
+            let mut got = Vec::new();
+            let mut at = 0;
+            let mut cuts: Vec<_> = cuts.into_iter().map(|c| c.min(text.len())).collect();
+            cuts.sort_unstable();
+            cuts.push(text.len());
+            for end in cuts {
+                cut.push(&text.as_bytes()[at..end]);
+                got.extend(lines(&mut cut));
+                at = end;
+            }
+            prop_assert_eq!(got, expected);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Bytes to lines, lines to JSON-RPC envelopes, and back.
+//!
+//! In: bytes of a peer. Out: borrowed views of what it said. Owns: the unfinished line and the ids of
+//! requests that wait for an answer. Never: builds a `serde_json::Value` of what a peer sent.
+
+mod envelope;
+mod lines;
+mod pending;
+mod text;
+mod write;
+
+pub use envelope::{Envelope, Malformed, Message, RpcError};
+pub use lines::{Line, LineDecoder};
+pub use pending::Pending;
+pub use text::Text;
+pub use write::{Object, error_response, notification, request, response};

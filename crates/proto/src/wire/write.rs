@@ -1,0 +1,106 @@
+//! JSON-RPC messages, written straight into bytes.
+
+use serde::Serialize;
+
+use super::RpcError;
+
+/// Writes one JSON object member by member, so that what is already JSON text is copied and not parsed.
+#[derive(Debug)]
+pub struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'a> Object<'a> {
+    /// Opens an object at the end of `out`.
+    pub fn open(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, empty: true }
+    }
+
+    fn key(&mut self, key: &str) {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    /// Adds a member. `key` must need no escape.
+    pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+        self.key(key);
+        let before = self.out.len();
+        if serde_json::to_writer(&mut *self.out, value).is_err() {
+            // Only a map with keys that are no strings can fail; none of ours has such.
+            self.out.truncate(before);
+            self.out.extend_from_slice(b"null");
+        }
+        self
+    }
+
+    /// Adds a member unless it is `None`.
+    pub fn maybe<T: Serialize>(&mut self, key: &str, value: Option<&T>) -> &mut Self {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+        self
+    }
+
+    /// Adds a member that is JSON text already.
+    pub fn raw(&mut self, key: &str, json: &str) -> &mut Self {
+        self.key(key);
+        self.out.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    /// Adds a member that is an object.
+    pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+        self.key(key);
+        let mut inner = Object::open(self.out);
+        fill(&mut inner);
+        inner.close();
+        self
+    }
+
+    /// Ends the object.
+    pub fn close(self) {
+        self.out.push(b'}');
+    }
+}
+
+fn message(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    let mut object = Object::open(out);
+    object.raw("jsonrpc", "\"2.0\"");
+    fill(&mut object);
+    object.close();
+}
+
+/// Appends a request.
+pub fn request(out: &mut Vec<u8>, id: u64, method: &str, params: impl FnOnce(&mut Object<'_>)) {
+    message(out, |m| {
+        m.put("id", &id).put("method", method).object("params", params);
+    });
+}
+
+/// Appends a notification.
+pub fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Object<'_>)) {
+    message(out, |m| {
+        m.put("method", method).object("params", params);
+    });
+}
+
+/// Appends a result under the peer's own id, which is JSON text.
+pub fn response(out: &mut Vec<u8>, id: &str, result: &str) {
+    message(out, |m| {
+        m.raw("id", id).raw("result", result);
+    });
+}
+
+/// Appends an error under the peer's own id, which is JSON text.
+pub fn error_response(out: &mut Vec<u8>, id: &str, error: &RpcError) {
+    message(out, |m| {
+        m.raw("id", id).put("error", error);
+    });
+}
