@@ -1,5 +1,6 @@
 //! `acpd serve`.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use acpd_gateway::{AgentConfig, Daemon, Token};
@@ -37,16 +38,15 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let daemon = Daemon::start(settings.daemon, token).await?;
     let running = Running::announce(&data_dir, daemon.address()).context("the daemon cannot be announced")?;
-    println!("acpd listens on http://{}", daemon.address());
-    println!(
-        "agents: {}",
-        if agents.is_empty() {
-            "none configured".to_owned()
-        } else {
-            agents.join(", ")
-        }
+    let agents = if agents.is_empty() { "none configured".to_owned() } else { agents.join(", ") };
+    let mut out = std::io::stdout();
+    // Whoever started us may not be listening; that is no reason not to serve.
+    let _ = writeln!(
+        out,
+        "acpd listens on http://{}\nagents: {agents}\naccess token: {}",
+        daemon.address(),
+        Token::path(&data_dir).display()
     );
-    println!("access token: {}", Token::path(&data_dir).display());
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     tokio::select! {
         _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),

@@ -1,0 +1,137 @@
+//! A client that counts frames and does nothing else with them, so that it is never the bottleneck.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use tungstenite::client::IntoClientRequest;
+
+/// A WebSocket after its handshake, read by hand.
+pub struct Counter {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+/// How long nothing may come.
+const SILENCE: Duration = Duration::from_secs(60);
+
+impl Counter {
+    /// Connects to the relay or, with a token, to the daemon.
+    pub fn connect(address: SocketAddr, token: Option<&str>) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SILENCE))?;
+        let mut request = format!("ws://{address}/ws").into_client_request()?;
+        if let Some(token) = token {
+            request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
+        }
+        let (socket, _) = tungstenite::client(request, stream).map_err(|error| anyhow::anyhow!("handshake: {error}"))?;
+        // Nothing is sent before we speak, so the library holds no bytes back.
+        let stream = socket.into_inner();
+        Ok(Self { stream, buffer: vec![0; 512 << 10], start: 0, end: 0 })
+    }
+
+    /// Sends one message, masked with zeros as a client must.
+    pub fn send(&mut self, message: &Value) -> anyhow::Result<()> {
+        let text = message.to_string();
+        let mut frame = vec![0x81];
+        match text.len() {
+            n @ 0..=125 => frame.push(0x80 | u8::try_from(n)?),
+            n @ 126..=65535 => {
+                frame.push(0x80 | 126);
+                frame.extend_from_slice(&u16::try_from(n)?.to_be_bytes());
+            }
+            _ => bail!("too long for a benchmark"),
+        }
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(text.as_bytes());
+        Ok(self.stream.write_all(&frame)?)
+    }
+
+    /// The next frame's payload.
+    pub fn next(&mut self) -> anyhow::Result<&[u8]> {
+        loop {
+            if let Some((header, length)) = head(&self.buffer[self.start..self.end]) {
+                let whole = header + length;
+                if self.end - self.start >= whole {
+                    let from = self.start + header;
+                    self.start += whole;
+                    return Ok(&self.buffer[from..from + length]);
+                }
+                if whole > self.buffer.len() {
+                    self.buffer.resize(whole, 0);
+                }
+            }
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            let read = self.stream.read(&mut self.buffer[self.end..]).context("nothing came")?;
+            anyhow::ensure!(read > 0, "the connection was closed");
+            self.end += read;
+        }
+    }
+
+    /// Makes a request and waits for its result.
+    pub fn request(&mut self, id: u64, method: &str, params: &Value) -> anyhow::Result<Value> {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        loop {
+            let frame = self.next()?;
+            let Ok(message) = serde_json::from_slice::<Value>(frame) else { continue };
+            if message["id"] == id && message.get("method").is_none() {
+                anyhow::ensure!(message.get("error").is_none(), "{method}: {}", message["error"]);
+                return Ok(message["result"].clone());
+            }
+        }
+    }
+
+    /// Counts frames until one begins with one of `ends`.
+    pub fn count_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<u64> {
+        let mut count = 0;
+        loop {
+            let frame = self.next()?;
+            count += 1;
+            if ends.iter().any(|end| frame.starts_with(end)) {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// Nanoseconds from `sentNs` to now, for each frame that has it, until one begins with one of `ends`.
+    pub fn latencies_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<Vec<u64>> {
+        let mut found = Vec::new();
+        loop {
+            let frame = self.next()?;
+            let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos())?;
+            if let Some(sent) = sent_at(frame) {
+                found.push(now.saturating_sub(sent));
+            }
+            if ends.iter().any(|end| frame.starts_with(end)) {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+fn head(bytes: &[u8]) -> Option<(usize, usize)> {
+    match *bytes.get(1)? & 0x7f {
+        126 => Some((4, usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?])))),
+        127 => {
+            let length = u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?);
+            Some((10, usize::try_from(length).ok()?))
+        }
+        short => Some((2, usize::from(short))),
+    }
+}
+
+fn sent_at(frame: &[u8]) -> Option<u64> {
+    const KEY: &[u8] = b"\"sentNs\":";
+    let at = memchr::memmem::find(frame, KEY)? + KEY.len();
+    let digits = frame[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&frame[at..at + digits]).ok()?.parse().ok()
+}

@@ -1,0 +1,115 @@
+//! The two things that are measured, as child processes.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::json;
+
+use super::Binaries;
+use super::client::Counter;
+
+/// A running daemon; ended when dropped.
+pub struct Daemon {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+    token: String,
+    /// From its start until it said that it listens.
+    pub ready_after: Duration,
+}
+
+impl Daemon {
+    /// Starts one on `data_dir`.
+    pub fn start(binaries: &Binaries, data_dir: &Path) -> anyhow::Result<Self> {
+        let config = data_dir.with_extension("toml");
+        let agent = binaries.agent.display();
+        let text = format!(
+            "[agents.fake]\ncommand = \"{agent}\"\n[limits]\nrequests_per_window = 100000\nconnections = 4096\n"
+        );
+        std::fs::write(&config, text)?;
+        let begun = Instant::now();
+        let mut child = Command::new(&binaries.acpd)
+            .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+            .arg(&config)
+            .arg("--data-dir")
+            .arg(data_dir)
+            .env("ACPD_LOG", "warn")
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("the daemon cannot be started")?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
+        let ready_after = begun.elapsed();
+        let address = line.trim().rsplit("http://").next().context("no address")?.parse().context(line.clone())?;
+        let token = std::fs::read_to_string(data_dir.join("token"))?;
+        Ok(Self { child, address, token, ready_after })
+    }
+
+    /// A client after its handshake.
+    pub fn client(&self) -> anyhow::Result<Counter> {
+        let mut client = Counter::connect(self.address, Some(self.token.trim()))?;
+        client.request(0, "initialize", &json!({ "clientInfo": { "name": "bench", "version": "0" } }))?;
+        client.send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))?;
+        Ok(client)
+    }
+
+    /// Resident memory, in bytes.
+    pub fn rss(&self) -> anyhow::Result<u64> {
+        rss(self.child.id())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// A running relay; ended when dropped.
+pub struct Relay {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Relay {
+    /// Starts one with its agent.
+    pub fn start(binaries: &Binaries) -> anyhow::Result<Self> {
+        let mut child =
+            Command::new(&binaries.relay).arg("relay").arg(&binaries.agent).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
+        Ok(Self { child, address: line.trim().parse().context("no address")? })
+    }
+
+    /// Connects, and opens a session; answers its id.
+    pub fn client(&self) -> anyhow::Result<(Counter, String)> {
+        let mut client = Counter::connect(self.address, None)?;
+        client.request(0, "initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))?;
+        let session = client.request(1, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))?;
+        Ok((client, session["sessionId"].as_str().context("no session")?.to_owned()))
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Ends a child of ours. One that is gone already is fine.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn rss(pid: u32) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+    let kib: u64 = line.split_whitespace().nth(1).context("no figure")?.parse()?;
+    Ok(kib * 1024)
+}

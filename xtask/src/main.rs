@@ -1,0 +1,13 @@
+//! Chores of the workspace: `cargo run --release -p xtask -- bench`.
+
+mod bench;
+mod relay;
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["bench", ref rest @ ..] => bench::run(rest),
+        ["relay", ref agent @ ..] => relay::run(agent),
+        _ => anyhow::bail!("usage: xtask bench [--quick] | xtask relay PROGRAM [ARG…]"),
+    }
+}
