@@ -1,83 +1,108 @@
-//! The yardstick: copies an agent's stdout lines into WebSocket frames, and back. It parses nothing, keeps
-//! nothing and checks nothing, so that it shows what the kernel and the agent alone cost.
+//! The yardstick: copies an agent's stdout lines into WebSocket frames, and back, on the stack that the daemon
+//! uses (tokio, tungstenite). It parses nothing, keeps nothing and checks nothing.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::Stdio;
+use std::sync::Arc;
 
 use anyhow::Context;
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{ChildStdout, Command};
+use tokio::sync::{broadcast, mpsc};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
+
+/// Lines that were read at once, without their ends.
+type Lines = Arc<(Bytes, Vec<usize>)>;
 
 /// Runs `agent` and relays it to every client. Prints its address first.
 pub fn run(agent: &[&str]) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(relay(agent))
+}
+
+async fn relay(agent: &[&str]) -> anyhow::Result<()> {
     let (program, args) = agent.split_first().context("which agent?")?;
-    let mut child = Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let mut stdout = child.stdout.take().context("no stdout")?;
-    let stdin = Arc::new(Mutex::new(child.stdin.take().context("no stdin")?));
-    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let stdout = child.stdout.take().context("no stdout")?;
+    let mut stdin = child.stdin.take().context("no stdin")?;
+    let (to_agent, mut for_agent) = mpsc::channel::<String>(64);
+    let (publish, _) = broadcast::channel::<Lines>(64);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
-    let clients: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-    let joined = Arc::clone(&clients);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let stdin = Arc::clone(&stdin);
-            let Ok(socket) = tungstenite::accept(stream) else { continue };
-            let stream = socket.into_inner();
-            let Ok(reading) = stream.try_clone() else { continue };
-            let _ = stream.set_nodelay(true);
-            joined.lock().expect("no panics").push(stream);
-            std::thread::spawn(move || up(reading, &stdin));
-        }
-    });
-    down(&mut stdout, &clients);
-    Ok(())
-}
-
-/// Agent to clients.
-fn down(stdout: &mut impl Read, clients: &Mutex<Vec<TcpStream>>) {
-    let mut buffer = vec![0; 256 << 10];
-    let mut filled = 0;
-    let mut frames = Vec::with_capacity(300 << 10);
-    while let Ok(read @ 1..) = stdout.read(&mut buffer[filled..]) {
-        filled += read;
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', &buffer[..filled]) {
-            frame(&mut frames, &buffer[start..end]);
-            start = end + 1;
-        }
-        buffer.copy_within(start..filled, 0);
-        filled -= start;
-        clients.lock().expect("no panics").retain_mut(|client| client.write_all(&frames).is_ok());
-        frames.clear();
-    }
-}
-
-/// One unmasked text frame.
-fn frame(out: &mut Vec<u8>, line: &[u8]) {
-    out.push(0x81);
-    match line.len() {
-        n @ 0..=125 => out.push(u8::try_from(n).expect("small")),
-        n @ 126..=65535 => {
-            out.push(126);
-            out.extend_from_slice(&u16::try_from(n).expect("small").to_be_bytes());
-        }
-        n => {
-            out.push(127);
-            out.extend_from_slice(&(n as u64).to_be_bytes());
-        }
-    }
-    out.extend_from_slice(line);
-}
-
-/// Client to agent: a few small messages, so the library does.
-fn up(stream: TcpStream, stdin: &Mutex<std::process::ChildStdin>) {
-    let mut socket = tungstenite::WebSocket::from_raw_socket(stream, tungstenite::protocol::Role::Server, None);
-    while let Ok(message) = socket.read() {
-        if let tungstenite::Message::Text(text) = message {
-            let line = format!("{text}\n");
-            if stdin.lock().expect("no panics").write_all(line.as_bytes()).is_err() {
+    tokio::spawn(async move {
+        while let Some(line) = for_agent.recv().await {
+            if stdin.write_all(line.as_bytes()).await.is_err() {
                 return;
             }
         }
+    });
+    tokio::spawn(down(stdout, publish.clone()));
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        tokio::spawn(client(stream, publish.subscribe(), to_agent.clone()));
     }
+}
+
+/// Agent to clients. Waits while a client is behind, as a pipe would.
+async fn down(mut stdout: ChildStdout, publish: broadcast::Sender<Lines>) {
+    let mut buffer = Vec::with_capacity(128 << 10);
+    loop {
+        buffer.reserve(64 << 10);
+        let Ok(1..) = stdout.read_buf(&mut buffer).await else {
+            return;
+        };
+        let ends: Vec<usize> = memchr::memchr_iter(b'\n', &buffer).collect();
+        let Some(whole) = ends.last().map(|end| end + 1) else {
+            continue;
+        };
+        let rest = buffer.split_off(whole);
+        let lines = Bytes::from(std::mem::replace(&mut buffer, rest));
+        while publish.len() >= 48 {
+            tokio::task::yield_now().await;
+        }
+        let _ = publish.send(Arc::new((lines, ends)));
+    }
+}
+
+async fn client(stream: TcpStream, mut lines: broadcast::Receiver<Lines>, to_agent: mpsc::Sender<String>) {
+    let config = WebSocketConfig::default().read_buffer_size(4096);
+    let Ok(socket) = tokio_tungstenite::accept_async_with_config(stream, Some(config)).await else {
+        return;
+    };
+    let (mut sink, mut source) = socket.split();
+    let up = async {
+        while let Some(Ok(Message::Text(text))) = source.next().await {
+            if to_agent.send(format!("{text}\n")).await.is_err() {
+                return;
+            }
+        }
+    };
+    let down = async {
+        while let Ok(batch) = lines.recv().await {
+            let mut start = 0;
+            for end in &batch.1 {
+                let Ok(text) = Utf8Bytes::try_from(batch.0.slice(start..*end)) else {
+                    continue;
+                };
+                start = end + 1;
+                if sink.feed(Message::Text(text)).await.is_err() {
+                    return;
+                }
+            }
+            if sink.flush().await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! { () = up => {}, () = down => {} }
 }

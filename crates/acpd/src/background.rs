@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::print;
 use crate::settings::Settings;
 
 /// What a running daemon says of itself, in its data directory.
@@ -73,14 +74,17 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<tokio::net::TcpStrea
     if let Some(stream) = try_connect(settings).await {
         return Ok(stream);
     }
-    eprintln!("acpd: no daemon is running; starting one in the background");
+    print::err("acpd: no daemon is running; starting one in the background\n");
+    let said_before = std::fs::metadata(log_path(settings)).map_or(0, |log| log.len());
     let mut child = start(settings)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Some(stream) = try_connect(settings).await {
             return Ok(stream);
         }
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = child.try_wait()?
+            && !came_second(settings, said_before)
+        {
             bail!("the daemon did not start ({status}); {}", last_words(settings));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -90,6 +94,16 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<tokio::net::TcpStrea
         PATIENCE.as_secs(),
         last_words(settings)
     )
+}
+
+/// Whether a daemon did not start since another command has started one at the same moment, which is on its
+/// way up.
+fn came_second(settings: &Settings, said_before: u64) -> bool {
+    let log = std::fs::read(log_path(settings)).unwrap_or_default();
+    let said = log
+        .get(usize::try_from(said_before).unwrap_or(0)..)
+        .unwrap_or_default();
+    String::from_utf8_lossy(said).contains("in use by another acpd")
 }
 
 async fn try_connect(settings: &Settings) -> Option<tokio::net::TcpStream> {

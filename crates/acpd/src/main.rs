@@ -3,6 +3,7 @@
 mod background;
 mod cli;
 mod client;
+mod print;
 mod prompt;
 mod render;
 mod run;
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     match execute(cli) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("acpd: {error:#}");
+            print::err(&format!("acpd: {error:#}\n"));
             ExitCode::FAILURE
         }
     }

@@ -1,8 +1,10 @@
 //! What a turn looks like in a terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use serde_json::Value;
+
+use crate::print;
 
 /// `text` without what would move a terminal's cursor or hide words: control characters become visible.
 pub fn plain(text: &str) -> String {
@@ -14,6 +16,17 @@ pub fn plain(text: &str) -> String {
             c => c,
         })
         .collect()
+}
+
+/// A terminal's command and its arguments, as one would type simple ones.
+pub fn command_line(item: &Value) -> String {
+    let args = item["args"].as_array().into_iter().flatten();
+    let words: Vec<_> = std::iter::once(&item["command"])
+        .chain(args)
+        .filter_map(Value::as_str)
+        .map(plain)
+        .collect();
+    words.join(" ")
 }
 
 /// Prints notifications as they come: the agent's answer on standard output, all else on standard error.
@@ -44,7 +57,7 @@ impl Renderer {
                 self.end_message();
                 self.in_thought = true;
                 let thought = text("text");
-                eprint!("{}", self.dim(&thought));
+                print::err(&self.dim(&thought));
             }
             "item/toolCall/started" => {
                 let line = format!("● {} ({})", text("title"), text("kind"));
@@ -58,14 +71,11 @@ impl Renderer {
                 }
             }
             "item/terminalCommand/started" => {
-                let args = params["args"].as_array().map(Vec::as_slice).unwrap_or_default();
-                let words: Vec<_> = args.iter().filter_map(Value::as_str).map(plain).collect();
-                let line = format!("$ {} {}", text("command"), words.join(" "));
-                self.line(line.trim_end());
+                self.line(&format!("$ {}", command_line(params)));
             }
             "item/terminalCommand/output" => {
                 self.end_answer();
-                eprint!("{}", text("text"));
+                print::err(&text("text"));
             }
             "item/terminalCommand/completed" => {
                 let line = match (&params["exitCode"], &params["signal"]) {
@@ -95,9 +105,7 @@ impl Renderer {
             return;
         }
         self.in_answer = !text.ends_with('\n');
-        let mut out = std::io::stdout().lock();
-        // A closed pipe ends the printing, not the turn.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        print::out(&text);
     }
 
     fn plan(&mut self, params: &Value) {
@@ -124,19 +132,19 @@ impl Renderer {
 
     fn end_message(&mut self) {
         if std::mem::take(&mut self.in_answer) {
-            println!();
+            print::out("\n");
         }
     }
 
     fn end_thought(&mut self) {
         if std::mem::take(&mut self.in_thought) {
-            eprintln!();
+            print::err("\n");
         }
     }
 
     fn line(&mut self, text: &str) {
         self.end_answer();
-        eprintln!("{}", self.dim(text));
+        print::err(&format!("{}\n", self.dim(text)));
     }
 
     fn dim(&self, text: &str) -> String {

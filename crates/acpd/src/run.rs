@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Format, Permissions, RunArgs};
+use crate::cli::{Format, RunArgs};
 use crate::client::{Client, Incoming};
-use crate::prompt;
+use crate::print;
+use crate::prompt::Questions;
 use crate::render::Renderer;
 use crate::settings::Settings;
 
@@ -24,10 +26,13 @@ mod exit {
 /// Runs one turn and shows it.
 pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode> {
     let text = read_prompt(&args.prompt)?;
+    if text.trim().is_empty() {
+        bail!("the prompt is empty");
+    }
     let mut client = Client::connect(settings, true).await?;
     let mut turn = Turn {
         format: args.format,
-        permissions: args.permissions,
+        questions: Questions::new(args.permissions),
         renderer: Renderer::new(),
     };
     let (thread, turn_id) = match &args.thread {
@@ -45,7 +50,7 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode>
     let code = turn.follow(&mut client, &thread, &turn_id).await?;
     if args.format == Format::Text {
         turn.renderer.end_answer();
-        eprintln!("thread {}", thread.as_str().unwrap_or_default());
+        print::err(&format!("thread {}\n", thread.as_str().unwrap_or_default()));
     }
     Ok(ExitCode::from(code))
 }
@@ -63,7 +68,7 @@ fn read_prompt(prompt: &str) -> anyhow::Result<String> {
 
 struct Turn {
     format: Format,
-    permissions: Permissions,
+    questions: Questions,
     renderer: Renderer,
 }
 
@@ -97,18 +102,22 @@ impl Turn {
 
     /// Shows what happens until the turn is over; answers the exit code.
     async fn follow(&mut self, client: &mut Client, thread: &Value, turn: &Value) -> anyhow::Result<u8> {
+        let mut pressed = signal(SignalKind::interrupt())?;
         let mut interrupts = 0;
         loop {
             let incoming = tokio::select! {
                 incoming = client.next() => incoming?,
-                pressed = tokio::signal::ctrl_c() => {
-                    pressed?;
+                (id, result) = self.questions.next() => {
+                    client.respond(&id, &result).await?;
+                    continue;
+                }
+                _ = pressed.recv() => {
                     interrupts += 1;
                     if interrupts > 1 {
-                        eprintln!("\nacpd: the turn goes on in the daemon");
+                        print::err("\nacpd: the turn goes on in the daemon\n");
                         return Ok(exit::INTERRUPTED);
                     }
-                    eprintln!("\nacpd: interrupting; press Ctrl-C again to leave the turn alone");
+                    print::err("\nacpd: interrupting; press Ctrl-C again to leave the turn alone\n");
                     client.start("turn/interrupt", json!({ "threadId": thread, "turnId": turn })).await?;
                     continue;
                 }
@@ -119,8 +128,10 @@ impl Turn {
             self.show(&incoming);
             if let Some(id) = &incoming.id {
                 self.renderer.end_answer();
-                let decision = prompt::decide(incoming.params.clone(), self.permissions).await;
-                client.respond(id, &decision).await?;
+                self.questions.add(id.clone(), incoming.params.clone());
+            }
+            if incoming.method == "serverRequest/resolved" {
+                self.questions.settled(&incoming.params["requestId"]);
             }
             if incoming.method == "turn/completed" && incoming.params["turn"]["id"] == *turn {
                 return Ok(self.ended(&incoming.params["turn"]));
@@ -130,7 +141,7 @@ impl Turn {
 
     fn show(&mut self, incoming: &Incoming) {
         match self.format {
-            Format::Jsonl => println!("{}", incoming.text),
+            Format::Jsonl => print::out(&format!("{}\n", incoming.text)),
             Format::Text => self.renderer.show(&incoming.method, &incoming.params),
         }
     }
@@ -148,7 +159,10 @@ impl Turn {
             Some("limited") => (exit::LIMITED, "stopped at a limit"),
             _ => (exit::FAILED, "failed"),
         };
-        eprintln!("acpd: the turn was {word}: {}", crate::render::plain(reason));
+        print::err(&format!(
+            "acpd: the turn was {word}: {}\n",
+            crate::render::plain(reason)
+        ));
         code
     }
 }

@@ -38,7 +38,11 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let daemon = Daemon::start(settings.daemon, token).await?;
     let running = Running::announce(&data_dir, daemon.address()).context("the daemon cannot be announced")?;
-    let agents = if agents.is_empty() { "none configured".to_owned() } else { agents.join(", ") };
+    let agents = if agents.is_empty() {
+        "none configured".to_owned()
+    } else {
+        agents.join(", ")
+    };
     let mut out = std::io::stdout();
     // Whoever started us may not be listening; that is no reason not to serve.
     let _ = writeln!(

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::ShowArgs;
 use crate::client::Client;
-use crate::render::plain;
+use crate::print;
+use crate::render::{command_line, plain};
 use crate::settings::Settings;
 use crate::threads::when;
 
@@ -31,9 +32,9 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
     }
     thread["turns"] = turns.into();
     if args.json {
-        println!("{thread:#}");
+        print::out(&format!("{thread:#}\n"));
     } else {
-        print(&thread);
+        print::out(&whole(&thread));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -65,11 +66,11 @@ async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     }
 }
 
-fn print(thread: &Value) {
+fn whole(thread: &Value) -> String {
     let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
-    println!("{}", text("name"));
-    println!(
-        "{}  {}  {}  {}\n",
+    let mut out = format!(
+        "{}\n{}  {}  {}  {}\n\n",
+        text("name"),
         text("id"),
         text("agentType"),
         text("cwd"),
@@ -77,37 +78,32 @@ fn print(thread: &Value) {
     );
     for turn in thread["turns"].as_array().into_iter().flatten() {
         for item in turn["items"].as_array().into_iter().flatten() {
-            print_item(item);
+            out.push_str(&one_item(item));
         }
         let status = turn["status"].as_str().unwrap_or("?");
         let why = turn["error"].as_str().or(turn["stopReason"].as_str()).map(plain);
-        println!(
-            "— {} {status}{}\n",
+        out.push_str(&format!(
+            "— {} {status}{}\n\n",
             turn["id"].as_str().unwrap_or_default(),
             why.map(|w| format!(": {w}")).unwrap_or_default()
-        );
+        ));
     }
+    out
 }
 
-fn print_item(item: &Value) {
+fn one_item(item: &Value) -> String {
     let text = |key: &str| plain(item[key].as_str().unwrap_or_default());
     match item["type"].as_str() {
-        Some("userMessage") => println!("> {}\n", text("text").replace('\n', "\n> ")),
-        Some("agentMessage") => println!("{}\n", text("text")),
-        Some("agentThought") => println!("(thinks) {}\n", text("text")),
+        Some("userMessage") => format!("> {}\n\n", text("text").replace('\n', "\n> ")),
+        Some("agentMessage") => format!("{}\n\n", text("text")),
+        Some("agentThought") => format!("(thinks) {}\n\n", text("text")),
         Some("toolCall") => {
             let title = plain(item["toolCall"]["title"].as_str().unwrap_or("tool call"));
-            println!("● {title} [{}]\n", text("status"));
+            format!("● {title} [{}]\n\n", text("status"))
         }
-        Some("fileChange") => println!(
-            "{}",
-            if text("diff").is_empty() {
-                text("path")
-            } else {
-                text("diff")
-            }
-        ),
-        Some("terminalCommand") => println!("$ {}\n{}", text("command"), text("output")),
-        _ => {}
+        Some("fileChange") if text("diff").is_empty() => format!("{}\n", text("path")),
+        Some("fileChange") => format!("{}\n", text("diff")),
+        Some("terminalCommand") => format!("$ {}\n{}\n", command_line(item), text("output")),
+        _ => String::new(),
     }
 }

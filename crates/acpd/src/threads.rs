@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
 use crate::client::Client;
+use crate::print;
 use crate::render::plain;
 use crate::settings::Settings;
 
@@ -23,7 +24,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
             .await?;
         let threads = page["data"].as_array().cloned().unwrap_or_default();
         for thread in &threads {
-            print(thread, args.json);
+            show(thread, args.json);
         }
         wanted -= threads.len().min(wanted);
         cursor = page["nextCursor"].clone();
@@ -34,20 +35,20 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(thread: &Value, as_json: bool) {
+fn show(thread: &Value, as_json: bool) {
     if as_json {
-        println!("{thread}");
+        print::out(&format!("{thread}\n"));
         return;
     }
     let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
     let name: String = text("name").chars().take(60).collect();
-    println!(
-        "{}  {:<7}  {}  {:<12}  {name}",
+    print::out(&format!(
+        "{}  {:<7}  {}  {:<12}  {name}\n",
         text("id"),
         text("status"),
         when(&thread["updatedAt"]),
         text("agentType")
-    );
+    ));
 }
 
 /// Milliseconds since the epoch, in this machine's time zone.

@@ -23,13 +23,14 @@ pub enum FromAgent {
     /// What it did, in order.
     Events(Vec<AgentEvent>),
     /// It is gone; nothing follows.
-    Gone(Gone),
+    Gone(Box<Gone>),
 }
 
 /// An agent that a thread talks to. Dropping it ends the process.
 #[derive(Debug)]
 pub struct AgentHandle {
-    commands: mpsc::Sender<AgentCommand>,
+    // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
+    commands: mpsc::Sender<Box<AgentCommand>>,
     /// What it does.
     pub events: mpsc::Receiver<FromAgent>,
     stop: CancellationToken,
@@ -44,7 +45,7 @@ impl Drop for AgentHandle {
 impl AgentHandle {
     /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`].
     pub async fn tell(&self, command: AgentCommand) {
-        let _ = self.commands.send(command).await;
+        let _ = self.commands.send(Box::new(command)).await;
     }
 
     /// Ends the process, with its grace; [`FromAgent::Gone`] follows.
@@ -106,7 +107,7 @@ impl Actor {
         mut self,
         mut process: AgentProcess,
         mut stdin: Option<ChildStdin>,
-        mut commands: mpsc::Receiver<AgentCommand>,
+        mut commands: mpsc::Receiver<Box<AgentCommand>>,
         told: mpsc::Sender<FromAgent>,
         stop: CancellationToken,
     ) {
@@ -135,7 +136,7 @@ impl Actor {
                     }
                 },
                 command = commands.recv() => match command {
-                    Some(command) => self.connection.handle_command(command),
+                    Some(command) => self.connection.handle_command(*command),
                     None => break,
                 },
                 () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
@@ -154,6 +155,7 @@ impl Actor {
     }
 
     fn collect(&mut self) {
+        self.events.reserve(self.connection.outputs_waiting());
         while let Some(output) = self.connection.poll_output() {
             match output {
                 Output::Write(line) => self.outbox.extend_from_slice(&line),
@@ -182,10 +184,10 @@ impl Actor {
         }
         let ended = process.stop(self.grace).await;
         let _ = told
-            .send(FromAgent::Gone(Gone {
+            .send(FromAgent::Gone(Box::new(Gone {
                 reason: ended.reason,
                 stderr: ended.stderr,
-            }))
+            })))
             .await;
     }
 }

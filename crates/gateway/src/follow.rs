@@ -5,17 +5,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use acpd_log::SharedLog;
-use acpd_model::{RequestId, Seq, ThreadId};
+use acpd_model::{ErrorCode, RequestId, Seq, ThreadId};
 use acpd_proto::fanout::{Step, Subscription};
 use acpd_proto::surface::app::frame;
 use tokio::sync::{broadcast, mpsc};
 
+use crate::calls::Follow;
 use crate::directory::Directory;
 use crate::thread::{Batch, Subscribed};
 
 /// Frames for one client.
 #[derive(Debug)]
 pub struct Delivery {
+    /// The subscription that it belongs to.
+    pub subscription: u64,
     /// The frames.
     pub batch: Arc<Batch>,
     /// Those before this one the client has already.
@@ -33,19 +36,25 @@ impl Delivery {
     }
 }
 
-/// Follows `thread` from `cursor` until the client is gone or the thread is.
+/// Follows `thread` from `cursor` until the client is gone or the thread is. What it delivers is marked with
+/// `subscription`.
 pub async fn follow(
     directory: Directory,
     log: SharedLog,
-    thread: ThreadId,
-    cursor: Seq,
-    first: Subscribed,
+    follow: Follow,
+    subscription: u64,
     deliver: mpsc::Sender<Delivery>,
 ) {
+    let Follow {
+        thread,
+        cursor,
+        subscribed: first,
+    } = follow;
     let mut follower = Follower {
         log,
         name: thread.to_string(),
         thread,
+        subscription,
         deliver,
         at: Subscription::new(cursor),
     };
@@ -59,6 +68,8 @@ pub async fn follow(
         }
         subscribed = match directory.subscribe(thread).await {
             Ok(subscribed) => subscribed,
+            // The daemon stops.
+            Err(failure) if failure.code == ErrorCode::Overloaded => return,
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
                 return;
@@ -71,6 +82,7 @@ struct Follower {
     log: SharedLog,
     thread: ThreadId,
     name: String,
+    subscription: u64,
     deliver: mpsc::Sender<Delivery>,
     at: Subscription,
 }
@@ -90,16 +102,19 @@ impl Follower {
                 last: request.event.seq,
                 frames,
             });
-            self.deliver
-                .send(Delivery {
-                    batch,
-                    from: 0,
-                    pending: None,
-                })
-                .await
-                .ok()?;
+            self.deliver(batch, 0, None).await?;
         }
         Some(())
+    }
+
+    async fn deliver(&self, batch: Arc<Batch>, from: Seq, pending: Option<Arc<BTreeSet<u32>>>) -> Option<()> {
+        let delivery = Delivery {
+            subscription: self.subscription,
+            batch,
+            from,
+            pending,
+        };
+        self.deliver.send(delivery).await.ok()
     }
 
     /// Catches up, then follows live until something was missed. `None` if the client is gone.
@@ -127,7 +142,7 @@ impl Follower {
             if !page.events.is_empty() {
                 let batch = Arc::new(Batch::encode(&self.name, &page.events));
                 let pending = Some(Arc::clone(&pending));
-                self.deliver.send(Delivery { batch, from, pending }).await.ok()?;
+                self.deliver(batch, from, pending).await?;
             }
         }
         loop {
@@ -137,15 +152,7 @@ impl Follower {
             };
             match batch {
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                    Step::Send { from } => self
-                        .deliver
-                        .send(Delivery {
-                            batch,
-                            from,
-                            pending: None,
-                        })
-                        .await
-                        .ok()?,
+                    Step::Send { from } => self.deliver(batch, from, None).await?,
                     Step::Skip => {}
                     Step::CatchUp { .. } => return Some(()),
                 },

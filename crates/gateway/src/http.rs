@@ -159,7 +159,9 @@ async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSoc
     upgrade
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
-        .max_write_buffer_size(64 << 20)
+        // One message at a time waits there, however large its event is: a client that could not be sent an
+        // event would never get past it.
+        .max_write_buffer_size(usize::MAX)
         .max_message_size(limits.client_message_bytes)
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {

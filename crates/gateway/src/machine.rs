@@ -38,12 +38,12 @@ pub struct Machine {
     workspace: Arc<Workspace>,
     agent: AgentConfig,
     terminals: HashMap<String, Terminal>,
-    told: mpsc::Sender<FromMachine>,
+    told: mpsc::Sender<Box<FromMachine>>,
 }
 
 impl Machine {
     /// Opens the workspace of a thread.
-    pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<FromMachine>) -> Self {
+    pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<Box<FromMachine>>) -> Self {
         let directories = std::iter::once(&spec.cwd)
             .chain(&spec.additional_directories)
             .map(PathBuf::from);
@@ -162,7 +162,7 @@ impl Machine {
                 result: Ok(MachineReply::Created),
             };
             loop {
-                if told.send(next).await.is_err() {
+                if told.send(Box::new(next)).await.is_err() {
                     return;
                 }
                 let Some(update) = updated.recv().await else {
@@ -207,7 +207,7 @@ impl Machine {
         tokio::spawn(async move {
             let result = work.await;
             // A thread that is gone has no agent to answer.
-            let _ = told.send(FromMachine::Done { call, result }).await;
+            let _ = told.send(Box::new(FromMachine::Done { call, result })).await;
         });
     }
 }

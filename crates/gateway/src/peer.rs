@@ -26,10 +26,18 @@ pub struct PeerActor {
     peer: Peer,
     calls: Calls,
     answers: FuturesUnordered<BoxFuture<'static, Answered>>,
-    follows: HashMap<ThreadId, AbortOnDropHandle<()>>,
+    follows: HashMap<ThreadId, Following>,
+    /// The number of the last subscription.
+    subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
     stop: CancellationToken,
+}
+
+/// A subscription of this client.
+struct Following {
+    number: u64,
+    _task: AbortOnDropHandle<()>,
 }
 
 /// Why a connection ends.
@@ -37,6 +45,11 @@ enum End {
     Gone,
     Refused(u16, &'static str),
 }
+
+const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
+
+/// How long a client has to take what is left for it when the daemon stops.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl PeerActor {
     /// Takes over a connection that has shown its credentials.
@@ -49,6 +62,7 @@ impl PeerActor {
             calls,
             answers,
             follows: HashMap::new(),
+            subscriptions: 0,
             deliver,
             deliveries,
             stop,
@@ -57,7 +71,13 @@ impl PeerActor {
 
     /// Lives until the client goes, breaks the rules, or the daemon stops.
     pub async fn run(mut self) {
-        if let Err(End::Refused(code, reason)) = self.serve().await {
+        let stop = self.stop.clone();
+        let ended = tokio::select! {
+            ended = self.serve() => ended,
+            // One that takes nothing must not hold the daemon up.
+            () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(STOPPING),
+        };
+        if let Err(End::Refused(code, reason)) = ended {
             let frame = CloseFrame {
                 code,
                 reason: Utf8Bytes::from_static(reason),
@@ -78,7 +98,10 @@ impl PeerActor {
         loop {
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return Err(End::Refused(close_code::AWAY, "the daemon is stopping")),
+                () = self.stop.cancelled() => {
+                    self.last_words().await?;
+                    return Err(STOPPING);
+                }
                 message = self.socket.recv() => {
                     heard = Instant::now();
                     self.message(message)?;
@@ -106,6 +129,16 @@ impl PeerActor {
             }
             in_time(self.socket.flush()).await?;
         }
+    }
+
+    /// The daemon stops: what the threads said before they fell asleep still leaves.
+    async fn last_words(&mut self) -> Result<(), End> {
+        // Without our own sender, the deliveries end with the last subscription.
+        self.deliver = mpsc::channel(1).0;
+        while let Some(delivery) = self.deliveries.recv().await {
+            self.delivered(&delivery).await?;
+        }
+        in_time(self.socket.flush()).await
     }
 
     fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
@@ -159,52 +192,54 @@ impl PeerActor {
         if let Some(thread) = unfollow {
             self.follows.remove(&thread);
         }
-        if let Some(Follow {
-            thread,
-            cursor,
-            subscribed,
-        }) = to_follow
-        {
-            self.peer.set_current(thread);
-            let Calls { directory, around } = self.calls.clone();
-            let task = follow(
-                directory,
-                around.log,
-                thread,
-                cursor,
-                subscribed,
-                self.deliver.clone(),
-            );
-            self.follows
-                .insert(thread, AbortOnDropHandle::new(tokio::spawn(task)));
+        if let Some(to_follow) = to_follow {
+            self.follow(to_follow);
         }
         self.answers
             .push(answer.map(move |result| (token, result)).boxed());
     }
 
+    fn follow(&mut self, to_follow: Follow) {
+        let thread = to_follow.thread;
+        self.peer.set_current(thread);
+        self.subscriptions += 1;
+        let number = self.subscriptions;
+        let Calls { directory, around } = self.calls.clone();
+        let task = follow(directory, around.log, to_follow, number, self.deliver.clone());
+        let task = AbortOnDropHandle::new(tokio::spawn(task));
+        self.follows.insert(thread, Following { number, _task: task });
+    }
+
     async fn delivered(&mut self, delivery: &Delivery) -> Result<(), End> {
-        for frame in delivery
-            .batch
-            .frames
-            .iter()
-            .filter(|frame| frame.seq >= delivery.from)
+        // What was on its way when its subscription ended is not wanted any more.
+        if !self
+            .follows
+            .values()
+            .any(|following| following.number == delivery.subscription)
         {
-            if let Some(text) = self.peer.select(frame, |request| delivery.is_pending(request)) {
-                let text = text.clone();
-                self.send(text).await?;
-            }
+            return Ok(());
         }
-        Ok(())
+        let Self { socket, peer, .. } = self;
+        let frames = delivery.batch.frames.iter().filter(|frame| frame.seq >= delivery.from);
+        let texts = frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(request)));
+        in_time(async {
+            for text in texts {
+                feed(socket, text.clone()).await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Queues one message; it leaves with the next flush.
     async fn send(&mut self, text: Bytes) -> Result<(), End> {
-        let Ok(text) = Utf8Bytes::try_from(text) else {
-            tracing::error!("a message was not UTF-8 and was not sent");
-            return Ok(());
-        };
-        in_time(self.socket.feed(Message::Text(text))).await
+        in_time(feed(&mut self.socket, text)).await
     }
+}
+
+async fn feed(socket: &mut WebSocket, text: Bytes) -> Result<(), axum::Error> {
+    let text = Utf8Bytes::try_from(text).map_err(axum::Error::new)?;
+    socket.feed(Message::Text(text)).await
 }
 
 /// A client that takes nothing for [`WRITE_SECS`] is gone.

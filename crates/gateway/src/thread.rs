@@ -8,7 +8,7 @@ use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
 use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::app::{Frame, frame};
+use acpd_proto::surface::app::{Frame, frames};
 use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -38,7 +38,7 @@ impl Batch {
         Self {
             first,
             last,
-            frames: events.iter().filter_map(|event| frame(thread, event)).collect(),
+            frames: frames(thread, events),
         }
     }
 }
@@ -94,8 +94,8 @@ pub struct ThreadActor {
     machine: Thread,
     agent: Option<AgentHandle>,
     host: Option<Machine>,
-    host_told: mpsc::Sender<FromMachine>,
-    host_tells: mpsc::Receiver<FromMachine>,
+    host_told: mpsc::Sender<Box<FromMachine>>,
+    host_tells: mpsc::Receiver<Box<FromMachine>>,
     publish: broadcast::Sender<Arc<Batch>>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
@@ -110,6 +110,8 @@ enum Happened {
     Machine(FromMachine),
     Due,
     Idle,
+    /// The last client that watched has gone.
+    Unwatched,
 }
 
 impl ThreadActor {
@@ -197,6 +199,7 @@ impl ThreadActor {
                     self.machine.handle_timeout(self.around.clock.now());
                     false
                 }
+                Happened::Unwatched => false,
             };
             self.settle().await?;
             if leave {
@@ -212,13 +215,15 @@ impl ThreadActor {
             .poll_timeout()
             .map(|at| self.around.clock.instant(at));
         let idle = self.idle_after();
+        let watched = self.publish.receiver_count() > 0;
         tokio::select! {
             biased;
             message = asked.recv() => Happened::Asked(message),
             Some(from) = from_agent(self.agent.as_mut()) => Happened::Agent(from),
-            Some(from) = self.host_tells.recv() => Happened::Machine(from),
+            Some(from) = self.host_tells.recv() => Happened::Machine(*from),
             () = sleep_until(due) => Happened::Due,
             () = sleep_for(idle) => Happened::Idle,
+            () = self.publish.closed(), if watched => Happened::Unwatched,
         }
     }
 
@@ -228,7 +233,8 @@ impl ThreadActor {
             return None;
         }
         Some(if self.machine.has_agent() {
-            Duration::from_secs(self.around.limits.agent_idle_secs)
+            // At least a second: one that is on its way up or down is asked again.
+            Duration::from_secs(self.around.limits.agent_idle_secs.max(1))
         } else {
             NAP
         })
@@ -271,7 +277,7 @@ impl ThreadActor {
             FromAgent::Gone(gone) => {
                 self.agent = None;
                 self.host = None;
-                self.machine.handle(Input::AgentGone(gone), now);
+                self.machine.handle(Input::AgentGone(*gone), now);
             }
         }
     }
@@ -291,7 +297,7 @@ impl ThreadActor {
     /// Carries out what the machine wants: first the log, then everybody else.
     async fn settle(&mut self) -> Result<(), LogError> {
         loop {
-            let mut events = Vec::new();
+            let mut events = Vec::with_capacity(self.machine.effects_waiting());
             let mut after = Vec::new();
             while let Some(effect) = self.machine.poll_effect() {
                 match effect {
@@ -302,14 +308,7 @@ impl ThreadActor {
             if events.is_empty() && after.is_empty() {
                 return Ok(());
             }
-            if !events.is_empty() {
-                let summary = self.machine.take_summary().cloned();
-                let appended = self.around.log.append(self.id, &events, summary.as_ref()).await;
-                if let Err(error) = appended {
-                    self.fail_callers(&error);
-                    return Err(error);
-                }
-            }
+            let batch = self.store(&events).await?;
             // Answers leave before notifications, so that a caller knows what the news is about.
             let mut rest = Vec::new();
             for effect in after {
@@ -318,14 +317,31 @@ impl ThreadActor {
                     other => rest.push(other),
                 }
             }
-            if !events.is_empty() && self.publish.receiver_count() > 0 {
+            if let Some(batch) = batch {
                 // The last receiver may have gone in between.
-                let _ = self.publish.send(Arc::new(Batch::encode(&self.id_text, &events)));
+                let _ = self.publish.send(Arc::new(batch));
             }
             for effect in rest {
                 self.carry_out(effect).await;
             }
         }
+    }
+
+    /// Appends `events` and answers what clients are to be sent, if any watch. The frames are written while the
+    /// log stores the events.
+    async fn store(&mut self, events: &[Event]) -> Result<Option<Batch>, LogError> {
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let summary = self.machine.take_summary().cloned();
+        let appending = self.around.log.append(self.id, events, summary.as_ref());
+        let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
+        let appended = appending.await;
+        if let Err(error) = appended {
+            self.fail_callers(&error);
+            return Err(error);
+        }
+        Ok(batch)
     }
 
     fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {

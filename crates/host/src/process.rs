@@ -54,6 +54,7 @@ impl AgentProcess {
                 "the agent's pipes could not be opened",
             ));
         };
+        widen(&stdout);
         let stderr = tokio::spawn(async move {
             let mut tail = Tail::new(STDERR_TAIL_BYTES);
             let mut buffer = [0; 2048];
@@ -125,6 +126,15 @@ impl Drop for AgentProcess {
         group::signal(self.group, Signal::KILL);
     }
 }
+
+/// Fewer, larger reads for an agent that writes a lot. The system may say no; then it stays as it was.
+#[cfg(target_os = "linux")]
+fn widen(stdout: &ChildStdout) {
+    let _ = rustix::pipe::fcntl_setpipe_size(stdout, acpd_model::limits::AGENT_PIPE_BYTES);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_: &ChildStdout) {}
 
 fn cannot_start(program: &Program, error: &std::io::Error) -> Failure {
     let Program { command, cwd, .. } = program;

@@ -5,9 +5,14 @@
 //! [`RawJson`](acpd_model::RawJson) keeps the white space of its sender; a record separator has no place
 //! anywhere in JSON text.
 //!
+//! A chunk that is worth it is packed: the format byte has its highest bit set, then come the length of what
+//! is packed, four bytes with the lowest first, and that as one LZ4 block. Updates of one agent are much alike,
+//! and what is not written need not be written twice, into the write-ahead log and out of it.
+//!
 //! What does not belong in a chunk is its place in the thread: that is the row's, and readers check one
 //! against the other.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use acpd_model::event::FORMAT;
@@ -18,6 +23,15 @@ use crate::{LogError, Page};
 
 /// Begins each event (RFC 7464, ASCII RS).
 const RECORD: u8 = 0x1e;
+
+/// Marks a packed chunk in its format byte.
+const PACKED: u8 = 0x80;
+
+/// Records below this many bytes are not worth packing.
+const WORTH_PACKING: usize = 2048;
+
+/// The most that LZ4 can gain: one byte stands for 255. More is a lie that would cost memory.
+const LZ4_BEST: usize = 255;
 
 /// Room that is set aside for an event before its length is known, in bytes.
 const USUAL_EVENT_BYTES: usize = 512;
@@ -56,6 +70,46 @@ pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
     Ok(chunk)
 }
 
+/// The chunk that holds the same in less room, where there is one.
+pub fn pack(chunk: &[u8]) -> Cow<'_, [u8]> {
+    match chunk {
+        [1..=FORMAT, records @ ..] if records.len() >= WORTH_PACKING => packed(records)
+            .filter(|packed| packed.len() < chunk.len())
+            .map_or(Cow::Borrowed(chunk), Cow::Owned),
+        _ => Cow::Borrowed(chunk),
+    }
+}
+
+fn packed(records: &[u8]) -> Option<Vec<u8>> {
+    let length = u32::try_from(records.len()).ok()?;
+    let mut chunk = vec![0; HEAD + lz4_flex::block::get_maximum_output_size(records.len())];
+    let packed = lz4_flex::block::compress_into(records, &mut chunk[HEAD..]).ok()?;
+    chunk[0] = PACKED | FORMAT;
+    chunk[1..HEAD].copy_from_slice(&length.to_le_bytes());
+    chunk.truncate(HEAD + packed);
+    Some(chunk)
+}
+
+/// Format byte and length of a packed chunk.
+const HEAD: usize = 5;
+
+/// The records of a chunk, unpacked if need be. `Err` says what is wrong with it.
+fn records(chunk: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    match chunk {
+        [] => Err("nothing is left".into()),
+        [1..=FORMAT, records @ ..] => Ok(Cow::Borrowed(records)),
+        [format, a, b, c, d, block @ ..] if (1..=FORMAT).contains(&(format ^ PACKED)) => {
+            let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            if length > block.len().saturating_mul(LZ4_BEST) {
+                return Err("it cannot hold what it claims to".into());
+            }
+            let unpacked = lz4_flex::block::decompress(block, length).map_err(|error| error.to_string())?;
+            Ok(Cow::Owned(unpacked))
+        }
+        [format, ..] => Err(format!("format {format} is not known")),
+    }
+}
+
 /// A page that is filled from a thread's chunks, given in order.
 #[derive(Debug)]
 pub struct Filling {
@@ -90,11 +144,8 @@ impl Filling {
         if !seqs.contains(&self.next) {
             return Err(damaged(format!("event {} should be here", self.next)));
         }
-        let mut records = match chunk {
-            [1..=FORMAT, records @ ..] => Records(records),
-            [format, ..] => return Err(damaged(format!("format {format} is not known"))),
-            [] => return Err(damaged("nothing is left".into())),
-        };
+        let unpacked = records(chunk).map_err(damaged)?;
+        let mut records = Records(&unpacked);
 
         let seen = usize::try_from(self.next - first).unwrap_or(usize::MAX);
         records.by_ref().take(seen).for_each(drop);

@@ -29,27 +29,27 @@ pub type Seq = u64;
 pub type Millis = i64;
 
 /// One fact about a thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Event {
     /// Its number in the thread.
     pub seq: Seq,
     /// When, by the daemon's clock.
     pub at: Millis,
     /// The turn in which it happened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub turn: Option<TurnId>,
     /// Who caused it.
-    #[serde(default, skip_serializing_if = "By::is_agent")]
+    #[serde(default)]
     pub by: By,
     /// What happened.
     pub kind: EventKind,
     /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
     /// the kind alone rebuilds it byte for byte.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub raw: Option<RawJson>,
     /// The whole params, where `{"sessionId":…,"update":raw}` would not rebuild them (`_meta` beside the
     /// update, unknown members, another order).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub raw_params: Option<RawJson>,
 }
 
@@ -69,12 +69,6 @@ pub enum By {
         /// The name it gave itself.
         client: String,
     },
-}
-
-impl By {
-    fn is_agent(&self) -> bool {
-        *self == Self::Agent
-    }
 }
 
 /// How a thread got its agent session.
@@ -470,9 +464,33 @@ impl Event {
         })
     }
 
-    /// Appends the event to `out` as one JSON object.
+    /// Appends the event to `out` as one JSON object. Written by hand, since this is done for every event and
+    /// what an agent sent is only to be copied.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        serde_json::to_writer(out, self)
+        out.extend_from_slice(b"{\"seq\":");
+        serde_json::to_writer(&mut *out, &self.seq)?;
+        out.extend_from_slice(b",\"at\":");
+        serde_json::to_writer(&mut *out, &self.at)?;
+        if let Some(turn) = &self.turn {
+            out.extend_from_slice(b",\"turn\":");
+            serde_json::to_writer(&mut *out, turn)?;
+        }
+        if self.by != By::Agent {
+            out.extend_from_slice(b",\"by\":");
+            serde_json::to_writer(&mut *out, &self.by)?;
+        }
+        out.extend_from_slice(b",\"kind\":");
+        serde_json::to_writer(&mut *out, &self.kind)?;
+        if let Some(raw) = &self.raw {
+            out.extend_from_slice(b",\"raw\":");
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        if let Some(raw) = &self.raw_params {
+            out.extend_from_slice(b",\"raw_params\":");
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
     }
 }
 

@@ -34,7 +34,8 @@ macro_rules! as_text {
         }
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                // Ids are written several times for each event; formatting them through `fmt` would show.
+                self.with_text(|text| serializer.serialize_str(text))
             }
         }
         impl<'de> Deserialize<'de> for $name {
@@ -59,9 +60,15 @@ macro_rules! as_text {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub Uuid);
 
+impl ThreadId {
+    fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+        use_text(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+    }
+}
+
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
+        self.with_text(|text| f.write_str(text))
     }
 }
 
@@ -82,9 +89,17 @@ macro_rules! numbered {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(pub u32);
 
+        impl $name {
+            fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+                let mut buffer = [0; $prefix.len() + 10];
+                buffer[..$prefix.len()].copy_from_slice($prefix.as_bytes());
+                use_text(decimal_text(&mut buffer, $prefix.len(), self.0))
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                self.with_text(|text| f.write_str(text))
             }
         }
 
@@ -100,6 +115,17 @@ macro_rules! numbered {
 
         as_text!($name);
     };
+}
+
+/// Writes `number` into `buffer` from `at` on; answers the text up to its end.
+fn decimal_text(buffer: &mut [u8], at: usize, number: u32) -> &str {
+    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    let mut rest = number;
+    for place in buffer[at..at + digits].iter_mut().rev() {
+        *place = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    std::str::from_utf8(&buffer[..at + digits]).unwrap_or_default()
 }
 
 /// Digits without sign or leading zero, so that each id has one spelling.
@@ -125,6 +151,12 @@ pub struct RequestId {
     pub thread: ThreadId,
     /// Counted from 1 in the thread.
     pub number: u32,
+}
+
+impl RequestId {
+    fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+        use_text(&self.to_string())
+    }
 }
 
 impl fmt::Display for RequestId {
@@ -153,6 +185,12 @@ as_text!(RequestId);
 /// Names content by its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub [u8; 32]);
+
+impl BlobId {
+    fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+        use_text(&self.to_string())
+    }
+}
 
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,6 +229,13 @@ mod tests {
         assert_eq!("turn_12".parse(), Ok(TurnId(12)));
         for bad in ["turn_012", "turn_+1", "turn_", "item_1", "turn_99999999999", ""] {
             assert!(bad.parse::<TurnId>().is_err(), "{bad}");
+        }
+        for number in [0, 9, 10, 4_294_967_295] {
+            assert_eq!(TurnId(number).to_string(), format!("turn_{number}"));
+            assert_eq!(
+                serde_json::to_string(&ItemId(number)).unwrap(),
+                format!("\"item_{number}\"")
+            );
         }
         let blob = BlobId([0xab; 32]);
         assert_eq!(blob.to_string().parse(), Ok(blob));

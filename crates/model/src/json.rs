@@ -1,31 +1,40 @@
 //! JSON kept as the text it came in.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// One JSON value, byte for byte as its sender wrote it: key order, unknown members and big integers
-/// included. It is known to be valid JSON and is parsed only where somebody acts on it.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RawJson(Box<RawValue>);
+/// included. It is known to be valid JSON and is parsed only where somebody acts on it. A clone shares the text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawJson(Arc<str>);
 
 impl RawJson {
     /// Takes `text` if it is exactly one JSON value.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::from)
+    }
+
+    /// Takes `text` without looking at it: the caller has just read all of it as one JSON value.
+    pub fn trusted(text: &str) -> Self {
+        debug_assert!(
+            serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
+            "not JSON: {text}"
+        );
+        Self(text.trim_ascii().into())
     }
 
     /// Writes `value` as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(Self)
+        serde_json::value::to_raw_value(value).map(Self::from)
     }
 
     /// The JSON text.
     pub fn get(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Reads the value as a `T`.
@@ -34,21 +43,34 @@ impl RawJson {
     }
 }
 
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
+    }
+}
+
 impl From<&RawValue> for RawJson {
     fn from(raw: &RawValue) -> Self {
-        Self(raw.to_owned())
+        Self(raw.get().into())
     }
 }
 
 impl From<Box<RawValue>> for RawJson {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
+        Self(Box::<str>::from(raw).into())
     }
 }
 
 impl From<&serde_json::Value> for RawJson {
     fn from(value: &serde_json::Value) -> Self {
-        Self(RawValue::from_string(value.to_string()).expect("a Value writes valid JSON"))
+        Self(value.to_string().into())
     }
 }
 
@@ -63,14 +85,6 @@ impl fmt::Debug for RawJson {
         f.write_str(self.get())
     }
 }
-
-impl PartialEq for RawJson {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl Eq for RawJson {}
 
 #[cfg(test)]
 mod tests {

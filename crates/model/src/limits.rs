@@ -51,7 +51,9 @@ pub const COALESCE_BYTES: usize = 4096;
 pub const COALESCE_MILLIS: u64 = 10;
 
 /// Bytes read from an agent at once; its reader grows from here and shrinks back when idle.
-pub const AGENT_READ_BYTES: usize = 64 << 10;
+pub const AGENT_READ_BYTES: usize = 128 << 10;
+/// Size of the pipe that an agent writes into, in bytes: what it may be ahead of us.
+pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.
 pub const AGENT_BATCHES: usize = 4;
 /// Messages that may wait for an agent's stdin.

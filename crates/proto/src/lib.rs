@@ -15,6 +15,7 @@
 pub mod agent;
 pub mod fanout;
 pub mod projection;
+mod queue;
 pub mod surface;
 pub mod thread;
 pub mod time;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
-use tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 /// A WebSocket after its handshake, read by hand.
 pub struct Counter {
@@ -27,12 +27,20 @@ impl Counter {
         stream.set_read_timeout(Some(SILENCE))?;
         let mut request = format!("ws://{address}/ws").into_client_request()?;
         if let Some(token) = token {
-            request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
+            request
+                .headers_mut()
+                .insert("authorization", format!("Bearer {token}").parse()?);
         }
-        let (socket, _) = tungstenite::client(request, stream).map_err(|error| anyhow::anyhow!("handshake: {error}"))?;
+        let (socket, _) = tokio_tungstenite::tungstenite::client(request, stream)
+            .map_err(|error| anyhow::anyhow!("handshake: {error}"))?;
         // Nothing is sent before we speak, so the library holds no bytes back.
         let stream = socket.into_inner();
-        Ok(Self { stream, buffer: vec![0; 512 << 10], start: 0, end: 0 })
+        Ok(Self {
+            stream,
+            buffer: vec![0; 512 << 10],
+            start: 0,
+            end: 0,
+        })
     }
 
     /// Sends one message, masked with zeros as a client must.
@@ -71,7 +79,10 @@ impl Counter {
                 self.end -= self.start;
                 self.start = 0;
             }
-            let read = self.stream.read(&mut self.buffer[self.end..]).context("nothing came")?;
+            let read = self
+                .stream
+                .read(&mut self.buffer[self.end..])
+                .context("nothing came")?;
             anyhow::ensure!(read > 0, "the connection was closed");
             self.end += read;
         }
@@ -82,7 +93,9 @@ impl Counter {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
         loop {
             let frame = self.next()?;
-            let Ok(message) = serde_json::from_slice::<Value>(frame) else { continue };
+            let Ok(message) = serde_json::from_slice::<Value>(frame) else {
+                continue;
+            };
             if message["id"] == id && message.get("method").is_none() {
                 anyhow::ensure!(message.get("error").is_none(), "{method}: {}", message["error"]);
                 return Ok(message["result"].clone());
@@ -120,7 +133,10 @@ impl Counter {
 
 fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     match *bytes.get(1)? & 0x7f {
-        126 => Some((4, usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?])))),
+        126 => Some((
+            4,
+            usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?])),
+        )),
         127 => {
             let length = u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?);
             Some((10, usize::try_from(length).ok()?))
@@ -132,6 +148,9 @@ fn head(bytes: &[u8]) -> Option<(usize, usize)> {
 fn sent_at(frame: &[u8]) -> Option<u64> {
     const KEY: &[u8] = b"\"sentNs\":";
     let at = memchr::memmem::find(frame, KEY)? + KEY.len();
-    let digits = frame[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = frame[at..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     std::str::from_utf8(&frame[at..at + digits]).ok()?.parse().ok()
 }

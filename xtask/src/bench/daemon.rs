@@ -44,15 +44,30 @@ impl Daemon {
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
         let ready_after = begun.elapsed();
-        let address = line.trim().rsplit("http://").next().context("no address")?.parse().context(line.clone())?;
+        let address = line
+            .trim()
+            .rsplit("http://")
+            .next()
+            .context("no address")?
+            .parse()
+            .context(line.clone())?;
         let token = std::fs::read_to_string(data_dir.join("token"))?;
-        Ok(Self { child, address, token, ready_after })
+        Ok(Self {
+            child,
+            address,
+            token,
+            ready_after,
+        })
     }
 
     /// A client after its handshake.
     pub fn client(&self) -> anyhow::Result<Counter> {
         let mut client = Counter::connect(self.address, Some(self.token.trim()))?;
-        client.request(0, "initialize", &json!({ "clientInfo": { "name": "bench", "version": "0" } }))?;
+        client.request(
+            0,
+            "initialize",
+            &json!({ "clientInfo": { "name": "bench", "version": "0" } }),
+        )?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))?;
         Ok(client)
     }
@@ -79,19 +94,32 @@ pub struct Relay {
 impl Relay {
     /// Starts one with its agent.
     pub fn start(binaries: &Binaries) -> anyhow::Result<Self> {
-        let mut child =
-            Command::new(&binaries.relay).arg("relay").arg(&binaries.agent).stdout(Stdio::piped()).spawn()?;
+        let mut child = Command::new(&binaries.relay)
+            .arg("relay")
+            .arg(&binaries.agent)
+            .stdout(Stdio::piped())
+            .spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
-        Ok(Self { child, address: line.trim().parse().context("no address")? })
+        Ok(Self {
+            child,
+            address: line.trim().parse().context("no address")?,
+        })
     }
 
     /// Connects, and opens a session; answers its id.
     pub fn client(&self) -> anyhow::Result<(Counter, String)> {
         let mut client = Counter::connect(self.address, None)?;
-        client.request(0, "initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))?;
+        client.request(
+            0,
+            "initialize",
+            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+        )?;
         let session = client.request(1, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))?;
-        Ok((client, session["sessionId"].as_str().context("no session")?.to_owned()))
+        Ok((
+            client,
+            session["sessionId"].as_str().context("no session")?.to_owned(),
+        ))
     }
 }
 
@@ -109,7 +137,10 @@ fn end(child: &mut Child) {
 
 fn rss(pid: u32) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .context("no VmRSS")?;
     let kib: u64 = line.split_whitespace().nth(1).context("no figure")?.parse()?;
     Ok(kib * 1024)
 }

@@ -62,12 +62,32 @@ const MIB: f64 = 1024.0 * 1024.0;
 const KIB: f64 = 1024.0;
 
 /// The last frame of a turn, from the daemon and from the relay.
-const ENDS: &[&[u8]] = &[b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"", b"{\"id\":2,", b"{\"jsonrpc\":\"2.0\",\"id\":2,"];
+const ENDS: &[&[u8]] = &[
+    b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"",
+    b"{\"id\":2,",
+    b"{\"jsonrpc\":\"2.0\",\"id\":2,",
+];
 
 /// Measures everything.
 pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
-    throughput(binaries, sizes, report, "300-byte updates", &format!("flood n={} bytes=300 kind=update", sizes.updates), sizes.updates, Some(0.25))?;
-    throughput(binaries, sizes, report, "20-byte deltas", &format!("flood n={} kind=delta", sizes.deltas), sizes.deltas, None)?;
+    throughput(
+        binaries,
+        sizes,
+        report,
+        "300-byte updates",
+        &format!("flood n={} bytes=300 kind=update", sizes.updates),
+        sizes.updates,
+        Some(0.25),
+    )?;
+    throughput(
+        binaries,
+        sizes,
+        report,
+        "20-byte deltas",
+        &format!("flood n={} kind=delta", sizes.deltas),
+        sizes.deltas,
+        None,
+    )?;
     latency(binaries, sizes, report)?;
     broadcast(binaries, sizes, report)?;
     replay(binaries, sizes, report)?;
@@ -124,7 +144,12 @@ fn throughput(
     let (ours, bare) = (median(&mut ours), median(&mut bare));
     report.add(&format!("{what}: bare relay"), bare, "/s", None);
     report.add(&format!("{what}: acpd"), ours, "/s", None);
-    report.add(&format!("{what}: acpd / bare relay"), ours / bare, "x", target.map(Target::AtLeast));
+    report.add(
+        &format!("{what}: acpd / bare relay"),
+        ours / bare,
+        "x",
+        target.map(Target::AtLeast),
+    );
     Ok(())
 }
 
@@ -144,10 +169,18 @@ fn latency(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
     let mut ours = client.latencies_until(&[ENDS[0]])?;
     for (name, part, target) in [("p50", 0.50, 0.5), ("p99", 0.99, 5.0)] {
-        let (bare, ours) = (percentile(&mut bare, part) as f64 / 1e6, percentile(&mut ours, part) as f64 / 1e6);
+        let (bare, ours) = (
+            percentile(&mut bare, part) as f64 / 1e6,
+            percentile(&mut ours, part) as f64 / 1e6,
+        );
         report.add(&format!("lone update, {name}: bare relay"), bare, "ms", None);
         report.add(&format!("lone update, {name}: acpd"), ours, "ms", None);
-        report.add(&format!("lone update, {name}: added"), (ours - bare).max(0.0), "ms", Some(Target::AtMost(target)));
+        report.add(
+            &format!("lone update, {name}: added"),
+            (ours - bare).max(0.0),
+            "ms",
+            Some(Target::AtMost(target)),
+        );
     }
     Ok(())
 }
@@ -158,7 +191,9 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let frames = sizes.broadcast as f64 * sizes.clients as f64;
     let relay = Relay::start(binaries)?;
     let (mut first, session) = relay.client()?;
-    let mut clients: Vec<_> = (1..sizes.clients).map(|_| Counter::connect(relay.address, None)).collect::<Result<_, _>>()?;
+    let mut clients: Vec<_> = (1..sizes.clients)
+        .map(|_| Counter::connect(relay.address, None))
+        .collect::<Result<_, _>>()?;
     // All of them have joined once each has been echoed to; a turn of one chunk reaches everyone.
     prompt(&mut first, &session, "say joined")?;
     first.count_until(&ENDS[1..])?;
@@ -170,7 +205,9 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut first = daemon.client()?;
-    let thread = first.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"].clone();
+    let thread =
+        first.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"]
+            .clone();
     let mut clients = Vec::new();
     for _ in 1..sizes.clients {
         let mut client = daemon.client()?;
@@ -180,11 +217,28 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let begun = Instant::now();
     let params = json!({ "threadId": thread, "text": text });
     first.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
-    let ours = read_all(&mut first, &mut clients, begun, |frame| frame.starts_with(ENDS[0]))?;
+    let ours = read_all(&mut first, &mut clients, begun, |frame| {
+        frame.starts_with(ENDS[0])
+    })?;
     let name = format!("{} clients on one thread", sizes.clients);
-    report.add(&format!("{name}: bare relay"), frames / bare.as_secs_f64(), "frames/s", None);
-    report.add(&format!("{name}: acpd"), frames / ours.as_secs_f64(), "frames/s", None);
-    report.add(&format!("{name}: acpd / bare relay"), bare.as_secs_f64() / ours.as_secs_f64(), "x", None);
+    report.add(
+        &format!("{name}: bare relay"),
+        frames / bare.as_secs_f64(),
+        "frames/s",
+        None,
+    );
+    report.add(
+        &format!("{name}: acpd"),
+        frames / ours.as_secs_f64(),
+        "frames/s",
+        None,
+    );
+    report.add(
+        &format!("{name}: acpd / bare relay"),
+        bare.as_secs_f64() / ours.as_secs_f64(),
+        "x",
+        None,
+    );
     Ok(())
 }
 
@@ -214,9 +268,14 @@ fn read_all(
     };
     let has_earlier_turn = is_over(b"{\"id\":2,");
     std::thread::scope(|scope| {
-        let readers: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || read(client, has_earlier_turn))).collect();
+        let readers: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || read(client, has_earlier_turn)))
+            .collect();
         read(first, false)?;
-        readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| anyhow::anyhow!("a reader failed"))?)
+        readers
+            .into_iter()
+            .try_for_each(|reader| reader.join().map_err(|_| anyhow::anyhow!("a reader failed"))?)
     })?;
     Ok(begun.elapsed())
 }
@@ -226,7 +285,9 @@ fn replay(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut client = daemon.client()?;
-    let thread = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"].clone();
+    let thread =
+        client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"]
+            .clone();
     let text = format!("flood n={} bytes=300 kind=update", sizes.replay);
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": text } }))?;
     client.count_until(&[ENDS[0]])?;
@@ -235,7 +296,12 @@ fn replay(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     late.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "thread/resume", "params": { "threadId": thread, "after": 0 } }))?;
     let count = late.count_until(&[ENDS[0]])?;
     anyhow::ensure!(count >= sizes.replay, "only {count} frames were replayed");
-    report.add("replay to one client", count as f64 / begun.elapsed().as_secs_f64(), "events/s", None);
+    report.add(
+        "replay to one client",
+        count as f64 / begun.elapsed().as_secs_f64(),
+        "events/s",
+        None,
+    );
     Ok(())
 }
 
@@ -267,7 +333,12 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     settle();
     let after = daemon.rss()? as f64;
     let each = (after - before).max(0.0) / sizes.idle as f64;
-    report.add("memory, for each idle thread with its agent", each / KIB, "KiB", Some(Target::AtMost(32.0)));
+    report.add(
+        "memory, for each idle thread with its agent",
+        each / KIB,
+        "KiB",
+        Some(Target::AtMost(32.0)),
+    );
     let mut clients = Vec::new();
     for _ in 0..sizes.idle {
         let mut client = daemon.client()?;
@@ -276,7 +347,12 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     }
     settle();
     let each = (daemon.rss()? as f64 - after).max(0.0) / sizes.idle as f64;
-    report.add("memory, for each idle client following a thread", each / KIB, "KiB", Some(Target::AtMost(64.0)));
+    report.add(
+        "memory, for each idle client following a thread",
+        each / KIB,
+        "KiB",
+        Some(Target::AtMost(64.0)),
+    );
     Ok(())
 }
 
@@ -305,7 +381,15 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
         let log = Sqlite::open(&data.join("log.db"), Durability::Process)?;
         for number in 0..threads {
             let at = 1_700_000_000_000 + i64::from(number);
-            let event = |seq, kind| Event { seq, at, turn: Some(TurnId(1)), by: By::Daemon, kind, raw: None, raw_params: None };
+            let event = |seq, kind| Event {
+                seq,
+                at,
+                turn: Some(TurnId(1)),
+                by: By::Daemon,
+                kind,
+                raw: None,
+                raw_params: None,
+            };
             let created = EventKind::ThreadCreated {
                 agent: "fake".into(),
                 cwd: "/".into(),
@@ -315,8 +399,17 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 additional_directories: Vec::new(),
                 mcp_servers: Vec::new(),
             };
-            let events = [event(1, created), event(2, EventKind::TurnStarted { client_turn_id: None })];
-            let summary = Summary { agent: "fake".into(), cwd: "/".into(), created_at: at, updated_at: at, ..Summary::default() };
+            let events = [
+                event(1, created),
+                event(2, EventKind::TurnStarted { client_turn_id: None }),
+            ];
+            let summary = Summary {
+                agent: "fake".into(),
+                cwd: "/".into(),
+                created_at: at,
+                updated_at: at,
+                ..Summary::default()
+            };
             let thread = ThreadId(uuid::Uuid::from_u128(u128::from(number) + (7 << 76)));
             log.append(thread, &events, Some(&summary)).await?;
         }
@@ -330,7 +423,12 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "an index")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "an index"
+)]
 fn percentile(values: &mut [u64], part: f64) -> u64 {
     values.sort_unstable();
     let at = ((values.len() as f64 * part) as usize).min(values.len().saturating_sub(1));

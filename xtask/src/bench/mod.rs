@@ -25,7 +25,11 @@ pub struct Binaries {
 
 /// Runs everything, prints a table, writes `bench/out/bench.json`.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
-    let sizes = if args.contains(&"--quick") { Sizes::quick() } else { Sizes::full() };
+    let sizes = if args.contains(&"--quick") {
+        Sizes::quick()
+    } else {
+        Sizes::full()
+    };
     let relay = std::env::current_exe()?;
     let binaries = Binaries {
         acpd: relay.with_file_name("acpd"),
@@ -33,7 +37,11 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
         relay,
     };
     for binary in [&binaries.acpd, &binaries.agent] {
-        anyhow::ensure!(binary.is_file(), "{} is missing: run cargo build --release first", binary.display());
+        anyhow::ensure!(
+            binary.is_file(),
+            "{} is missing: run cargo build --release first",
+            binary.display()
+        );
     }
     let mut report = Report::default();
     measure::all(&binaries, &sizes, &mut report)?;

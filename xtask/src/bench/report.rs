@@ -31,7 +31,12 @@ pub struct Report {
 impl Report {
     /// Adds a figure; prints it, since a run takes a while.
     pub fn add(&mut self, name: &str, value: f64, unit: &'static str, target: Option<Target>) {
-        let figure = Figure { name: name.to_owned(), value, unit, target };
+        let figure = Figure {
+            name: name.to_owned(),
+            value,
+            unit,
+            target,
+        };
         println!("{figure}");
         self.figures.push(figure);
     }
@@ -65,7 +70,13 @@ impl Figure {
 
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<52} {:>14} {:<10}", self.name, pretty(self.value), self.unit)?;
+        write!(
+            f,
+            "{:<52} {:>14} {:<10}",
+            self.name,
+            pretty(self.value),
+            self.unit
+        )?;
         match self.target {
             Some(Target::AtMost(bound)) => write!(f, " ≤ {:<10}", pretty(bound))?,
             Some(Target::AtLeast(bound)) => write!(f, " ≥ {:<10}", pretty(bound))?,
@@ -81,7 +92,11 @@ impl fmt::Display for Figure {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let missed: Vec<_> = self.figures.iter().filter(|figure| figure.met() == Some(false)).collect();
+        let missed: Vec<_> = self
+            .figures
+            .iter()
+            .filter(|figure| figure.met() == Some(false))
+            .collect();
         match missed.len() {
             0 => writeln!(f, "every target is met"),
             n => {
@@ -95,7 +110,12 @@ impl fmt::Display for Report {
 fn pretty(value: f64) -> String {
     if value >= 1000.0 {
         let digits = format!("{value:.0}");
-        let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|g| String::from_utf8_lossy(g).into_owned()).collect();
+        let groups: Vec<_> = digits
+            .as_bytes()
+            .rchunks(3)
+            .rev()
+            .map(|g| String::from_utf8_lossy(g).into_owned())
+            .collect();
         groups.join(",")
     } else if value >= 10.0 {
         format!("{value:.1}")

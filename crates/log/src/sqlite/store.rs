@@ -178,7 +178,7 @@ impl Store {
                 row,
                 last.cast_signed(),
                 append.seqs.start().cast_signed(),
-                &append.chunk,
+                chunk::pack(&append.chunk),
             ))?;
         self.positions.insert(thread, Position { row, last });
         Ok(Ok(()))

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::update::Update;
+use crate::queue::Queue;
 use crate::time::{Instant, Now};
 use crate::wire::{self, Line, Message, Pending, RpcError};
 
@@ -172,7 +173,7 @@ pub struct AgentConnection {
     /// Whether the agent may be replaying history, which the log has already.
     replaying: bool,
     failed: bool,
-    out: VecDeque<Output>,
+    out: Queue<Output>,
 }
 
 impl AgentConnection {
@@ -190,7 +191,7 @@ impl AgentConnection {
             ways: VecDeque::new(),
             replaying: false,
             failed: false,
-            out: VecDeque::new(),
+            out: Queue::default(),
         };
         connection.initialize(now.mono);
         connection
@@ -266,7 +267,12 @@ impl AgentConnection {
 
     /// What is to be done next.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        self.out.pop()
+    }
+
+    /// How much waits to be polled.
+    pub fn outputs_waiting(&self) -> usize {
+        self.out.len()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
@@ -298,7 +304,8 @@ impl AgentConnection {
         if self.prefix.is_empty() {
             return None;
         }
-        text.strip_prefix(self.prefix.as_str())?.strip_suffix("}}")
+        let update = text.strip_prefix(self.prefix.as_str())?.strip_suffix("}}")?;
+        update.starts_with('{').then_some(update)
     }
 
     fn handle_notification(&mut self, method: &str, params: Option<&RawValue>) {
@@ -316,27 +323,25 @@ impl AgentConnection {
         let params_text = params.map(RawValue::get);
         let parsed = params_text
             .filter(|_| method == "session/update")
-            .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok());
+            .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok())
+            .filter(|params| self.session.as_deref().is_none_or(|ours| *ours == *params.session_id))
+            .filter(|params| params.update.get() != "null");
         let Some(Params { session_id, update }) = parsed else {
-            let params = params.map(RawJson::from);
-            return self.event(AgentEvent::Notified {
-                method: method.to_owned(),
-                params,
-            });
+            return self.notified(method, params);
         };
-        if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
-            let params = params.map(RawJson::from);
-            return self.event(AgentEvent::Notified {
-                method: method.to_owned(),
-                params,
-            });
-        }
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
             Ok(update) => self.update(update),
             Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
         }
+    }
+
+    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
+        self.event(AgentEvent::Notified {
+            method: method.to_owned(),
+            params: params.map(RawJson::from),
+        });
     }
 
     /// An update may come before the response that names its session; there is only one session here.
@@ -378,8 +383,9 @@ impl AgentConnection {
                 .find(|(_, ours)| **ours == id.request_id)
                 .map(|(call, _)| *call)
         });
-        if let Some(call) = call {
-            self.event(AgentEvent::CallWithdrawn { call });
+        match call {
+            Some(call) => self.event(AgentEvent::CallWithdrawn { call }),
+            None => self.notified("$/cancel_request", params),
         }
     }
 
@@ -529,12 +535,18 @@ impl AgentConnection {
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.out.push_back(Output::Event(event));
+        self.out.push(Output::Event(event));
     }
 
     fn write(&mut self, mut line: Vec<u8>) {
+        // Line ends can only stand between the tokens of what a client gave us; here they would end the message.
+        for byte in &mut line {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
         line.push(b'\n');
-        self.out.push_back(Output::Write(line));
+        self.out.push(Output::Write(line));
     }
 }
 

@@ -3,9 +3,15 @@
 //! Parsing serves only to act. Whatever cannot be parsed, and whatever this version does not know, is
 //! [`UpdateKind::Other`] and travels on as the text it came as.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::item::ToolStatus;
 use acpd_model::{MessageType, RawJson};
+use serde::de::{self, Visitor};
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -78,6 +84,8 @@ pub struct Chunk {
     pub message_id: Option<String>,
     /// What is said.
     pub content: ChunkContent,
+    /// Whether the update has more to it (`_meta`, unknown members), which merging would lose.
+    pub alone: bool,
 }
 
 /// What a piece of a message consists of.
@@ -85,7 +93,7 @@ pub struct Chunk {
 pub enum ChunkContent {
     /// Nothing but text: may be merged with its neighbours.
     Text(String),
-    /// Any other block, or text with more to it (`annotations`, `_meta`).
+    /// Any other block, or a text block with more to it (`annotations`, `_meta`).
     Block(RawJson),
 }
 
@@ -113,15 +121,15 @@ struct Wire<'a> {
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    message_id: Option<&'a RawValue>,
+    message_id: Lenient<'a>,
     #[serde(borrow, default)]
     tool_call_id: Option<Text<'a>>,
     #[serde(borrow, default)]
-    title: Option<&'a RawValue>,
+    title: Lenient<'a>,
     #[serde(borrow, default)]
-    kind: Option<&'a RawValue>,
+    kind: Lenient<'a>,
     #[serde(borrow, default)]
-    status: Option<&'a RawValue>,
+    status: Lenient<'a>,
     #[serde(borrow, default)]
     entries: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "modeId")]
@@ -135,11 +143,21 @@ struct Wire<'a> {
     #[serde(borrow, default)]
     severity: Option<Text<'a>>,
     #[serde(borrow, default)]
-    description: Option<&'a RawValue>,
+    description: Lenient<'a>,
     #[serde(borrow, default)]
     compaction_id: Option<Text<'a>>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
+}
+
+/// A chunk that is a plain text block, perhaps of a named message, and nothing else.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlainChunk<'a> {
+    #[serde(borrow)]
+    session_update: Text<'a>,
+    #[serde(borrow)]
+    content: PlainText<'a>,
+    #[serde(borrow, default)]
+    message_id: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -152,8 +170,56 @@ struct PlainText<'a> {
 }
 
 /// A member that is a string; any other value counts as absent, as ACP's own types read it.
-fn string(raw: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str(raw?.get()).ok()
+#[derive(Default)]
+struct Lenient<'a>(Option<Text<'a>>);
+
+impl Lenient<'_> {
+    fn to_text(&self) -> Option<String> {
+        self.0.as_deref().map(str::to_owned)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LenientVisitor).map(Self)
+    }
+}
+
+struct LenientVisitor;
+
+impl<'de> Visitor<'de> for LenientVisitor {
+    type Value = Option<Text<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Borrowed(text))))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(text.to_owned()))))
+    }
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        de::IgnoredAny.visit_seq(seq).map(|_| None)
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        de::IgnoredAny.visit_map(map).map(|_| None)
+    }
 }
 
 impl Update {
@@ -166,28 +232,21 @@ impl Update {
                 raw_params,
             });
         }
+        if let Some(chunk) = parse_plain(text) {
+            // Without an escape there is one way to write a text, and that was tried.
+            let rebuilt = text.contains('\\') && canonical(&chunk).is_some_and(|json| json == text);
+            let raw = (!rebuilt).then(|| RawJson::trusted(text));
+            return Ok(Self { kind: UpdateKind::Chunk(chunk), raw, raw_params });
+        }
         let kind = match serde_json::from_str::<Wire<'_>>(text) {
             Ok(wire) => read(&wire).unwrap_or(UpdateKind::Other),
-            Err(error) if error.is_data() => {
+            // Also what only looks like a syntax error, such as a number that no type of ours can hold.
+            Err(_) => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)?;
                 UpdateKind::Other
             }
-            Err(error) => return Err(error),
         };
-        let rebuilt = match &kind {
-            UpdateKind::Chunk(chunk) => canonical(chunk).is_some_and(|json| json == text),
-            _ => false,
-        };
-        let raw = if rebuilt {
-            None
-        } else {
-            Some(RawJson::parse(text)?)
-        };
-        Ok(Self {
-            kind,
-            raw,
-            raw_params,
-        })
+        Ok(Self { kind, raw: Some(RawJson::trusted(text)), raw_params })
     }
 }
 
@@ -199,16 +258,16 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         word @ ("tool_call" | "tool_call_update") => UpdateKind::Tool(ToolUpdate {
             id: wire.tool_call_id.clone()?.into_string(),
             opens: word == "tool_call",
-            title: string(wire.title),
-            kind: string(wire.kind),
-            status: string(wire.status).as_deref().and_then(ToolStatus::from_acp),
+            title: wire.title.to_text(),
+            kind: wire.kind.to_text(),
+            status: wire.status.0.as_deref().and_then(ToolStatus::from_acp),
         }),
         "plan" => UpdateKind::Plan(plan_entries(wire.entries?)?),
         "available_commands_update" => UpdateKind::Commands,
         "current_mode_update" => UpdateKind::Mode(wire.current_mode_id.clone()?.into_string()),
         "config_option_update" | "config_options_update" => UpdateKind::ConfigOptions,
         "session_info_update" => UpdateKind::SessionInfo {
-            title: string(wire.title),
+            title: wire.title.to_text(),
         },
         "usage_update" => UpdateKind::Usage {
             used: wire.used?,
@@ -221,8 +280,8 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
                 "warning" => Level::Warning,
                 _ => Level::Info,
             };
-            let title = string(wire.title)?;
-            let message = match string(wire.description) {
+            let title = wire.title.to_text()?;
+            let message = match wire.description.to_text() {
                 Some(description) => format!("{title}: {description}"),
                 None => title,
             };
@@ -230,7 +289,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         }
         "compaction_update" => UpdateKind::Compaction {
             id: wire.compaction_id.clone()?.into_string(),
-            status: Some(string(wire.status)?),
+            status: Some(wire.status.to_text()?),
         },
         "compaction_summary_chunk" => {
             wire.content?;
@@ -245,23 +304,12 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
 
 fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
     let content = wire.content?;
-    let plain = if wire.meta.is_none() {
-        serde_json::from_str::<PlainText<'_>>(content.get())
-            .ok()
-            .filter(|block| &*block.kind == "text")
-    } else {
-        None
+    let content = match serde_json::from_str::<PlainText<'_>>(content.get()) {
+        Ok(block) if &*block.kind == "text" => ChunkContent::Text(block.text.into_string()),
+        _ if content.get().starts_with('{') => ChunkContent::Block(content.into()),
+        _ => return None,
     };
-    let content = match plain {
-        Some(block) => ChunkContent::Text(block.text.into_string()),
-        None if content.get().starts_with('{') => ChunkContent::Block(content.into()),
-        None => return None,
-    };
-    Some(UpdateKind::Chunk(Chunk {
-        role,
-        message_id: string(wire.message_id),
-        content,
-    }))
+    Some(UpdateKind::Chunk(Chunk { role, message_id: wire.message_id.to_text(), content, alone: true }))
 }
 
 /// Steps that are no steps are left out, as ACP's own types read them; the raw update keeps them.
@@ -298,6 +346,23 @@ fn canonical(chunk: &Chunk) -> Option<String> {
     ))
 }
 
+/// Reads a chunk of plain text, however its members are ordered, in one pass.
+fn parse_plain(update: &str) -> Option<Chunk> {
+    // Tells other updates apart before a parser is asked.
+    static CHUNK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("_chunk\""));
+    CHUNK.find(update.as_bytes())?;
+    let PlainChunk { session_update, content, message_id } = serde_json::from_str(update).ok()?;
+    let role = match &*session_update {
+        "user_message_chunk" => MessageType::UserMessage,
+        "agent_message_chunk" => MessageType::AgentMessage,
+        "agent_thought_chunk" => MessageType::AgentThought,
+        _ => return None,
+    };
+    let message_id = message_id.map(Text::into_string);
+    let text = (&*content.kind == "text").then(|| content.text.into_string())?;
+    Some(Chunk { role, message_id, content: ChunkContent::Text(text), alone: false })
+}
+
 /// Reads the form that nearly all deltas have, without a parser: its text needs no escape.
 fn parse_canonical(update: &str) -> Option<Chunk> {
     let rest = update.strip_prefix(r#"{"sessionUpdate":""#)?;
@@ -316,6 +381,7 @@ fn parse_canonical(update: &str) -> Option<Chunk> {
         role,
         message_id: None,
         content: ChunkContent::Text(text.to_owned()),
+        alone: false,
     })
 }
 
@@ -361,25 +427,23 @@ mod tests {
     }
 
     #[test]
-    fn text_with_more_to_it_is_not_merged() {
-        for update in [
-            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#,
-            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#,
-            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}"#,
-            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#,
+    fn what_has_more_to_it_is_not_merged() {
+        for (update, is_block) in [
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#, false),
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"vendor":1}"#, false),
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":7}"#, false),
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#, true),
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}"#, true),
+            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#, true),
         ] {
-            let parsed = parse(update);
-            assert!(
-                matches!(
-                    parsed.kind,
-                    UpdateKind::Chunk(Chunk {
-                        content: ChunkContent::Block(_),
-                        ..
-                    })
-                ),
-                "{update}"
-            );
+            let UpdateKind::Chunk(chunk) = parse(update).kind else {
+                panic!("{update}")
+            };
+            assert!(chunk.alone, "{update}");
+            assert_eq!(matches!(chunk.content, ChunkContent::Block(_)), is_block, "{update}");
         }
+        let plain = r#"{"messageId":"m","sessionUpdate":"agent_message_chunk","content":{"text":"a","type":"text"}}"#;
+        assert!(matches!(parse(plain).kind, UpdateKind::Chunk(Chunk { alone: false, .. })));
     }
 
     #[test]
@@ -398,6 +462,8 @@ mod tests {
             r#"{"sessionUpdate":"agent_message_chunk"}"#,
             r#"{"sessionUpdate":"plan","entries":"none"}"#,
             r#"{"sessionUpdate":"usage_update","used":18446744073709551616,"size":1}"#,
+            r#"{"sessionUpdate":"usage_update","used":1e999,"size":1}"#,
+            r#"{"sessionUpdate":"\ud83d"}"#,
             r#"{"sessionUpdate":"tool_call","toolCallId":5}"#,
             r#"{"sessionUpdate":7}"#,
             r#"{"content":{}}"#,

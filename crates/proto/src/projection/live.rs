@@ -46,6 +46,15 @@ pub struct QueuedTurn {
     pub client_turn_id: Option<String>,
 }
 
+/// A turn that a client gave an id of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientTurn {
+    /// Its id.
+    pub id: TurnId,
+    /// How it ended, once it has.
+    pub status: Option<TurnStatus>,
+}
+
 /// An item that is not finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenItem {
@@ -93,9 +102,7 @@ pub struct Live {
     /// Turns that wait, in order.
     pub queue: VecDeque<QueuedTurn>,
     /// Client turn ids → turns, so that the same one twice is one turn.
-    pub client_turns: BTreeMap<String, TurnId>,
-    /// How the last turn ended.
-    pub last_status: Option<TurnStatus>,
+    pub client_turns: BTreeMap<String, ClientTurn>,
     /// Unfinished items, in the order in which they began.
     pub items: BTreeMap<ItemId, OpenItem>,
     /// The session's tool calls by the agent's id.
@@ -135,7 +142,6 @@ impl Live {
             turn: None,
             queue: VecDeque::new(),
             client_turns: BTreeMap::new(),
-            last_status: None,
             items: BTreeMap::new(),
             tools: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -237,9 +243,11 @@ impl Live {
             }
             EventKind::TurnSettled { status, .. } => {
                 self.queue.retain(|queued| Some(queued.id) != event.turn);
-                if self.turn.map(|turn| turn.id) == event.turn {
-                    self.turn = None;
-                    self.last_status = Some(*status);
+                self.turn = self.turn.filter(|turn| Some(turn.id) != event.turn);
+                for turn in self.client_turns.values_mut() {
+                    if Some(turn.id) == event.turn {
+                        turn.status = Some(*status);
+                    }
                 }
                 self.summary.updated_at = event.at;
             }
@@ -250,12 +258,12 @@ impl Live {
     fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {
         self.summary.turns = self.summary.turns.max(id.0);
         let Some(name) = client_turn_id else { return };
-        self.client_turns.insert(name.clone(), id);
+        self.client_turns.insert(name.clone(), ClientTurn { id, status: None });
         if self.client_turns.len() > CLIENT_TURNS {
             let oldest = self
                 .client_turns
                 .iter()
-                .min_by_key(|(_, turn)| **turn)
+                .min_by_key(|(_, turn)| turn.id)
                 .map(|(name, _)| name.clone());
             if let Some(oldest) = oldest {
                 self.client_turns.remove(&oldest);
@@ -326,13 +334,13 @@ impl Live {
                     self.tools.clear();
                 }
                 self.session = Some(session_id.clone());
-                let opened: serde_json::Value = session.read().unwrap_or_default();
-                let member = |key: &str| Some(&opened[key]).filter(|v| !v.is_null()).map(RawJson::from);
-                if let Some(modes) = member("modes") {
-                    self.mode = opened["modes"]["currentModeId"].as_str().map(str::to_owned);
+                let opened: SessionState = session.read().unwrap_or_default();
+                if let Some(modes) = opened.modes {
+                    let current = modes.read::<CurrentMode>().ok();
+                    self.mode = current.map(|mode| mode.current_mode_id);
                     self.modes = Some(modes);
                 }
-                if let Some(options) = member("configOptions") {
+                if let Some(options) = opened.config_options {
                     self.config_options = Some(options);
                 }
             }
@@ -357,13 +365,29 @@ impl Live {
             EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
             EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
             EventKind::ConfigOptionsReplaced {} => {
-                let update: Option<serde_json::Value> = event.raw.as_ref().and_then(|raw| raw.read().ok());
-                self.config_options = update.map(|update| RawJson::from(&update["configOptions"]));
+                let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
+                if let Some(options) = update.and_then(|update| update.config_options) {
+                    self.config_options = Some(options);
+                }
             }
             EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),
             _ => {}
         }
     }
+}
+
+/// The members of an opened session, and of an update of its options, that are kept as they came.
+#[derive(serde::Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct SessionState {
+    modes: Option<RawJson>,
+    config_options: Option<RawJson>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CurrentMode {
+    current_mode_id: String,
 }
 
 /// A thread without a name is called by the beginning of its first prompt.

@@ -12,6 +12,6 @@ mod tool;
 mod transcript;
 
 pub use item::{ItemView, MessageView, Part, text_block};
-pub use live::{Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use live::{ClientTurn, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
 pub use tool::{FileDiff, ToolView, unified_diff};
 pub use transcript::{Item, Transcript, Turn};

@@ -20,7 +20,8 @@ pub struct ToolView {
 
 impl ToolView {
     /// Applies a `tool_call` or `tool_call_update` object: what it has replaces, what it lacks stays.
-    /// `null` means unchanged, a status never goes back, and what is no object changes nothing.
+    /// `null` means unchanged, a status never goes back nor beyond a final one, and what is no object changes
+    /// nothing.
     pub fn apply(&mut self, update: &str) {
         let _ = serde_json::Deserializer::from_str(update).deserialize_map(Members(self));
     }
@@ -29,7 +30,8 @@ impl ToolView {
         if json == "null" || key == "sessionUpdate" {
             return;
         }
-        if key == "status" && status(json).is_none_or(|new| new < self.status()) {
+        let forward = |new| new >= self.status() && !self.status().is_final();
+        if key == "status" && !status(json).is_some_and(forward) {
             return;
         }
         match self.members.iter_mut().find(|(name, _)| name == key) {
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn a_status_never_goes_back() {
         let mut tool = ToolView::default();
-        for status in ["completed", "pending", "in_progress", "sideways"] {
+        for status in ["completed", "pending", "in_progress", "failed", "sideways"] {
             tool.apply(&format!(r#"{{"status":"{status}"}}"#));
         }
         assert_eq!(tool.status(), ToolStatus::Completed);

@@ -1,14 +1,21 @@
 //! What the agent reports becomes items and state.
 
+use std::sync::LazyLock;
+
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::TURN_DIFF_BYTES;
 use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
 
+use memchr::memmem::Finder;
+
 use super::steps::{Speaking, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};
 use crate::fanout::Delta;
 use crate::projection::{ItemView, unified_diff};
+
+/// Says at once that an update has no diff, as most have none.
+static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
 
 impl Thread {
     pub(super) fn handle_update(&mut self, update: Update) {
@@ -50,11 +57,12 @@ impl Thread {
             role,
             message_id,
             content,
+            alone,
         } = chunk;
         let turn = self.current_turn();
         let item = self.speaker(role, message_id);
         match content {
-            ChunkContent::Text(text) if raw_params.is_none() => self.emit_text(Delta {
+            ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
                 turn,
                 item,
                 role,
@@ -123,7 +131,7 @@ impl Thread {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
-        let has_diff = raw.as_ref().is_some_and(|raw| raw.get().contains("\"diff\""));
+        let has_diff = raw.as_ref().is_some_and(|raw| DIFF.find(raw.get().as_bytes()).is_some());
         let known = self.live.tools.get(&tool.id).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {

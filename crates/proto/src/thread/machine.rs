@@ -29,6 +29,13 @@ pub(super) enum Work {
     Other,
 }
 
+impl Work {
+    /// Whether the machine is another one afterwards.
+    pub(super) fn changes(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Create { .. })
+    }
+}
+
 impl Thread {
     pub(super) fn handle_call(&mut self, call: u64, request: Call) {
         if self.working.len() + self.asked.len() >= AGENT_CALLS {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::command::Answer;
-use super::steps::Thread;
+use super::steps::{AgentState, Thread};
 use crate::agent::{AgentCommand, ToolUpdate};
 use crate::projection::ItemView;
 
@@ -17,11 +17,16 @@ use crate::projection::ItemView;
 struct AskedTool {
     tool_call_id: String,
     #[serde(default)]
-    title: Option<String>,
+    title: Option<RawJson>,
     #[serde(default)]
-    kind: Option<String>,
+    kind: Option<RawJson>,
     #[serde(default)]
-    status: Option<String>,
+    status: Option<RawJson>,
+}
+
+/// A member that is a string; any other value counts as absent.
+fn string(member: Option<RawJson>) -> Option<String> {
+    member?.read().ok()
 }
 
 impl Thread {
@@ -40,10 +45,9 @@ impl Thread {
         let update = ToolUpdate {
             id: asked.tool_call_id,
             opens: false,
-            title: asked.title,
-            kind: asked.kind,
-            status: asked
-                .status
+            title: string(asked.title),
+            kind: string(asked.kind),
+            status: string(asked.status)
                 .as_deref()
                 .and_then(ToolStatus::from_acp)
                 .filter(|status| !status.is_final()),
@@ -75,6 +79,10 @@ impl Thread {
             options,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
+        // Who wants the turn to end is not asked about its next step.
+        if self.live.turn.is_some_and(|turn| turn.interrupted) {
+            self.settle_request(By::Daemon, number, Outcome::Cancelled);
+        }
         self.note_status();
     }
 
@@ -105,24 +113,25 @@ impl Thread {
             thread: self.live.thread,
             number,
         };
-        let result = match &outcome {
-            Outcome::Selected { option_id, .. } => {
-                json!({ "outcome": { "outcome": "selected", "optionId": option_id } })
-            }
-            Outcome::Cancelled => json!({ "outcome": { "outcome": "cancelled" } }),
+        let kind = EventKind::RequestSettled {
+            request,
+            outcome: outcome.clone(),
         };
-        self.emit(
-            self.current_turn(),
-            by,
-            EventKind::RequestSettled { request, outcome },
-            None,
-        );
+        self.emit(self.current_turn(), by, kind, None);
         if let Some(call) = self.asked.remove(&number) {
-            self.tell_agent(AgentCommand::Answer {
-                call,
-                result: Ok(result.into()),
-            });
+            self.tell_outcome(call, &outcome);
         }
+    }
+
+    fn tell_outcome(&mut self, call: u64, outcome: &Outcome) {
+        let outcome = match outcome {
+            Outcome::Selected { option_id, .. } => json!({ "outcome": "selected", "optionId": option_id }),
+            Outcome::Cancelled => json!({ "outcome": "cancelled" }),
+        };
+        self.tell_agent(AgentCommand::Answer {
+            call,
+            result: Ok(json!({ "outcome": outcome }).into()),
+        });
     }
 
     /// Everything that is asked is answered with "cancelled", as ACP wants it when a turn is cancelled.
@@ -133,11 +142,16 @@ impl Thread {
         }
     }
 
-    /// Nobody would hear an answer any more.
+    /// Nobody would act on an answer any more. An agent that still runs is told "cancelled", since JSON-RPC
+    /// wants an answer to every request.
     pub(super) fn void_requests(&mut self, reason: &str) {
         let open: Vec<u32> = self.live.requests.keys().copied().collect();
         for number in open {
+            let call = self.asked.remove(&number);
             self.void_request(number, reason);
+            if let Some(call) = call.filter(|_| self.agent == AgentState::Ready) {
+                self.tell_outcome(call, &Outcome::Cancelled);
+            }
         }
     }
 
@@ -165,7 +179,10 @@ impl Thread {
             self.void_request(number, "the agent withdrew the question");
             self.note_status();
         }
-        self.working.remove(&call);
+        // What changes the machine is done all the same, and recorded when it is.
+        if self.working.get(&call).is_some_and(|work| !work.changes()) {
+            self.working.remove(&call);
+        }
         let error = crate::wire::RpcError::new(-32800, "request cancelled");
         self.tell_agent(AgentCommand::Answer {
             call,

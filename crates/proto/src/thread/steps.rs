@@ -1,6 +1,6 @@
 //! The machine itself: its state, its four verbs, and how events come to be.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acpd_model::event::Level;
@@ -13,6 +13,7 @@ use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities, Start};
 use crate::fanout::{Coalescer, Delta};
 use crate::projection::Live;
+use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
 
 /// What is known of the agent's process.
@@ -57,12 +58,17 @@ pub struct Thread {
     pub(super) working: BTreeMap<u64, super::machine::Work>,
     /// Files that the running turn changed: path → text before the turn and text now.
     pub(super) files: BTreeMap<String, (Option<String>, String)>,
+    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
+    /// late is never taken for an answer to a callback of the next process.
+    pub(super) calls_before: u64,
+    /// Callbacks so far, of this process and the ones before.
+    pub(super) calls: u64,
     /// Callers who wait for the agent to be ready.
     pub(super) opening: Vec<u64>,
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
     summary_changed: bool,
-    effects: VecDeque<Effect>,
+    effects: Queue<Effect>,
 }
 
 impl Thread {
@@ -80,11 +86,13 @@ impl Thread {
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
             files: BTreeMap::new(),
+            calls_before: 0,
+            calls: 0,
             opening: Vec::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
             summary_changed: false,
-            effects: VecDeque::new(),
+            effects: Queue::default(),
         }
     }
 
@@ -128,7 +136,7 @@ impl Thread {
 
     /// What is to be done next.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+        self.effects.pop()
     }
 
     /// How much waits to be polled.
@@ -199,7 +207,7 @@ impl Thread {
                 Ok(Reply::Done)
             }
         };
-        self.effects.push_back(Effect::Reply { call, result });
+        self.effects.push(Effect::Reply { call, result });
     }
 
     fn handle_agent(&mut self, event: AgentEvent) {
@@ -208,14 +216,18 @@ impl Thread {
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
-            AgentEvent::Called { call, request } => self.handle_call(call, request),
-            AgentEvent::CallWithdrawn { call } => self.call_withdrawn(call),
+            AgentEvent::Called { call, request } => {
+                let call = self.count_call(call);
+                self.handle_call(call, request);
+            }
+            AgentEvent::CallWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
             AgentEvent::CallRefused {
                 call,
                 method,
                 error,
                 params,
             } => {
+                let call = self.count_call(call);
                 let kind = EventKind::CallRefused {
                     method,
                     reason: error.message.clone(),
@@ -245,13 +257,20 @@ impl Thread {
         }
     }
 
+    fn count_call(&mut self, call: u64) -> u64 {
+        let call = self.calls_before + call;
+        self.calls = self.calls.max(call + 1);
+        call
+    }
+
     /// Has the agent started, unless it is there or on its way.
     pub(super) fn wake(&mut self) {
         if self.agent != AgentState::Absent {
             return;
         }
         self.agent = AgentState::Starting;
-        self.effects.push_back(Effect::StartAgent(Start {
+        self.calls_before = self.calls;
+        self.effects.push(Effect::StartAgent(Start {
             cwd: self.live.spec.cwd.clone(),
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
@@ -290,7 +309,7 @@ impl Thread {
             );
         }
         for call in std::mem::take(&mut self.opening) {
-            self.effects.push_back(Effect::Reply {
+            self.effects.push(Effect::Reply {
                 call,
                 result: Ok(Reply::Done),
             });
@@ -330,7 +349,7 @@ impl Thread {
 
     fn refuse_openers(&mut self, failure: &Failure) {
         for call in std::mem::take(&mut self.opening) {
-            self.effects.push_back(Effect::Reply {
+            self.effects.push(Effect::Reply {
                 call,
                 result: Err(failure.clone()),
             });
@@ -341,7 +360,7 @@ impl Thread {
         if matches!(self.agent, AgentState::Starting | AgentState::Ready) {
             self.agent = AgentState::Stopping;
             self.prompted = None;
-            self.effects.push_back(Effect::StopAgent);
+            self.effects.push(Effect::StopAgent);
         }
     }
 
@@ -358,11 +377,19 @@ impl Thread {
     }
 
     pub(super) fn tell_agent(&mut self, command: AgentCommand) {
-        self.effects.push_back(Effect::Agent(command));
+        let command = match command {
+            AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
+                Some(call) => AgentCommand::Answer { call, result },
+                // Its process is gone.
+                None => return,
+            },
+            other => other,
+        };
+        self.effects.push(Effect::Agent(command));
     }
 
     pub(super) fn ask_machine(&mut self, call: u64, what: MachineCall) {
-        self.effects.push_back(Effect::Machine { call, what });
+        self.effects.push(Effect::Machine { call, what });
     }
 
     pub(super) fn notice(&mut self, level: Level, code: &str, message: &str) {
@@ -446,6 +473,8 @@ impl Thread {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
+        // JSON's null reads back as nothing at all, and means it, too.
+        let raw = raw.filter(|raw| raw.get() != "null");
         let event = Event {
             seq: self.live.last_seq + 1,
             at: self.now.wall,
@@ -456,6 +485,6 @@ impl Thread {
             raw_params,
         };
         self.summary_changed |= self.live.fold(&event);
-        self.effects.push_back(Effect::Event(event));
+        self.effects.push(Effect::Event(event));
     }
 }

@@ -43,7 +43,7 @@ impl Thread {
             .as_ref()
             .and_then(|id| self.live.client_turns.get(id))
         {
-            return Ok(self.turn_view(*turn));
+            return Ok(self.turn_view(turn.id, turn.status));
         }
         if input.is_empty() {
             return Err(Failure::invalid_params("a turn needs some input"));
@@ -70,17 +70,15 @@ impl Thread {
         } else {
             self.begin(turn, by, input, client_turn_id);
         }
-        Ok(self.turn_view(turn))
+        Ok(self.turn_view(turn, None))
     }
 
-    fn turn_view(&self, id: TurnId) -> TurnView {
+    fn turn_view(&self, id: TurnId, status: Option<TurnStatus>) -> TurnView {
         let running = self.live.turn.filter(|turn| turn.id == id);
-        let queued = self.live.queue.iter().any(|turn| turn.id == id);
-        let settled = running.is_none() && !queued;
         TurnView {
             id,
-            status: settled.then_some(self.live.last_status).flatten(),
-            queued,
+            status,
+            queued: self.live.queue.iter().any(|turn| turn.id == id),
             started_at: running.map(|turn| turn.started_at),
         }
     }

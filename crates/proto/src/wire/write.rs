@@ -1,5 +1,6 @@
 //! JSON-RPC messages, written straight into bytes.
 
+use acpd_model::RawJson;
 use serde::Serialize;
 
 use super::RpcError;
@@ -52,6 +53,14 @@ impl<'a> Object<'a> {
     pub fn raw(&mut self, key: &str, json: &str) -> &mut Self {
         self.key(key);
         self.out.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    /// Adds a member that came as JSON, unless it is `None`: it is copied, not read.
+    pub fn json(&mut self, key: &str, value: Option<&RawJson>) -> &mut Self {
+        if let Some(value) = value {
+            self.raw(key, value.get());
+        }
         self
     }
 

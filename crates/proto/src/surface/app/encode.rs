@@ -5,9 +5,11 @@ use acpd_model::{
     By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq,
 };
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::view::{content_text, role_word};
+use crate::projection::{ToolView, unified_diff};
 use crate::wire::{Object, notification};
 
 /// What clients are sent for one event.
@@ -25,29 +27,39 @@ pub struct Frame {
 
 /// The frame for `event` of `thread`; `None` for a kind that this version cannot show.
 pub fn frame(thread: &str, event: &Event) -> Option<Frame> {
-    let method = method(&event.kind)?;
-    let mut text = Vec::with_capacity(160 + event.raw.as_ref().map_or(200, |raw| raw.get().len()));
-    notification(&mut text, method, |params| fill(params, thread, event));
-    let ask = match &event.kind {
-        EventKind::PermissionRequested { request, .. } => {
-            let mut asking = Vec::with_capacity(text.len() + 80);
-            let mut message = Object::open(&mut asking);
-            message
-                .raw("jsonrpc", "\"2.0\"")
-                .put("id", request)
-                .put("method", method);
-            message.object("params", |params| fill(params, thread, event));
-            message.close();
-            Some((*request, asking.into()))
-        }
-        _ => None,
-    };
-    Some(Frame {
-        seq: event.seq,
+    frames(thread, std::slice::from_ref(event)).pop()
+}
+
+/// The frames for `events` of `thread`, all in one piece of memory.
+pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
+    let room = events.iter().map(|event| event.raw.as_ref().map_or(300, |raw| raw.get().len() + 240)).sum();
+    let mut out = Vec::with_capacity(room);
+    let mut spans = Vec::with_capacity(events.len());
+    for event in events {
+        let Some(method) = method(&event.kind) else { continue };
+        let start = out.len();
+        notification(&mut out, method, |params| fill(params, thread, event));
+        let ask = match &event.kind {
+            EventKind::PermissionRequested { request, .. } => {
+                let start = out.len();
+                let mut message = Object::open(&mut out);
+                message.raw("jsonrpc", "\"2.0\"").put("id", request).put("method", method);
+                message.object("params", |params| fill(params, thread, event));
+                message.close();
+                Some((*request, start))
+            }
+            _ => None,
+        };
+        spans.push((event.seq, method, start, ask, out.len()));
+    }
+    let all = Bytes::from(out);
+    let cut = |(seq, method, start, ask, end): (Seq, _, usize, Option<(RequestId, usize)>, usize)| Frame {
+        seq,
         method,
-        text: text.into(),
-        ask,
-    })
+        text: all.slice(start..ask.map_or(end, |(_, asking)| asking)),
+        ask: ask.map(|(request, asking)| (request, all.slice(asking..end))),
+    };
+    spans.into_iter().map(cut).collect()
 }
 
 fn method(kind: &EventKind) -> Option<&'static str> {
@@ -151,7 +163,8 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             }
         }
         EventKind::ItemContent { item, role, block } => {
-            params.put("itemId", item).put("text", "");
+            let text = content_text(std::slice::from_ref(block));
+            params.put("itemId", item).put("text", &text);
             if *role == MessageType::UserMessage {
                 params.put("content", &[block]);
             } else {
@@ -162,7 +175,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             params
                 .put("itemId", item)
                 .put("status", status)
-                .maybe("toolCall", raw);
+                .json("toolCall", raw);
         }
         EventKind::UserMessageAdded { item, content } => {
             params
@@ -307,7 +320,7 @@ fn fill_notice(params: &mut Object<'_>, event: &Event) {
                 .put("level", level)
                 .put("code", code)
                 .put("message", message)
-                .maybe("update", event.raw.as_ref());
+                .json("update", event.raw.as_ref());
         }
         EventKind::LineMalformed { reason, text, bytes } => {
             let message = format!("The agent wrote a line that is no message: {reason}");
@@ -394,7 +407,7 @@ pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option
             params
                 .put("status", status)
                 .put("toolCallId", tool_call_id)
-                .maybe("toolCall", raw);
+                .json("toolCall", raw);
         }
         ItemStart::FileChange { path } => {
             params.put("type", "fileChange").put("path", path);
@@ -457,34 +470,43 @@ fn fill_end(params: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
 
 /// What a person needs to see before an answer: the command or the change, and the tool call whole.
 fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
-    let Some(asked) = raw.and_then(|raw| raw.read::<serde_json::Value>().ok()) else {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        tool_call: RawJson,
+    }
+    #[derive(Deserialize)]
+    struct Input {
+        #[serde(default)]
+        command: Option<RawJson>,
+        #[serde(default)]
+        cwd: Option<RawJson>,
+    }
+    #[derive(Deserialize)]
+    struct Location {
+        path: String,
+    }
+    let Some(Asked { tool_call }) = raw.and_then(|raw| raw.read().ok()) else {
         return;
     };
-    let call = &asked["toolCall"];
-    let input = &call["rawInput"];
-    if let Some(command) = input
-        .get("command")
-        .filter(|command| command.is_string() || command.is_array())
-    {
-        params.put("command", command);
+    let mut tool = ToolView::default();
+    tool.apply(tool_call.get());
+    if let Some(Input { command, cwd }) = tool.read("rawInput") {
+        params.json("command", command.filter(|command| command.get().starts_with(['"', '['])).as_ref());
+        params.json("cwd", cwd.filter(|cwd| cwd.get().starts_with('"')).as_ref());
     }
-    if let Some(cwd) = input.get("cwd").filter(|cwd| cwd.is_string()) {
-        params.put("cwd", cwd);
-    }
-    let mut tool = crate::projection::ToolView::default();
-    tool.apply(&call.to_string());
-    if let Some(first) = tool.diffs().first() {
+    let diffs = tool.diffs();
+    if let Some(first) = diffs.first() {
         params.put("path", &first.path);
-        let diffs: String = tool
-            .diffs()
+        let diffs: String = diffs
             .iter()
-            .map(|d| crate::projection::unified_diff(&d.path, d.old_text.as_deref(), &d.new_text))
+            .map(|d| unified_diff(&d.path, d.old_text.as_deref(), &d.new_text))
             .collect();
         params.put("diff", &diffs);
-    } else if let Some(path) = call["locations"][0]["path"].as_str() {
-        params.put("path", path);
+    } else if let Some(first) = tool.read::<Vec<Location>>("locations").unwrap_or_default().first() {
+        params.put("path", &first.path);
     }
-    params.put("toolCall", call);
+    params.json("toolCall", Some(&tool_call));
 }
 
 fn by_json(by: &By) -> serde_json::Value {

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::encode::Frame;
 use super::request::Request;
+use crate::queue::Queue;
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
@@ -64,7 +65,7 @@ pub struct Peer {
     recent: VecDeque<Instant>,
     waiting: BTreeMap<u64, ReplyTo>,
     next_token: u64,
-    out: VecDeque<PeerOutput>,
+    out: Queue<PeerOutput>,
 }
 
 /// Requests of one connection that may be unanswered at once.
@@ -82,7 +83,7 @@ impl Peer {
             recent: VecDeque::new(),
             waiting: BTreeMap::new(),
             next_token: 0,
-            out: VecDeque::new(),
+            out: Queue::default(),
         }
     }
 
@@ -123,7 +124,7 @@ impl Peer {
             (Some(ReplyTo::Request(id)), Ok(result)) => {
                 let mut out = Vec::new();
                 crate::wire::response(&mut out, id.get(), result.get());
-                self.out.push_back(PeerOutput::Send(out));
+                self.out.push(PeerOutput::Send(out));
             }
             (Some(ReplyTo::Request(id)), Err(failure)) => self.send_error(id.get(), &failure),
             (Some(ReplyTo::Response(request)), Err(failure)) => self.late_answer(request, &failure),
@@ -153,7 +154,7 @@ impl Peer {
 
     /// What is to be done next.
     pub fn poll_output(&mut self) -> Option<PeerOutput> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     fn request(
@@ -209,7 +210,7 @@ impl Peer {
         let token = self.next_token;
         self.next_token += 1;
         self.waiting.insert(token, reply_to);
-        self.out.push_back(PeerOutput::Call { token, request });
+        self.out.push(PeerOutput::Call { token, request });
         Ok(())
     }
 
@@ -220,7 +221,7 @@ impl Peer {
             params.put("requestId", &request).put("threadId", &request.thread);
             params.object("error", |error| fill_error(error, failure));
         });
-        self.out.push_back(PeerOutput::Send(out));
+        self.out.push(PeerOutput::Send(out));
     }
 
     fn admit(&mut self, now: Instant) -> Result<(), Failure> {
@@ -272,7 +273,7 @@ impl Peer {
             .raw("id", id.get())
             .object("result", |result| self.fill_welcome(result));
         message.close();
-        self.out.push_back(PeerOutput::Send(out));
+        self.out.push(PeerOutput::Send(out));
         Ok(())
     }
 
@@ -307,7 +308,7 @@ impl Peer {
             .raw("id", id)
             .object("error", |error| fill_error(error, failure));
         message.close();
-        self.out.push_back(PeerOutput::Send(out));
+        self.out.push(PeerOutput::Send(out));
     }
 }
 

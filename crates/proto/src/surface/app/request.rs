@@ -102,8 +102,9 @@ pub struct StartThread {
     /// ACP `McpServer` objects.
     #[serde(default)]
     pub mcp_servers: Vec<RawJson>,
-    /// The first turn, if there is `text` or `input`.
-    #[serde(flatten)]
+    /// The first turn, if there is `text` or `input`. Its members stand beside the others, but are read on their
+    /// own: what is flattened does not keep its text.
+    #[serde(skip)]
     pub turn: StartTurn,
 }
 
@@ -123,9 +124,8 @@ impl<'de> Deserialize<'de> for StartTurn {
         struct Wire {
             #[serde(default)]
             text: Option<String>,
-            // A `RawJson` cannot be read out of a flattened object, and here nobody misses its exact text.
             #[serde(default)]
-            input: Option<Vec<serde_json::Value>>,
+            input: Option<Vec<RawJson>>,
             #[serde(default)]
             client_turn_id: Option<String>,
         }
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for StartTurn {
             input,
             client_turn_id,
         } = Wire::deserialize(deserializer)?;
-        let mut blocks: Vec<RawJson> = input.unwrap_or_default().iter().map(RawJson::from).collect();
+        let mut blocks = input.unwrap_or_default();
         if let Some(text) = text {
             blocks.insert(0, text_block(&text));
         }
@@ -174,7 +174,10 @@ impl Request {
         let text = params.map_or("{}", RawValue::get);
         let decode: fn(Params, &str, Option<ThreadId>) -> Result<Self, Failure> = match method {
             "agent/list" => |_, _, _| Ok(Self::AgentList),
-            "thread/start" => |_, text, _| read(text).map(Self::ThreadStart),
+            "thread/start" => |_, text, _| {
+                let turn = read(text)?;
+                read(text).map(|start| Self::ThreadStart(StartThread { turn, ..start }))
+            },
             "thread/resume" => |p, _, _| {
                 let thread = p.thread_id.ok_or_else(|| missing("threadId"))?;
                 Ok(Self::ThreadResume {

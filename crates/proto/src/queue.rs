@@ -1,0 +1,59 @@
+//! What a machine wants done, until it is polled.
+
+use std::collections::VecDeque;
+
+/// A queue that is filled and then emptied, over and over. After a flood it gives its memory back as soon as
+/// less is going on, since thousands of quiet machines each have some.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    items: VecDeque<T>,
+    /// Taken since it was last empty.
+    taken: usize,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { items: VecDeque::new(), taken: 0 }
+    }
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn push(&mut self, item: T) {
+        self.items.push_back(item);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let item = self.items.pop_front();
+        match item {
+            Some(_) => self.taken += 1,
+            None => {
+                if self.items.capacity() > 8 && self.items.capacity() > 4 * self.taken {
+                    self.items.shrink_to(2 * self.taken);
+                }
+                self.taken = 0;
+            }
+        }
+        item
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_memory_back_when_less_is_going_on() {
+        let mut queue = Queue::default();
+        for round in [1000, 1000, 1] {
+            (0..round).for_each(|n| queue.push(n));
+            assert_eq!(queue.len(), round);
+            assert_eq!(std::iter::from_fn(|| queue.pop()).count(), round);
+            assert!(round == 1 || queue.items.capacity() >= round, "kept while it is needed");
+        }
+        assert!(queue.items.capacity() < 16);
+    }
+}
