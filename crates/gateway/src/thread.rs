@@ -104,6 +104,9 @@ pub struct ThreadActor {
 /// How long a thread with nothing to do and no agent stays awake.
 const NAP: Duration = Duration::from_secs(30);
 
+/// Commits during which the agent is heard further, before commands get their turn.
+const HEARING_ROUNDS: u32 = 8;
+
 enum Happened {
     Asked(Option<ToThread>),
     Agent(FromAgent),
@@ -183,7 +186,7 @@ impl ThreadActor {
                 Happened::Agent(from) => {
                     self.hear_agent(from);
                     // More of the same that is there already is stored in the same commit.
-                    while self.events_waiting() < BATCH_EVENTS {
+                    while self.machine.effects_waiting() < BATCH_EVENTS {
                         let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
                             break;
                         };
@@ -290,53 +293,63 @@ impl ThreadActor {
         self.machine.handle(input, self.around.clock.now());
     }
 
-    fn events_waiting(&self) -> usize {
-        self.machine.effects_waiting()
+    /// Carries out what the machine wants: first the log, then everybody else. While the log stores, the agent
+    /// is heard further, for so many rounds; in the end nothing is left that is not stored.
+    async fn settle(&mut self) -> Result<(), LogError> {
+        let mut rounds = HEARING_ROUNDS;
+        while self.machine.effects_waiting() > 0 {
+            self.settle_round(rounds > 0).await?;
+            rounds = rounds.saturating_sub(1);
+        }
+        Ok(())
     }
 
-    /// Carries out what the machine wants: first the log, then everybody else.
-    async fn settle(&mut self) -> Result<(), LogError> {
-        loop {
-            let mut events = Vec::with_capacity(self.machine.effects_waiting());
-            let mut after = Vec::new();
-            while let Some(effect) = self.machine.poll_effect() {
-                match effect {
-                    Effect::Event(event) => events.push(event),
-                    other => after.push(other),
-                }
-            }
-            if events.is_empty() && after.is_empty() {
-                return Ok(());
-            }
-            let batch = self.store(&events).await?;
-            // Answers leave before notifications, so that a caller knows what the news is about.
-            let mut rest = Vec::new();
-            for effect in after {
-                match effect {
-                    Effect::Reply { call, result } => self.reply(call, result),
-                    other => rest.push(other),
-                }
-            }
-            if let Some(batch) = batch {
-                // The last receiver may have gone in between.
-                let _ = self.publish.send(Arc::new(batch));
-            }
-            for effect in rest {
-                self.carry_out(effect).await;
+    async fn settle_round(&mut self, hear: bool) -> Result<(), LogError> {
+        let mut events = Vec::with_capacity(self.machine.effects_waiting());
+        let mut after = Vec::new();
+        while let Some(effect) = self.machine.poll_effect() {
+            match effect {
+                Effect::Event(event) => events.push(event),
+                other => after.push(other),
             }
         }
+        let batch = self.store(&events, hear).await?;
+        // Answers leave before notifications, so that a caller knows what the news is about.
+        let mut rest = Vec::new();
+        for effect in after {
+            match effect {
+                Effect::Reply { call, result } => self.reply(call, result),
+                other => rest.push(other),
+            }
+        }
+        if let Some(batch) = batch {
+            // The last receiver may have gone in between.
+            let _ = self.publish.send(Arc::new(batch));
+        }
+        for effect in rest {
+            self.carry_out(effect).await;
+        }
+        Ok(())
     }
 
     /// Appends `events` and answers what clients are to be sent, if any watch. The frames are written while the
-    /// log stores the events.
-    async fn store(&mut self, events: &[Event]) -> Result<Option<Batch>, LogError> {
+    /// log stores the events, and if `hear`, the machine goes on with what the agent says meanwhile.
+    async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
         if events.is_empty() {
             return Ok(None);
         }
         let summary = self.machine.take_summary().cloned();
-        let appending = self.around.log.append(self.id, events, summary.as_ref());
+        let log = Arc::clone(&self.around.log);
+        let mut appending = log.append(self.id, events, summary.as_ref());
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
-        let appended = appending.await;
+        let appended = loop {
+            let room = hear && self.machine.effects_waiting() < BATCH_EVENTS;
+            tokio::select! {
+                biased;
+                appended = &mut appending => break appended,
+                Some(from) = from_agent(self.agent.as_mut()), if room => self.hear_agent(from),
+            }
+        };
         if let Err(error) = appended {
             self.fail_callers(&error);
             return Err(error);

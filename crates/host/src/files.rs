@@ -85,6 +85,9 @@ impl Workspace {
 }
 
 fn read(dir: &Dir, relative: &Path, path: &str) -> Result<String, Failure> {
+    if relative.as_os_str().is_empty() {
+        return Err(invalid(path, "is a directory"));
+    }
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let mut options = OpenOptions::new();

@@ -57,6 +57,32 @@ pub(crate) fn group_of(child: &Child) -> Option<Pid> {
     Pid::from_raw(i32::try_from(child.id()?).ok()?)
 }
 
+/// A child's group. Whoever is left of it is killed when this is dropped, also if that happens because the
+/// whole runtime ends.
+#[derive(Debug)]
+pub(crate) struct Group(Option<Pid>);
+
+impl Group {
+    pub(crate) fn of(child: &Child) -> Self {
+        Self(group_of(child))
+    }
+
+    pub(crate) fn signal(&self, kind: Signal) {
+        signal(self.0, kind);
+    }
+
+    /// Kills whoever is left. Its name is forgotten, since it may soon be another's.
+    pub(crate) fn end(&mut self) {
+        signal(self.0.take(), Signal::KILL);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 /// Waits for the child at most `grace` long. `None` if it is still there.
 pub(crate) async fn wait_for(
     child: &mut Child,

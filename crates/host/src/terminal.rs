@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::command::Program;
-use crate::group;
+use crate::group::{self, Group};
 use crate::tail::Tail;
 
 /// What to run, and how much of its output to keep.
@@ -112,7 +112,7 @@ async fn run(
     exited: watch::Sender<Option<Exit>>,
     updates: mpsc::Sender<TerminalUpdate>,
 ) {
-    let group = group::group_of(&child);
+    let mut group = Group::of(&child);
     drop(child.stdin.take());
     let (chunks, mut output) = mpsc::channel::<Vec<u8>>(8);
     if let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) {
@@ -146,14 +146,14 @@ async fn run(
             ask = asked.recv() => match ask {
                 Some(Ask::Output(answer)) => drop(answer.send(tail.text())),
                 Some(Ask::Kill) => if exit.is_none() && killed_at.is_none() {
-                    group::signal(group, Signal::TERM);
+                    group.signal(Signal::TERM);
                     killed_at = Some(tokio::time::Instant::now() + KILL_GRACE);
                 },
                 None => break,
             },
             () = sleep_until(deadline) => {
                 if killed_at.take().is_some() {
-                    group::signal(group, Signal::KILL);
+                    group.signal(Signal::KILL);
                 } else {
                     reading = false;
                 }
@@ -161,7 +161,7 @@ async fn run(
         }
         if !reading && exited.borrow().is_none() {
             let Some(ended) = exit.clone() else { continue };
-            group::signal(group, Signal::KILL);
+            group.end();
             let (output, truncated) = tail.text();
             let done = TerminalUpdate::Exited {
                 exit: ended.clone(),
@@ -174,7 +174,6 @@ async fn run(
             drained_by = None;
         }
     }
-    group::signal(group, Signal::KILL);
 }
 
 async fn sleep_until(deadline: Option<tokio::time::Instant>) {

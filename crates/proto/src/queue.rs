@@ -13,7 +13,10 @@ pub(crate) struct Queue<T> {
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self { items: VecDeque::new(), taken: 0 }
+        Self {
+            items: VecDeque::new(),
+            taken: 0,
+        }
     }
 }
 
@@ -52,7 +55,10 @@ mod tests {
             (0..round).for_each(|n| queue.push(n));
             assert_eq!(queue.len(), round);
             assert_eq!(std::iter::from_fn(|| queue.pop()).count(), round);
-            assert!(round == 1 || queue.items.capacity() >= round, "kept while it is needed");
+            assert!(
+                round == 1 || queue.items.capacity() >= round,
+                "kept while it is needed"
+            );
         }
         assert!(queue.items.capacity() < 16);
     }

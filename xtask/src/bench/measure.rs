@@ -320,9 +320,9 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
         client.request(3, "thread/unsubscribe", &json!({ "threadId": thread }))?;
         Ok(thread)
     };
-    // The first ones warm up what all share.
+    // The first ones fill what all share: the allocator's and the database's caches.
     let mut thread = start(&mut client)?;
-    for _ in 0..10 {
+    for _ in 0..sizes.idle / 2 {
         thread = start(&mut client)?;
     }
     settle();

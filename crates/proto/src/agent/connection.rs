@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::call::Call;
+use super::history::History;
 use super::update::Update;
 use crate::queue::Queue;
-use crate::time::{Instant, Now};
+use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, Message, Pending, RpcError};
 
 /// What a connection needs to know to open its session.
@@ -170,8 +171,10 @@ pub struct AgentConnection {
     prefix: String,
     /// Ways to open the session that were not tried yet.
     ways: VecDeque<Binding>,
-    /// Whether the agent may be replaying history, which the log has already.
-    replaying: bool,
+    /// What the agent repeats of an earlier session, which the log has already.
+    history: History,
+    /// The session, while it is open but may not be used yet.
+    held: Option<Opened>,
     failed: bool,
     out: Queue<Output>,
 }
@@ -189,7 +192,8 @@ impl AgentConnection {
             session: None,
             prefix: String::new(),
             ways: VecDeque::new(),
-            replaying: false,
+            history: History::default(),
+            held: None,
             failed: false,
             out: Queue::default(),
         };
@@ -199,6 +203,7 @@ impl AgentConnection {
 
     /// Takes one line of the agent's stdout.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
+        self.end_history(now);
         match line {
             Line::Whole(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => self.handle_text(text, now),
@@ -246,6 +251,7 @@ impl AgentConnection {
 
     /// Gives up on what has taken too long.
     pub fn handle_timeout(&mut self, now: Now) {
+        self.end_history(now);
         while let Some(sent) = self.pending.expired(now.mono) {
             let seconds = self.start.patience.as_secs();
             match sent {
@@ -277,15 +283,15 @@ impl AgentConnection {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.pending.deadline()
+        earliest(self.pending.deadline(), self.history.deadline())
     }
 
     fn handle_text(&mut self, text: &str, now: Now) {
         if let Some(Ok(update)) = self.usual_update(text).map(|update| Update::parse(update, None)) {
-            return self.update(update);
+            return self.update(update, now);
         }
         match Message::parse(text) {
-            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params),
+            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
             Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
             Ok(Message::Response { id, result }) => match self.pending.close(id) {
                 Some(sent) => self.handle_response(sent, result, now),
@@ -308,7 +314,7 @@ impl AgentConnection {
         update.starts_with('{').then_some(update)
     }
 
-    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>) {
+    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Now) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Params<'a> {
@@ -324,7 +330,11 @@ impl AgentConnection {
         let parsed = params_text
             .filter(|_| method == "session/update")
             .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok())
-            .filter(|params| self.session.as_deref().is_none_or(|ours| *ours == *params.session_id))
+            .filter(|params| {
+                self.session
+                    .as_deref()
+                    .is_none_or(|ours| *ours == *params.session_id)
+            })
             .filter(|params| params.update.get() != "null");
         let Some(Params { session_id, update }) = parsed else {
             return self.notified(method, params);
@@ -332,7 +342,7 @@ impl AgentConnection {
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
-            Ok(update) => self.update(update),
+            Ok(update) => self.update(update, now),
             Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
         }
     }
@@ -345,11 +355,19 @@ impl AgentConnection {
     }
 
     /// An update may come before the response that names its session; there is only one session here.
-    fn update(&mut self, update: Update) {
-        if self.replaying && is_history(&update) {
-            return;
+    fn update(&mut self, update: Update, now: Now) {
+        if !self.history.repeats(&update, now.mono) {
+            self.event(AgentEvent::Update(update));
         }
-        self.event(AgentEvent::Update(update));
+    }
+
+    /// The session can be used once nothing of an earlier one is repeated any more.
+    fn end_history(&mut self, now: Now) {
+        if self.history.expire(now.mono)
+            && let Some(opened) = self.held.take()
+        {
+            self.event(AgentEvent::Opened(opened));
+        }
     }
 
     fn handle_request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
@@ -453,7 +471,7 @@ impl AgentConnection {
 
     fn open_next(&mut self, now: Instant) {
         let Some(how) = self.ways.pop_front() else { return };
-        self.replaying = how != Binding::New;
+        self.history.open(how);
         self.session = if how == Binding::New {
             None
         } else {
@@ -494,17 +512,19 @@ impl AgentConnection {
         let (Some(session_id), Some(agent)) = (self.session.clone(), self.agent.clone()) else {
             return;
         };
-        self.replaying = false;
         self.prefix = usual_prefix(&session_id);
-        let session = result.into();
-        let capabilities = self.capabilities;
-        self.event(AgentEvent::Opened(Opened {
+        let opened = Opened {
             session_id,
             how,
             agent,
-            session,
-            capabilities,
-        }));
+            session: result.into(),
+            capabilities: self.capabilities,
+        };
+        if self.history.opened(how, now.mono, self.start.patience) {
+            self.event(AgentEvent::Opened(opened));
+        } else {
+            self.held = Some(opened);
+        }
     }
 
     fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
@@ -566,15 +586,6 @@ fn rebuild_params(session: &str, update: &str) -> String {
 fn usual_prefix(session: &str) -> String {
     let session = serde_json::Value::from(session);
     format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":"#)
-}
-
-/// Whether an update that comes while a session is loaded repeats what the log has.
-fn is_history(update: &Update) -> bool {
-    use super::update::UpdateKind;
-    matches!(
-        update.kind,
-        UpdateKind::Chunk(_) | UpdateKind::Tool(_) | UpdateKind::Plan(_) | UpdateKind::Compaction { .. }
-    )
 }
 
 #[derive(Deserialize)]

@@ -6,6 +6,7 @@
 
 mod call;
 mod connection;
+mod history;
 mod update;
 
 pub use call::{Call, TerminalExit};

@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::item::ToolStatus;
 use acpd_model::{MessageType, RawJson};
-use serde::de::{self, Visitor};
 use memchr::memmem::Finder;
 use serde::Deserialize;
+use serde::de::{self, Visitor};
 use serde_json::value::RawValue;
 
 use crate::wire::Text;
@@ -236,7 +236,11 @@ impl Update {
             // Without an escape there is one way to write a text, and that was tried.
             let rebuilt = text.contains('\\') && canonical(&chunk).is_some_and(|json| json == text);
             let raw = (!rebuilt).then(|| RawJson::trusted(text));
-            return Ok(Self { kind: UpdateKind::Chunk(chunk), raw, raw_params });
+            return Ok(Self {
+                kind: UpdateKind::Chunk(chunk),
+                raw,
+                raw_params,
+            });
         }
         let kind = match serde_json::from_str::<Wire<'_>>(text) {
             Ok(wire) => read(&wire).unwrap_or(UpdateKind::Other),
@@ -246,7 +250,11 @@ impl Update {
                 UpdateKind::Other
             }
         };
-        Ok(Self { kind, raw: Some(RawJson::trusted(text)), raw_params })
+        Ok(Self {
+            kind,
+            raw: Some(RawJson::trusted(text)),
+            raw_params,
+        })
     }
 }
 
@@ -309,7 +317,12 @@ fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
         _ if content.get().starts_with('{') => ChunkContent::Block(content.into()),
         _ => return None,
     };
-    Some(UpdateKind::Chunk(Chunk { role, message_id: wire.message_id.to_text(), content, alone: true }))
+    Some(UpdateKind::Chunk(Chunk {
+        role,
+        message_id: wire.message_id.to_text(),
+        content,
+        alone: true,
+    }))
 }
 
 /// Steps that are no steps are left out, as ACP's own types read them; the raw update keeps them.
@@ -351,7 +364,11 @@ fn parse_plain(update: &str) -> Option<Chunk> {
     // Tells other updates apart before a parser is asked.
     static CHUNK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("_chunk\""));
     CHUNK.find(update.as_bytes())?;
-    let PlainChunk { session_update, content, message_id } = serde_json::from_str(update).ok()?;
+    let PlainChunk {
+        session_update,
+        content,
+        message_id,
+    } = serde_json::from_str(update).ok()?;
     let role = match &*session_update {
         "user_message_chunk" => MessageType::UserMessage,
         "agent_message_chunk" => MessageType::AgentMessage,
@@ -360,7 +377,12 @@ fn parse_plain(update: &str) -> Option<Chunk> {
     };
     let message_id = message_id.map(Text::into_string);
     let text = (&*content.kind == "text").then(|| content.text.into_string())?;
-    Some(Chunk { role, message_id, content: ChunkContent::Text(text), alone: false })
+    Some(Chunk {
+        role,
+        message_id,
+        content: ChunkContent::Text(text),
+        alone: false,
+    })
 }
 
 /// Reads the form that nearly all deltas have, without a parser: its text needs no escape.
@@ -429,21 +451,47 @@ mod tests {
     #[test]
     fn what_has_more_to_it_is_not_merged() {
         for (update, is_block) in [
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#, false),
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"vendor":1}"#, false),
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":7}"#, false),
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#, true),
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}"#, true),
-            (r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#, true),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#,
+                false,
+            ),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"vendor":1}"#,
+                false,
+            ),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":7}"#,
+                false,
+            ),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#,
+                true,
+            ),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}"#,
+                true,
+            ),
+            (
+                r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#,
+                true,
+            ),
         ] {
             let UpdateKind::Chunk(chunk) = parse(update).kind else {
                 panic!("{update}")
             };
             assert!(chunk.alone, "{update}");
-            assert_eq!(matches!(chunk.content, ChunkContent::Block(_)), is_block, "{update}");
+            assert_eq!(
+                matches!(chunk.content, ChunkContent::Block(_)),
+                is_block,
+                "{update}"
+            );
         }
-        let plain = r#"{"messageId":"m","sessionUpdate":"agent_message_chunk","content":{"text":"a","type":"text"}}"#;
-        assert!(matches!(parse(plain).kind, UpdateKind::Chunk(Chunk { alone: false, .. })));
+        let plain =
+            r#"{"messageId":"m","sessionUpdate":"agent_message_chunk","content":{"text":"a","type":"text"}}"#;
+        assert!(matches!(
+            parse(plain).kind,
+            UpdateKind::Chunk(Chunk { alone: false, .. })
+        ));
     }
 
     #[test]

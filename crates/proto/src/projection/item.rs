@@ -57,7 +57,7 @@ impl ItemView {
             ItemStart::ToolCall { .. } => {
                 let mut tool = ToolView::default();
                 if let Some(raw) = raw {
-                    tool.apply(raw.get());
+                    tool.apply(raw);
                 }
                 Self::Tool(tool)
             }
@@ -81,7 +81,7 @@ impl ItemView {
             }
             (Self::Tool(tool), EventKind::ItemUpdated { .. }) => {
                 if let Some(raw) = raw {
-                    tool.apply(raw.get());
+                    tool.apply(raw);
                 }
             }
             (Self::Terminal { output, .. }, EventKind::TerminalOutput { text, .. }) => output.push_str(text),

@@ -258,7 +258,8 @@ impl Live {
     fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {
         self.summary.turns = self.summary.turns.max(id.0);
         let Some(name) = client_turn_id else { return };
-        self.client_turns.insert(name.clone(), ClientTurn { id, status: None });
+        self.client_turns
+            .insert(name.clone(), ClientTurn { id, status: None });
         if self.client_turns.len() > CLIENT_TURNS {
             let oldest = self
                 .client_turns

@@ -1,29 +1,28 @@
 //! A tool call with its sparse updates applied.
 
-use std::fmt;
-
 use acpd_model::RawJson;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::DIFF_BYTES;
 use serde::Deserialize;
-use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::wire::Text;
+use crate::wire::{Text, members};
 
 /// An ACP tool call, member by member as JSON text, so that members unknown here are kept and nothing is
 /// written differently from how it came.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolView {
     members: Vec<(String, String)>,
+    /// Diffs of files that earlier content had: agents put "done" in their place when it is.
+    earlier: Vec<FileDiff>,
 }
 
 impl ToolView {
     /// Applies a `tool_call` or `tool_call_update` object: what it has replaces, what it lacks stays.
     /// `null` means unchanged, a status never goes back nor beyond a final one, and what is no object changes
     /// nothing.
-    pub fn apply(&mut self, update: &str) {
-        let _ = serde_json::Deserializer::from_str(update).deserialize_map(Members(self));
+    pub fn apply(&mut self, update: &RawJson) {
+        members(update, |key, json| self.set(key, json));
     }
 
     fn set(&mut self, key: &str, json: &str) {
@@ -36,6 +35,12 @@ impl ToolView {
         }
         match self.members.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => {
+                if key == "content" {
+                    let shown = diffs_in(old);
+                    self.earlier
+                        .retain(|diff| shown.iter().all(|later| later.path != diff.path));
+                    self.earlier.extend(shown);
+                }
                 old.clear();
                 old.push_str(json);
             }
@@ -60,11 +65,6 @@ impl ToolView {
         self.get("status").and_then(status).unwrap_or_default()
     }
 
-    /// Forces a status, as when a turn ends before the call did.
-    pub fn close(&mut self, status: ToolStatus) {
-        self.set("status", &format!("\"{}\"", status.as_acp()));
-    }
-
     /// Its title; empty if the agent gave none.
     pub fn title(&self) -> String {
         self.read("title").unwrap_or_default()
@@ -75,9 +75,13 @@ impl ToolView {
         self.read("kind").unwrap_or_else(|| "other".to_owned())
     }
 
-    /// The diffs in its content.
+    /// The diffs in its content. Of a file that its content has no longer, the last that was shown.
     pub fn diffs(&self) -> Vec<FileDiff> {
-        self.get("content").map(diffs_in).unwrap_or_default()
+        let now = self.get("content").map(diffs_in).unwrap_or_default();
+        let gone = |diff: &&FileDiff| now.iter().all(|shown| shown.path != diff.path);
+        let mut diffs: Vec<FileDiff> = self.earlier.iter().filter(gone).cloned().collect();
+        diffs.extend(now);
+        diffs
     }
 
     /// The whole call.
@@ -87,29 +91,14 @@ impl ToolView {
             if at > 0 {
                 json.push(',');
             }
-            json.push_str(&serde_json::Value::from(key.as_str()).to_string());
-            json.push(':');
+            // A key is kept as it was written, so its escapes are still there.
+            json.push('"');
+            json.push_str(key);
+            json.push_str("\":");
             json.push_str(value);
         }
         json.push('}');
         RawJson::parse(json).unwrap_or_else(|_| serde_json::json!({}).into())
-    }
-}
-
-struct Members<'v>(&'v mut ToolView);
-
-impl<'de> Visitor<'de> for Members<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some((key, value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
-            self.0.set(&key, value.get());
-        }
-        Ok(())
     }
 }
 
@@ -184,11 +173,15 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> String {
 mod tests {
     use super::*;
 
+    fn apply(tool: &mut ToolView, update: &str) {
+        tool.apply(&RawJson::parse(update).unwrap());
+    }
+
     #[test]
     fn updates_are_sparse_and_unknown_members_stay() {
         let mut tool = ToolView::default();
-        tool.apply(r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"pending"}"#);
-        tool.apply(r#"{"toolCallId":"t","title":null,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#);
+        apply(&mut tool, r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"pending"}"#);
+        apply(&mut tool, r#"{"toolCallId":"t","title":null,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#);
         assert_eq!(
             tool.to_json().get(),
             r#"{"toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#
@@ -199,7 +192,7 @@ mod tests {
     fn a_status_never_goes_back() {
         let mut tool = ToolView::default();
         for status in ["completed", "pending", "in_progress", "failed", "sideways"] {
-            tool.apply(&format!(r#"{{"status":"{status}"}}"#));
+            apply(&mut tool, &format!(r#"{{"status":"{status}"}}"#));
         }
         assert_eq!(tool.status(), ToolStatus::Completed);
     }
@@ -207,8 +200,8 @@ mod tests {
     #[test]
     fn what_is_no_object_changes_nothing() {
         let mut tool = ToolView::default();
-        for garbage in ["", "[]", "1", "{", "{\"a\""] {
-            tool.apply(garbage);
+        for odd in ["[]", "1", "null", "\"{}\""] {
+            apply(&mut tool, odd);
         }
         assert_eq!(tool, ToolView::default());
     }
@@ -216,7 +209,7 @@ mod tests {
     #[test]
     fn finds_the_diffs_among_other_content() {
         let mut tool = ToolView::default();
-        tool.apply(
+        apply(&mut tool, 
             r#"{"content":[{"type":"content","content":{"type":"text","text":"\"diff\""}},{"type":"diff","path":"/a","newText":"x"},{"type":"diff","path":7},{"type":"diff","path":"/b","oldText":null,"newText":"y","_meta":{}}]}"#,
         );
         let paths: Vec<_> = tool.diffs().into_iter().map(|d| d.path).collect();

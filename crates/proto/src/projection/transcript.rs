@@ -155,9 +155,9 @@ impl Transcript {
             return;
         };
         let mut tool = ToolView::default();
-        tool.apply(call.get());
+        tool.apply(call);
         if let Some(raw) = &event.raw {
-            tool.apply(raw.get());
+            tool.apply(raw);
         }
         *call = tool.to_json();
     }

@@ -131,7 +131,9 @@ impl Thread {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
-        let has_diff = raw.as_ref().is_some_and(|raw| DIFF.find(raw.get().as_bytes()).is_some());
+        let has_diff = raw
+            .as_ref()
+            .is_some_and(|raw| DIFF.find(raw.get().as_bytes()).is_some());
         let known = self.live.tools.get(&tool.id).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {

@@ -44,7 +44,8 @@ impl Thread {
         let id = asked.tool_call_id.clone();
         let update = ToolUpdate {
             id: asked.tool_call_id,
-            opens: false,
+            // A call that is over is not asked about: this is another one under the same id.
+            opens: true,
             title: string(asked.title),
             kind: string(asked.kind),
             status: string(asked.status)
@@ -81,7 +82,7 @@ impl Thread {
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         // Who wants the turn to end is not asked about its next step.
         if self.live.turn.is_some_and(|turn| turn.interrupted) {
-            self.settle_request(By::Daemon, number, Outcome::Cancelled);
+            self.settle_request(By::Daemon, number, &Outcome::Cancelled);
         }
         self.note_status();
     }
@@ -103,12 +104,12 @@ impl Thread {
             return Err(Failure::not_found(request));
         };
         let outcome = choose(&open.options, answer)?;
-        self.settle_request(by, number, outcome);
+        self.settle_request(by, number, &outcome);
         self.note_status();
         Ok(())
     }
 
-    fn settle_request(&mut self, by: By, number: u32, outcome: Outcome) {
+    fn settle_request(&mut self, by: By, number: u32, outcome: &Outcome) {
         let request = RequestId {
             thread: self.live.thread,
             number,
@@ -119,7 +120,7 @@ impl Thread {
         };
         self.emit(self.current_turn(), by, kind, None);
         if let Some(call) = self.asked.remove(&number) {
-            self.tell_outcome(call, &outcome);
+            self.tell_outcome(call, outcome);
         }
     }
 
@@ -138,7 +139,7 @@ impl Thread {
     pub(super) fn cancel_requests(&mut self, by: &By) {
         let open: Vec<u32> = self.live.requests.keys().copied().collect();
         for number in open {
-            self.settle_request(by.clone(), number, Outcome::Cancelled);
+            self.settle_request(by.clone(), number, &Outcome::Cancelled);
         }
     }
 

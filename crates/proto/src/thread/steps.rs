@@ -63,6 +63,8 @@ pub struct Thread {
     pub(super) calls_before: u64,
     /// Callbacks so far, of this process and the ones before.
     pub(super) calls: u64,
+    /// Whether another process is to follow the one that was told to go.
+    pub(super) wanted: bool,
     /// Callers who wait for the agent to be ready.
     pub(super) opening: Vec<u64>,
     pub(super) cancel_deadline: Option<Instant>,
@@ -88,6 +90,7 @@ impl Thread {
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
+            wanted: false,
             opening: Vec::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
@@ -187,6 +190,7 @@ impl Thread {
                 return;
             }
             Command::Wake => {
+                self.wanted = self.agent == AgentState::Stopping;
                 self.wake();
                 Ok(Reply::Done)
             }
@@ -341,8 +345,8 @@ impl Thread {
         );
         self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
         self.abandon(&gone.reason, &By::Agent, !expected);
-        // A turn may have come while the old process was on its way out.
-        if self.live.turn.is_some() {
+        // A turn, or someone who wants the agent, may have come while the old process was on its way out.
+        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() {
             self.wake();
         }
     }

@@ -16,6 +16,9 @@ pub enum Line<'a> {
     },
 }
 
+/// Room for the first read after a silence, in bytes.
+const SMALL_READ_BYTES: usize = 4 << 10;
+
 /// Splits a stream into lines. Reads go straight into its buffer, and lines are borrowed from there.
 #[derive(Debug)]
 pub struct LineDecoder {
@@ -25,6 +28,8 @@ pub struct LineDecoder {
     /// Up to where the unread part is known to hold no newline.
     scanned: usize,
     limit: usize,
+    /// Bytes that the next read has room for.
+    room: usize,
     /// Bytes dropped so far of a line that is too long; its head stays at the buffer's beginning.
     dropping: Option<u64>,
 }
@@ -37,30 +42,39 @@ impl LineDecoder {
             start: 0,
             scanned: 0,
             limit,
+            room: 0,
             dropping: None,
         }
     }
 
-    /// The buffer, with room for one read, to be appended to. Lines not taken yet move to its front.
+    /// The buffer, with room for one read, to be appended to. Lines not taken yet move to its front. The room
+    /// follows what comes: an agent that fills it gets more, one that is silent costs nothing.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
-        if self.start > 0 {
-            self.buffer.drain(..self.start);
-            self.scanned -= self.start;
-            self.start = 0;
+        let filled = self.buffer.len() == self.buffer.capacity();
+        self.compact();
+        if filled && self.room > 0 {
+            self.room = (2 * self.room).min(AGENT_READ_BYTES);
+        } else if self.room == 0 {
+            self.room = SMALL_READ_BYTES;
         }
         if self.buffer.is_empty() && self.buffer.capacity() > 4 * AGENT_READ_BYTES {
             self.buffer = Vec::new();
         }
-        self.buffer.reserve(AGENT_READ_BYTES);
+        self.buffer.reserve(self.room);
         &mut self.buffer
     }
 
     /// Gives the buffer's memory back while nothing is expected. An unfinished line is kept.
     pub fn shrink(&mut self) {
+        self.compact();
+        self.buffer.shrink_to_fit();
+        self.room = 0;
+    }
+
+    fn compact(&mut self) {
         self.buffer.drain(..self.start);
         self.scanned -= self.start;
         self.start = 0;
-        self.buffer.shrink_to_fit();
     }
 
     /// Appends bytes that were read elsewhere.

@@ -5,12 +5,14 @@
 
 mod envelope;
 mod lines;
+mod members;
 mod pending;
 mod text;
 mod write;
 
 pub use envelope::{Envelope, Malformed, Message, RpcError};
 pub use lines::{Line, LineDecoder};
+pub use members::members;
 pub use pending::Pending;
 pub use text::Text;
 pub use write::{Object, error_response, notification, request, response};

@@ -32,18 +32,26 @@ pub fn frame(thread: &str, event: &Event) -> Option<Frame> {
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
-    let room = events.iter().map(|event| event.raw.as_ref().map_or(300, |raw| raw.get().len() + 240)).sum();
+    let room = events
+        .iter()
+        .map(|event| event.raw.as_ref().map_or(300, |raw| raw.get().len() + 240))
+        .sum();
     let mut out = Vec::with_capacity(room);
     let mut spans = Vec::with_capacity(events.len());
     for event in events {
-        let Some(method) = method(&event.kind) else { continue };
+        let Some(method) = method(&event.kind) else {
+            continue;
+        };
         let start = out.len();
         notification(&mut out, method, |params| fill(params, thread, event));
         let ask = match &event.kind {
             EventKind::PermissionRequested { request, .. } => {
                 let start = out.len();
                 let mut message = Object::open(&mut out);
-                message.raw("jsonrpc", "\"2.0\"").put("id", request).put("method", method);
+                message
+                    .raw("jsonrpc", "\"2.0\"")
+                    .put("id", request)
+                    .put("method", method);
                 message.object("params", |params| fill(params, thread, event));
                 message.close();
                 Some((*request, start))
@@ -490,9 +498,14 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
         return;
     };
     let mut tool = ToolView::default();
-    tool.apply(tool_call.get());
+    tool.apply(&tool_call);
     if let Some(Input { command, cwd }) = tool.read("rawInput") {
-        params.json("command", command.filter(|command| command.get().starts_with(['"', '['])).as_ref());
+        params.json(
+            "command",
+            command
+                .filter(|command| command.get().starts_with(['"', '[']))
+                .as_ref(),
+        );
         params.json("cwd", cwd.filter(|cwd| cwd.get().starts_with('"')).as_ref());
     }
     let diffs = tool.diffs();
@@ -503,7 +516,11 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
             .map(|d| unified_diff(&d.path, d.old_text.as_deref(), &d.new_text))
             .collect();
         params.put("diff", &diffs);
-    } else if let Some(first) = tool.read::<Vec<Location>>("locations").unwrap_or_default().first() {
+    } else if let Some(first) = tool
+        .read::<Vec<Location>>("locations")
+        .unwrap_or_default()
+        .first()
+    {
         params.put("path", &first.path);
     }
     params.json("toolCall", Some(&tool_call));

@@ -1,0 +1,426 @@
+//! Files and terminals that an agent uses through us.
+
+use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::{ErrorCode, EventKind, Failure};
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check, tool};
+
+fn exit(code: i32) -> TerminalExit {
+    TerminalExit {
+        code: Some(code),
+        signal: None,
+    }
+}
+
+fn create(scene: &mut Scene, id: u32) {
+    scene.script.push_back(Ok(MachineReply::Created));
+    let params = r#"{"sessionId":"s-1","command":"sh","args":["-c","ls"],"env":[{"name":"A","value":"1"}],"cwd":"/workspace/sub","outputByteLimit":100}"#;
+    scene.calls(&id.to_string(), "terminal/create", params);
+}
+
+fn terminal(scene: &mut Scene, id: u32, verb: &str, terminal_id: &str) {
+    scene.calls(
+        &id.to_string(),
+        &format!("terminal/{verb}"),
+        &format!(r#"{{"sessionId":"s-1","terminalId":"{terminal_id}"}}"#),
+    );
+}
+
+#[test]
+fn a_file_is_read() {
+    check(|s| {
+        s.open_turn();
+        s.calls(
+            "5",
+            "fs/read_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","line":2,"limit":3}"#,
+        );
+        let expected = MachineCall::ReadFile {
+            path: "/workspace/a".into(),
+            line: Some(2),
+            limit: Some(3),
+        };
+        assert_eq!(s.waiting[0].1, expected);
+        s.machine_says(Ok(MachineReply::Read {
+            content: "é\n".into(),
+        }));
+        assert_eq!(s.answer_to(&json!(5))["result"], json!({ "content": "é\n" }));
+        let read = &s.params("thread/file/read")[0];
+        assert_eq!(
+            (&read["path"], &read["bytes"]),
+            (&"/workspace/a".into(), &3.into())
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_file_is_written() {
+    check(|s| {
+        s.open_turn();
+        s.calls(
+            "5",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
+        );
+        assert_eq!(s.params("item/fileChange/started")[0]["path"], "/workspace/a");
+        s.machine_says(Ok(MachineReply::Written {
+            old: Some("old\n".into()),
+        }));
+        assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
+        let done = &s.params("item/fileChange/completed")[0];
+        assert_eq!(
+            done["diff"],
+            "--- a/workspace/a\n+++ b/workspace/a\n@@ -1 +1 @@\n-old\n+new\n"
+        );
+        assert_eq!(s.params("turn/diff/updated")[0]["diff"], done["diff"]);
+        assert_eq!(s.params("thread/file/written")[0]["bytes"], 4);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_write_that_a_tool_call_shows_already_is_one_change() {
+    check(|s| {
+        s.open_turn();
+        let diff = r#"[{"type":"diff","path":"/workspace/a","oldText":null,"newText":"x"}]"#;
+        s.update(&tool("t", false, &format!(r#","kind":"edit","content":{diff}"#)));
+        s.script.push_back(Ok(MachineReply::Written { old: None }));
+        s.calls(
+            "5",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","content":"x"}"#,
+        );
+        s.update(&tool("t", true, r#","status":"completed""#));
+        assert_eq!(s.params("item/fileChange/started").len(), 1);
+        assert_eq!(s.params("item/fileChange/completed").len(), 1);
+        assert_eq!(s.params("thread/file/written").len(), 1);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_refusal_of_the_machine_is_told_and_final() {
+    check(|s| {
+        s.open_turn();
+        let outside = || Err(Failure::invalid_params("path outside workspace"));
+        s.script.extend([outside(), outside()]);
+        s.calls(
+            "5",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/etc/passwd","content":"x"}"#,
+        );
+        s.calls(
+            "6",
+            "fs/read_text_file",
+            r#"{"sessionId":"s-1","path":"/etc/passwd"}"#,
+        );
+        for id in [5, 6] {
+            let error = &s.answer_to(&json!(id))["error"];
+            assert_eq!(
+                error,
+                &json!({ "code": -32602, "message": "path outside workspace" })
+            );
+        }
+        assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "failed");
+        assert!(s.params("thread/file/written").is_empty() && s.params("turn/diff/updated").is_empty());
+        assert!(s.waiting.is_empty(), "it is not tried again");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_command_from_its_start_to_its_release() {
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        let id = s.answer_to(&json!(5))["result"]["terminalId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let started = &s.params("item/terminalCommand/started")[0];
+        assert_eq!(
+            (&started["command"], &started["args"], &started["cwd"]),
+            (&json!("sh"), &json!(["-c", "ls"]), &json!("/workspace/sub"))
+        );
+        s.terminal_says(&id, MachineEvent::Output("one\n".into()));
+        s.script.push_back(Ok(MachineReply::Output {
+            output: "one\n".into(),
+            truncated: false,
+            exit: None,
+        }));
+        terminal(s, 6, "output", &id);
+        assert_eq!(
+            s.answer_to(&json!(6))["result"],
+            json!({ "output": "one\n", "truncated": false, "exitStatus": null })
+        );
+        terminal(s, 7, "wait_for_exit", &id);
+        s.terminal_says(
+            &id,
+            MachineEvent::Exited {
+                exit: exit(3),
+                output: "one\ntwo\n".into(),
+                truncated: true,
+            },
+        );
+        s.machine_says(Ok(MachineReply::Exited(exit(3))));
+        assert_eq!(
+            s.answer_to(&json!(7))["result"],
+            json!({ "exitCode": 3, "signal": null })
+        );
+        let done = &s.params("item/terminalCommand/completed")[0];
+        assert_eq!(
+            (&done["exitCode"], &done["outcome"]),
+            (&json!(3), &json!("failed"))
+        );
+        assert_eq!(
+            (&done["output"], &done["truncated"]),
+            (&json!("one\ntwo\n"), &json!(true))
+        );
+        for (id, verb) in [(8, "kill"), (9, "release")] {
+            s.script.push_back(Ok(MachineReply::Done));
+            terminal(s, id, verb, "term_1");
+            assert_eq!(s.answer_to(&json!(id))["result"], json!({}));
+        }
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn polling_a_terminal_is_not_recorded_again_and_again() {
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        let before = s.log.len();
+        s.machine = Some(|_| MachineReply::Output {
+            output: "same".into(),
+            truncated: false,
+            exit: Some(exit(0)),
+        });
+        for id in 10..60 {
+            terminal(s, id, "output", "term_1");
+        }
+        assert_eq!(s.log.len(), before);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_an_agent_leaves_out_has_a_default() {
+    check(|s| {
+        s.open_turn();
+        for (id, more) in [
+            (5, ""),
+            (6, r#","args":null,"env":null,"cwd":null,"outputByteLimit":null"#),
+        ] {
+            s.calls(
+                &format!("{id}"),
+                "terminal/create",
+                &format!(r#"{{"sessionId":"s-1","command":"ls -l | wc"{more}}}"#),
+            );
+            let MachineCall::CreateTerminal {
+                command,
+                args,
+                cwd,
+                output_bytes,
+                ..
+            } = &s.waiting[0].1
+            else {
+                panic!("{:?}", s.waiting)
+            };
+            assert_eq!(
+                (command.as_str(), args.len(), cwd.as_str()),
+                ("ls -l | wc", 0, "/workspace")
+            );
+            assert_eq!(*output_bytes, TERMINAL_BYTES);
+            s.machine_says(Ok(MachineReply::Created));
+        }
+        let greedy = r#"{"sessionId":"s-1","command":"x","outputByteLimit":18446744073709551615}"#;
+        s.calls("7", "terminal/create", greedy);
+        assert!(
+            matches!(s.waiting[0].1, MachineCall::CreateTerminal { output_bytes, .. } if output_bytes == TERMINAL_BYTES_MAX)
+        );
+        s.machine_says(Ok(MachineReply::Created));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_terminal_outlives_its_turn_but_not_its_agent() {
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        s.stops_with("end_turn");
+        assert!(s.params("item/terminalCommand/completed").is_empty());
+        s.terminal_says("term_1", MachineEvent::Output("tick".into()));
+        assert_eq!(s.params("item/terminalCommand/output").len(), 1);
+        s.exits("exit status 0");
+        assert_eq!(s.params("item/terminalCommand/completed").len(), 1);
+        s.terminal_says("term_1", MachineEvent::Output("ghost".into()));
+        assert_eq!(s.params("item/terminalCommand/output").len(), 1);
+    });
+}
+
+#[test]
+fn a_signal_is_no_success() {
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        s.terminal_says(
+            "term_1",
+            MachineEvent::Exited {
+                exit: TerminalExit {
+                    code: None,
+                    signal: Some("SIGKILL".into()),
+                },
+                output: String::new(),
+                truncated: false,
+            },
+        );
+        let done = &s.params("item/terminalCommand/completed")[0];
+        assert_eq!(
+            (&done["outcome"], &done["signal"]),
+            (&json!("failed"), &json!("SIGKILL"))
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn too_much_at_once_is_refused() {
+    check(|s| {
+        s.open_turn();
+        for id in 0..=u32::try_from(TERMINALS).unwrap() {
+            if id as usize == TERMINALS {
+                s.calls("64", "terminal/create", r#"{"sessionId":"s-1","command":"x"}"#);
+            } else {
+                create(s, id);
+            }
+        }
+        let error = &s.answer_to(&json!(TERMINALS))["error"];
+        assert_eq!(error["code"], ErrorCode::Overloaded.rpc());
+        for id in 0..=AGENT_CALLS {
+            s.calls(
+                &format!("\"r{id}\""),
+                "fs/read_text_file",
+                r#"{"sessionId":"s-1","path":"/workspace/a"}"#,
+            );
+        }
+        assert_eq!(s.waiting.len(), AGENT_CALLS);
+        let error = &s.answer_to(&json!(format!("r{AGENT_CALLS}")))["error"];
+        assert_eq!(error["code"], ErrorCode::Overloaded.rpc());
+        s.exits("gone");
+    });
+}
+
+#[test]
+fn params_that_do_not_fit_are_refused_and_recorded() {
+    check(|s| {
+        s.open_turn();
+        let bad = [
+            ("fs/read_text_file", "{}"),
+            ("fs/read_text_file", r#"{"sessionId":"s-1","path":7}"#),
+            (
+                "fs/read_text_file",
+                r#"{"sessionId":"s-1","path":"/a","line":-1}"#,
+            ),
+            ("fs/read_text_file", r#"{"sessionId":"s-2","path":"/a"}"#),
+            ("fs/write_text_file", r#"{"sessionId":"s-1","path":"/a"}"#),
+            ("terminal/create", r#"{"sessionId":"s-1","command":["ls"]}"#),
+            ("terminal/output", r#"{"sessionId":"s-1"}"#),
+            ("terminal/kill", r#"{"terminalId":"term_1"}"#),
+            ("terminal/release", "[]"),
+            ("terminal/wait_for_exit", "null"),
+        ];
+        for (id, (method, params)) in bad.iter().enumerate() {
+            s.calls(&id.to_string(), method, params);
+            assert_eq!(
+                s.answer_to(&json!(id))["error"]["code"],
+                -32602,
+                "{method} {params}"
+            );
+        }
+        let refused = s
+            .kinds()
+            .filter(|kind| matches!(kind, EventKind::CallRefused { .. }));
+        assert_eq!(refused.count(), bad.len());
+        assert!(s.waiting.is_empty());
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_callback_may_be_withdrawn() {
+    check(|s| {
+        s.open_turn();
+        create(s, 4);
+        terminal(s, 5, "wait_for_exit", "term_1");
+        s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#);
+        assert_eq!(s.answer_to(&json!(5))["error"]["code"], -32800);
+        let answers = s.sent.len();
+        s.machine_says(Ok(MachineReply::Exited(exit(0))));
+        assert_eq!(s.sent.len(), answers, "one answer to one request");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_write_that_was_withdrawn_and_done_all_the_same_is_recorded() {
+    check(|s| {
+        s.open_turn();
+        s.calls(
+            "5",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
+        );
+        s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#);
+        s.machine_says(Ok(MachineReply::Written { old: None }));
+        assert_eq!(s.params("thread/file/written").len(), 1, "the file was changed");
+        assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "completed");
+        assert_eq!(s.sent.iter().filter(|sent| sent.answers.is_some()).count(), 1);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn ids_are_answered_as_they_were_written() {
+    check(|s| {
+        s.open_turn();
+        s.machine = Some(|_| MachineReply::Read {
+            content: String::new(),
+        });
+        for id in ["0", "-7", "\"a\"", "\"\\u00e9\"", "null"] {
+            s.calls(
+                id,
+                "fs/read_text_file",
+                r#"{"sessionId":"s-1","path":"/workspace/a"}"#,
+            );
+            let answer = s.sent.last().unwrap();
+            assert!(answer.text.contains(&format!(r#""id":{id},"#)), "{}", answer.text);
+        }
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_file_may_be_asked_for_between_turns() {
+    check(|s| {
+        s.open_session();
+        s.script.push_back(Ok(MachineReply::Written { old: None }));
+        s.calls(
+            "5",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","content":"x"}"#,
+        );
+        assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
+        assert!(s.params("item/fileChange/completed")[0].get("turnId").is_none());
+        assert_eq!(
+            s.params("turn/diff/updated"),
+            Vec::<Value>::new(),
+            "there is no turn to have a diff"
+        );
+    });
+}

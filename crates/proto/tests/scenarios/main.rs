@@ -1,0 +1,23 @@
+//! Scenarios: whole conversations through the machines, with hand-moved time. Each module has one subject.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod callbacks;
+mod carried;
+mod interrupt;
+mod lost_agent;
+mod malformed;
+mod messages;
+mod peer;
+mod permission;
+mod properties;
+mod queue;
+mod recovery;
+mod reopen;
+mod seed_turn;
+mod start;
+mod tools;
+mod transcripts;

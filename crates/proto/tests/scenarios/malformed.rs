@@ -1,0 +1,172 @@
+//! Lines that are no messages, between lines that are.
+
+use acpd_model::EventKind;
+use acpd_model::limits::MALFORMED_BYTES;
+use acpd_proto::wire::LineDecoder;
+
+use crate::support::{Scene, check};
+
+fn malformed(scene: &Scene) -> Vec<(&str, &str, u64)> {
+    scene
+        .kinds()
+        .filter_map(|kind| match kind {
+            EventKind::LineMalformed { reason, text, bytes } => {
+                Some((reason.as_str(), text.as_str(), *bytes))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn none_is_lost_none_is_answered_and_none_stops_the_next() {
+    let bad = [
+        "Loading model…",
+        "DEBUG {\"a\":1}",
+        "{",
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_me"#,
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{]}}"#,
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":}}"#,
+        r#"{"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"}"#,
+        r#"[{"jsonrpc":"2.0","method":"a"}]"#,
+        "[]",
+        "{}",
+        "null",
+        "7",
+        "\"text\"",
+        "nan",
+        "{'method':'a'}",
+        r#"{"method":7}"#,
+        r#"{"method":null}"#,
+        r#"{"id":1}"#,
+        r#"{"id":1,"method":"a","method":"b"}"#,
+        r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"2","result":{"stopReason":"end_turn"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"a\"}",
+        "\u{0}",
+        "{\"method\":\"a\u{1}\"}",
+    ];
+    let scene = check(|s| {
+        s.open_turn();
+        for (at, line) in bad.iter().enumerate() {
+            s.says(line);
+            s.chunk(&format!("{at} "));
+        }
+        s.stops_with("end_turn");
+    });
+    let seen = malformed(&scene);
+    assert_eq!(seen.iter().map(|(_, text, _)| *text).collect::<Vec<_>>(), bad);
+    assert!(
+        seen.iter()
+            .all(|(reason, text, bytes)| !reason.is_empty() && *bytes == text.len() as u64)
+    );
+    let all: String = (0..bad.len()).map(|at| format!("{at} ")).collect();
+    assert_eq!(scene.said(), [all], "every good line arrived");
+    assert!(
+        scene.sent.iter().all(|sent| sent.answers.is_none()),
+        "logs on stdout are not answered"
+    );
+    assert_eq!(scene.notices(), vec!["malformedLine"; bad.len()]);
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let scene = check(|s| {
+        s.open_turn();
+        s.says_bytes(b"\xff\xfe{}");
+        s.says_bytes(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xc3\"}");
+        s.chunk("still here");
+        s.stops_with("end_turn");
+    });
+    let seen = malformed(&scene);
+    assert_eq!(seen[0], ("not UTF-8", "\u{fffd}\u{fffd}{}", 4));
+    assert_eq!(seen.len(), 2);
+    assert_eq!(scene.said(), ["still here"]);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_counted_and_its_head_is_kept() {
+    let scene = check(|s| {
+        s.open_turn();
+        let mut decoder = LineDecoder::new(10_000);
+        let good = |text: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-1","update":{}}}}}"#,
+                crate::support::message(text)
+            )
+        };
+        let stream = format!("{}\n{}\n{}\n", good("a"), "é".repeat(50_000), good("b"));
+        for bytes in stream.as_bytes().chunks(999) {
+            s.streams(bytes, &mut decoder);
+        }
+        s.stops_with("end_turn");
+    });
+    let seen = malformed(&scene);
+    let (reason, text, bytes) = seen[0];
+    assert_eq!((reason, bytes), ("longer than the limit", 100_000));
+    assert!(text.starts_with("éé") && text.len() <= MALFORMED_BYTES);
+    assert_eq!(scene.said(), ["ab"]);
+}
+
+#[test]
+fn a_long_line_that_is_rubbish_is_cut() {
+    let scene = check(|s| {
+        s.open_turn();
+        s.says(&"ö".repeat(MALFORMED_BYTES));
+        s.says_bytes(&[0xff; MALFORMED_BYTES * 2]);
+    });
+    for (_, text, bytes) in malformed(&scene) {
+        assert!(text.len() <= MALFORMED_BYTES && bytes == 2 * MALFORMED_BYTES as u64);
+    }
+}
+
+#[test]
+fn deep_nesting_hurts_nobody() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let scene = check(|s| {
+        s.open_turn();
+        s.says(&deep);
+        s.says(&"[".repeat(100_000));
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"_deep","params":{}}}"#,
+            &deep[..]
+        ));
+        s.chunk("alive");
+        s.stops_with("end_turn");
+    });
+    assert_eq!(malformed(&scene).len(), 2);
+    assert_eq!(scene.said(), ["alive"]);
+}
+
+#[test]
+fn an_agent_may_write_its_json_with_spaces_and_other_line_ends() {
+    let scene = check(|s| {
+        s.open_turn();
+        let mut decoder = LineDecoder::new(10_000);
+        let id = s.open_request("session/prompt");
+        let stream = format!(
+            "\r\n  \n {{ \"method\" : \"session/update\" , \"params\" : {{ \"update\" : {{ \"content\" : {{ \"text\" : \"hi\" , \"type\" : \"text\" }} , \"sessionUpdate\" : \"agent_message_chunk\" }} , \"sessionId\" : \"s-1\" }} , \"jsonrpc\" : \"2.0\" }} \r\n{{\"result\":{{\"stopReason\":\"end_turn\"}},\"id\":{id},\"jsonrpc\":\"2.0\"}}\r\n"
+        );
+        s.streams(stream.as_bytes(), &mut decoder);
+    });
+    assert_eq!(malformed(&scene), []);
+    assert_eq!(scene.said(), ["hi"]);
+    assert_eq!(scene.ending(acpd_model::TurnId(1)).1, Some("end_turn"));
+}
+
+#[test]
+fn rubbish_before_and_after_the_turn_belongs_to_the_thread() {
+    let scene = check(|s| {
+        s.create();
+        s.says("starting up…");
+        s.answer("initialize", crate::support::FULL);
+        s.says("npm warn deprecated");
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.prompt("x");
+        s.stops_with("end_turn");
+        s.says("bye");
+        s.exits("exit status 0");
+    });
+    assert_eq!(malformed(&scene).len(), 3);
+}

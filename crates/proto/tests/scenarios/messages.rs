@@ -1,0 +1,279 @@
+//! Words: how chunks become messages, and how deltas are merged on their way.
+
+use acpd_model::limits::COALESCE_BYTES;
+use acpd_model::{EventKind, ItemId, ItemOutcome, MessageType, RawJson};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check, message, thought, tool};
+
+fn with_id(text: &str, id: &str) -> String {
+    format!(
+        r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"{text}"}}}}"#
+    )
+}
+
+/// What was said, in order: role and words.
+fn spoken(scene: &Scene) -> Vec<(String, String)> {
+    let done = scene.params("item/completed");
+    let word = |params: &Value, key: &str| params[key].as_str().unwrap().to_owned();
+    done[1..]
+        .iter()
+        .map(|params| (word(params, "type"), word(params, "text")))
+        .collect()
+}
+
+#[test]
+fn the_first_delta_leaves_at_once_and_the_rest_is_merged() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        assert_eq!(s.deltas(), ["a"]);
+        s.later(1);
+        s.chunk("b");
+        s.later(8);
+        s.chunk("c");
+        assert_eq!(s.deltas(), ["a"], "the window is open");
+        s.later(1);
+        assert_eq!(s.deltas(), ["a", "bc"], "10 ms after the first");
+        s.chunk("d");
+        s.later(9);
+        assert_eq!(s.deltas(), ["a", "bc"]);
+        s.later(1);
+        assert_eq!(s.deltas(), ["a", "bc", "d"]);
+        s.later(10);
+        s.chunk("e");
+        assert_eq!(s.deltas(), ["a", "bc", "d", "e"], "quiet again, at once again");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["abcde"]);
+    });
+}
+
+#[test]
+fn four_kib_do_not_wait_for_the_window() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        let half = "x".repeat(COALESCE_BYTES / 2);
+        s.chunk(&half);
+        assert_eq!(s.deltas().len(), 1);
+        s.chunk(&half);
+        assert_eq!(s.deltas().len(), 2);
+        assert_eq!(s.deltas()[1].len(), COALESCE_BYTES);
+        s.later(10);
+        let large = "y".repeat(3 * COALESCE_BYTES);
+        s.chunk(&large);
+        s.stops_with("end_turn");
+        assert_eq!(s.said()[0].len(), 1 + 4 * COALESCE_BYTES);
+    });
+}
+
+#[test]
+fn whatever_else_happens_flushes_first() {
+    let others: [fn(&mut Scene); 7] = [
+        |s| s.update(&tool("t", false, "")),
+        |s| s.update(&thought("hm")),
+        |s| s.update(r#"{"sessionUpdate":"plan","entries":[]}"#),
+        |s| s.says("rubbish"),
+        |s| s.asks_permission("7", "t"),
+        Scene::interrupt,
+        |s| s.exits("gone"),
+    ];
+    for other in others {
+        check(|s| {
+            s.open_turn();
+            s.chunk("a");
+            s.chunk("b");
+            s.chunk("c");
+            let before = s.next_seq();
+            other(s);
+            assert_eq!(s.methods_from(before)[0], "item/agentMessage/delta");
+            assert_eq!(s.deltas()[..2], ["a", "bc"]);
+            assert!(s.methods_from(before).len() > 1);
+        });
+    }
+}
+
+#[test]
+fn a_time_out_with_nothing_held_says_nothing() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        let before = s.next_seq();
+        s.later(1000);
+        s.thread.handle_timeout(s.now);
+        s.settle();
+        assert_eq!(s.next_seq(), before);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn real_repetitions_are_text() {
+    check(|s| {
+        s.open_turn();
+        for _ in 0..3 {
+            s.chunk("ha");
+        }
+        s.update(&tool("t", false, r#","status":"completed""#));
+        s.chunk("ha");
+        s.chunk("ha");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["hahaha", "haha"]);
+    });
+}
+
+#[test]
+fn another_message_id_is_another_message() {
+    check(|s| {
+        s.open_turn();
+        s.update(&with_id("a", "m1"));
+        s.update(&with_id("b", "m1"));
+        s.update(&with_id("c", "m2"));
+        s.update(&message("d"));
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["ab", "c", "d"]);
+        let started: Vec<Value> = s
+            .params("item/started")
+            .iter()
+            .map(|p| p["messageId"].clone())
+            .collect();
+        assert_eq!(started, [Value::Null, json!("m1"), json!("m2"), Value::Null]);
+    });
+}
+
+#[test]
+fn a_message_with_an_id_goes_on_after_a_tool_call_and_one_without_does_not() {
+    check(|s| {
+        s.open_turn();
+        s.update(&with_id("a", "m"));
+        s.update(&tool("t", false, r#","status":"completed""#));
+        s.update(&with_id("b", "m"));
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["ab"]);
+    });
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        s.update(&tool("t", false, r#","status":"completed""#));
+        let open = s.thread.live().items.len();
+        assert_eq!(open, 1, "it stays open across the tool call");
+        s.chunk("b");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["a", "b"]);
+    });
+}
+
+#[test]
+fn thoughts_and_messages_take_turns() {
+    check(|s| {
+        s.open_turn();
+        s.update(&thought("hm"));
+        s.update(&thought(" hm"));
+        s.chunk("well");
+        s.update(&thought("but"));
+        s.chunk("no");
+        s.stops_with("end_turn");
+        assert_eq!(
+            spoken(s),
+            [
+                ("agentThought".into(), "hm hm".into()),
+                ("agentMessage".into(), "well".into()),
+                ("agentThought".into(), "but".into()),
+                ("agentMessage".into(), "no".into()),
+            ]
+        );
+        assert_eq!(s.params("item/agentThought/delta").len(), 3);
+    });
+}
+
+#[test]
+fn an_agent_may_repeat_what_the_person_said() {
+    check(|s| {
+        s.open_turn();
+        s.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"/compact"}}"#);
+        s.chunk("ok");
+        s.stops_with("end_turn");
+        assert_eq!(spoken(s)[0], ("userMessage".into(), "/compact".into()));
+        let shown = s.params("item/userMessage").pop().unwrap();
+        assert_eq!(shown["content"], json!([{ "type": "text", "text": "/compact" }]));
+    });
+}
+
+#[test]
+fn blocks_that_are_no_text_stay_whole_and_in_place() {
+    let image =
+        r#"{"type":"image","data":"AAAA","mimeType":"image/png","_meta":{"n":1234567890123456789012}}"#;
+    check(|s| {
+        s.open_turn();
+        s.chunk("see ");
+        s.update(&format!(
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{image}}}"#
+        ));
+        s.chunk("nice");
+        s.later(10);
+        s.stops_with("end_turn");
+        let done = s.kinds().rev().find_map(|kind| match kind {
+            EventKind::ItemCompleted {
+                item: ItemId(2),
+                end: acpd_model::ItemEnd::Message { content, .. },
+                outcome,
+            } => Some((content.iter().map(RawJson::get).collect::<Vec<_>>(), *outcome)),
+            _ => None,
+        });
+        let (content, outcome) = done.unwrap();
+        assert_eq!(
+            content,
+            [
+                r#"{"text":"see ","type":"text"}"#,
+                image,
+                r#"{"text":"nice","type":"text"}"#
+            ]
+        );
+        assert_eq!(outcome, ItemOutcome::Completed);
+        let delta = &s.params("item/agentMessage/delta")[1];
+        assert_eq!(delta["content"]["mimeType"], "image/png");
+    });
+}
+
+#[test]
+fn text_that_looks_like_a_block_is_text() {
+    check(|s| {
+        s.open_turn();
+        let json = r#"{"type":"image","data":""}"#;
+        s.chunk(json);
+        s.chunk(json);
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), [json.repeat(2)]);
+    });
+}
+
+#[test]
+fn a_prompt_is_kept_and_shown_as_it_was_given() {
+    let block =
+        r#"{"type":"resource_link","uri":"file:///a","name":"a","_meta":{"n":1234567890123456789012}}"#;
+    check(|s| {
+        s.open_session();
+        let input = vec![RawJson::parse(block).unwrap()];
+        s.start_turn(input, None).unwrap();
+        assert!(
+            s.sent_as("session/prompt")[0].text.contains(block),
+            "the agent gets it as it was written"
+        );
+        let shown = s.kinds().any(|kind| {
+            matches!(kind, EventKind::ItemCompleted { end: acpd_model::ItemEnd::Message { role: MessageType::UserMessage, content }, .. }
+                if content[0].get() == block)
+        });
+        assert!(shown);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_empty_chunk_is_a_chunk() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), [""]);
+    });
+}

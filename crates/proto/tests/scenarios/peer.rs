@@ -1,0 +1,482 @@
+//! One connection of the app protocol: handshake, rules, answers.
+
+use std::time::Duration;
+
+use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, ThreadId, TurnId};
+use acpd_proto::surface::app::{Frame, Peer, PeerOutput, Request};
+use acpd_proto::thread::Answer;
+use acpd_proto::time::Now;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::{Scene, check};
+
+/// A connection and its clock.
+struct Line {
+    peer: Peer,
+    mono: Duration,
+}
+
+impl Line {
+    fn new() -> Self {
+        let peer = Peer::new("owner".into(), Limits::default());
+        let mono = Duration::from_secs(100);
+        Self { peer, mono }
+    }
+
+    /// A connection after its handshake.
+    fn ready(capabilities: &str) -> Self {
+        let mut line = Self::new();
+        let hello = format!(r#"{{"clientInfo":{{"name":"test"}},"capabilities":{capabilities}}}"#);
+        assert!(line.ask("initialize", &hello)["result"].is_object());
+        line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
+        line
+    }
+
+    fn says(&mut self, text: &str) {
+        let now = Now {
+            mono: self.mono,
+            wall: 0,
+        };
+        self.peer.handle_text(text, now);
+    }
+
+    fn later(&mut self, millis: u64) {
+        self.mono += Duration::from_millis(millis);
+    }
+
+    /// What it was sent, the only thing that happened.
+    fn sent(&mut self) -> Value {
+        let sent = match self.peer.poll_output() {
+            Some(PeerOutput::Send(message)) => serde_json::from_slice(&message).unwrap(),
+            other => panic!("nothing was sent: {other:?}"),
+        };
+        assert_eq!(self.peer.poll_output(), None);
+        sent
+    }
+
+    /// What it asks of the daemon, the only thing that happened.
+    fn called(&mut self) -> (u64, Request) {
+        let called = match self.peer.poll_output() {
+            Some(PeerOutput::Call { token, request }) => (token, request),
+            other => panic!("nothing is asked: {other:?}"),
+        };
+        assert_eq!(self.peer.poll_output(), None);
+        called
+    }
+
+    fn request(&mut self, method: &str, params: &str) {
+        self.says(&format!(
+            r#"{{"jsonrpc":"2.0","id":"r","method":"{method}","params":{params}}}"#
+        ));
+    }
+
+    /// A request that is answered at once.
+    fn ask(&mut self, method: &str, params: &str) -> Value {
+        self.request(method, params);
+        let answer = self.sent();
+        assert_eq!((&answer["id"], &answer["jsonrpc"]), (&json!("r"), &json!("2.0")));
+        answer
+    }
+
+    /// A request that is handed on.
+    fn wants(&mut self, method: &str, params: &str) -> Request {
+        self.request(method, params);
+        let (token, request) = self.called();
+        self.peer.reply(token, Ok(json!({}).into()));
+        self.sent();
+        request
+    }
+}
+
+fn thread() -> ThreadId {
+    ThreadId(Uuid::from_u128(7))
+}
+
+fn error(answer: &Value) -> (i64, &str, &str) {
+    let error = &answer["error"];
+    (
+        error["code"].as_i64().unwrap(),
+        error["data"]["code"].as_str().unwrap(),
+        error["message"].as_str().unwrap(),
+    )
+}
+
+#[test]
+fn the_handshake_has_an_order() {
+    let mut line = Line::new();
+    let early = line.ask("thread/list", "{}");
+    assert_eq!(error(&early), (-32003, "handshake", "Not initialized"));
+    let welcome = line.ask(
+        "initialize",
+        r#"{"clientInfo":{"name":"me","title":"Me","version":"1"}}"#,
+    );
+    let result = &welcome["result"];
+    assert_eq!(result["serverInfo"]["name"], "acpd");
+    assert_eq!(result["protocolVersion"], 1);
+    assert_eq!(
+        result["identity"],
+        json!({ "principal": "owner", "role": "owner" })
+    );
+    assert_eq!(result["capabilities"]["approvals"], true);
+    assert_eq!(result["limits"]["messageBytes"], 1 << 20);
+    assert_eq!(result["limits"]["requestsPerWindow"], 60);
+    let between = line.ask("thread/list", "{}");
+    assert!(error(&between).2.starts_with("Not initialized"));
+    let twice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
+    assert_eq!(error(&twice), (-32003, "handshake", "Already initialized"));
+    line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
+    assert!(matches!(
+        line.wants("thread/list", "{}"),
+        Request::ThreadList { .. }
+    ));
+    let thrice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
+    assert_eq!(error(&thrice).2, "Already initialized");
+    assert_eq!(line.peer.client().name, "me");
+}
+
+#[test]
+fn a_bad_hello_may_be_said_again() {
+    let mut line = Line::new();
+    for bad in [
+        "{}",
+        r#"{"clientInfo":{}}"#,
+        r#"{"clientInfo":{"name":7}}"#,
+        "[]",
+        "null",
+    ] {
+        assert_eq!(error(&line.ask("initialize", bad)).1, "invalid_params", "{bad}");
+    }
+    line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
+    assert_eq!(error(&line.ask("agent/list", "{}")).2, "Not initialized");
+    let unknown = r#"{"clientInfo":{"name":"n","x":1},"capabilities":{"new":{}},"more":[]}"#;
+    assert!(
+        line.ask("initialize", unknown)["result"].is_object(),
+        "what is unknown is passed over"
+    );
+}
+
+#[test]
+fn sixty_requests_in_ten_seconds() {
+    let mut line = Line::ready("{}");
+    for _ in 1..60 {
+        line.wants("agent/list", "{}");
+        line.later(100);
+    }
+    let refused = line.ask("agent/list", "{}");
+    assert_eq!((error(&refused).0, error(&refused).1), (-32005, "rate_limited"));
+    assert_eq!(refused["error"]["data"]["retryable"], true);
+    line.says(r#"{"jsonrpc":"2.0","method":"whatever"}"#);
+    assert_eq!(line.peer.poll_output(), None, "a notification is no request");
+    line.later(4099);
+    assert_eq!(error(&line.ask("agent/list", "{}")).1, "rate_limited");
+    line.later(1);
+    line.wants("agent/list", "{}");
+    line.later(10_000);
+    for _ in 0..60 {
+        line.wants("agent/list", "{}");
+    }
+    assert_eq!(
+        error(&line.ask("agent/list", "{}")).1,
+        "rate_limited",
+        "the window slides"
+    );
+}
+
+#[test]
+fn too_many_unanswered_requests() {
+    let mut line = Line::ready("{}");
+    let mut tokens = Vec::new();
+    for _ in 0..64 {
+        line.later(200);
+        line.request("agent/list", "{}");
+        tokens.push(line.called().0);
+    }
+    line.later(200);
+    assert_eq!(error(&line.ask("agent/list", "{}")).1, "overloaded");
+    line.peer.reply(tokens[5], Ok(json!([]).into()));
+    assert_eq!(line.sent()["result"], json!([]));
+    line.request("agent/list", "{}");
+    line.called();
+    line.peer.reply(tokens[5], Ok(json!([]).into()));
+    assert_eq!(line.peer.poll_output(), None, "one answer to one request");
+}
+
+#[test]
+fn messages_that_are_no_request() {
+    for (text, word) in [
+        ("hello", "parse_error"),
+        ("{", "parse_error"),
+        ("", "parse_error"),
+        ("[]", "invalid_request"),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"agent/list"}]"#,
+            "invalid_request",
+        ),
+        ("{}", "invalid_request"),
+        ("7", "invalid_request"),
+        (r#"{"id":1,"method":7}"#, "invalid_request"),
+        (r#"{"id":1,"result":{}}"#, "invalid_request"),
+    ] {
+        let mut line = Line::ready("{}");
+        line.says(text);
+        let answer = line.sent();
+        assert_eq!((error(&answer).1, &answer["id"]), (word, &Value::Null), "{text}");
+    }
+}
+
+#[test]
+fn unknown_methods_and_bad_params() {
+    let mut line = Line::ready("{}");
+    let answer = line.ask("thread/hologram", "{}");
+    assert_eq!(error(&answer).0, -32601);
+    assert!(error(&answer).2.contains("thread/hologram"));
+    for (method, params) in [
+        ("thread/resume", "{}"),
+        ("thread/resume", r#"{"threadId":"x"}"#),
+        ("thread/resume", "[]"),
+        ("thread/read", "{}"),
+        ("thread/start", r#"{"cwd":"/w"}"#),
+        ("thread/start", r#"{"agentType":"a","cwd":7}"#),
+        ("thread/list", r#"{"status":"sleepy"}"#),
+        ("thread/list", r#"{"limit":-1}"#),
+        ("turn/start", r#"{"text":"x"}"#),
+        ("turn/interrupt", r#"{"turnId":"item_1"}"#),
+        ("item/approve", r#"{"approved":true}"#),
+        ("item/approve", r#"{"requestId":"req_1"}"#),
+        (
+            "item/approve",
+            r#"{"requestId":"req_1_00000000000000000000000000000007"}"#,
+        ),
+    ] {
+        let answer = line.ask(method, params);
+        assert_eq!(
+            (error(&answer).0, error(&answer).1),
+            (-32602, "invalid_params"),
+            "{method} {params}"
+        );
+    }
+}
+
+#[test]
+fn ids_come_back_as_they_were_written() {
+    for id in ["1", "-1", "\"a\"", "1.50", "null", "123456789012345678901"] {
+        let mut line = Line::ready("{}");
+        line.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"agent/list"}}"#));
+        let (token, _) = line.called();
+        line.peer.reply(token, Ok(json!([]).into()));
+        let Some(PeerOutput::Send(answer)) = line.peer.poll_output() else {
+            panic!("no answer")
+        };
+        assert_eq!(
+            std::str::from_utf8(&answer).unwrap(),
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#)
+        );
+    }
+}
+
+#[test]
+fn a_failure_says_what_and_whether_to_try_again() {
+    let mut line = Line::ready("{}");
+    line.request("agent/list", "{}");
+    let (token, _) = line.called();
+    let failure = Failure::agent("it died").with_detail("stack trace");
+    line.peer.reply(token, Err(failure));
+    assert_eq!(
+        line.sent()["error"],
+        json!({ "code": -32008, "message": "it died",
+            "data": { "code": "agent_failed", "retryable": true, "detail": "stack trace" } })
+    );
+}
+
+#[test]
+fn a_thread_that_is_left_out_is_the_current_one() {
+    let mut line = Line::ready("{}");
+    line.peer.set_current(thread());
+    assert_eq!(
+        line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
+        Request::TurnInterrupt {
+            thread: thread(),
+            turn: Some(TurnId(3))
+        }
+    );
+    let other = ThreadId(Uuid::from_u128(8));
+    assert_eq!(
+        line.wants("turn/interrupt", &format!(r#"{{"threadId":"{other}"}}"#)),
+        Request::TurnInterrupt {
+            thread: other,
+            turn: None
+        }
+    );
+    let Request::ThreadRead {
+        thread: read,
+        include_turns,
+        ..
+    } = line.wants("thread/read", "{}")
+    else {
+        panic!()
+    };
+    assert_eq!((read, include_turns), (thread(), false));
+}
+
+#[test]
+fn what_a_client_gives_is_kept_as_it_was_written() {
+    let block = r#"{"type":"text","text":"x","_meta":{"n":1234567890123456789012,"b":1.10,"a":1}}"#;
+    let server = r#"{"name":"m","zeta":1.10,"alpha":1234567890123456789012}"#;
+    let mut line = Line::ready("{}");
+    let params = format!(
+        r#"{{"agentType":"a","cwd":"/w","metadata":{server},"mcpServers":[{server}],"input":[{block}],"clientTurnId":"c"}}"#
+    );
+    let Request::ThreadStart(start) = line.wants("thread/start", &params) else {
+        panic!()
+    };
+    assert_eq!(start.metadata.unwrap().get(), server);
+    assert_eq!(start.mcp_servers[0].get(), server);
+    assert_eq!(
+        start.turn.input.iter().map(RawJson::get).collect::<Vec<_>>(),
+        [block]
+    );
+    assert_eq!(start.turn.client_turn_id.as_deref(), Some("c"));
+    line.peer.set_current(thread());
+    let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
+    let Request::TurnStart { turn, .. } = line.wants("turn/start", &params) else {
+        panic!()
+    };
+    let input: Vec<&str> = turn.input.iter().map(RawJson::get).collect();
+    assert_eq!(input, [r#"{"text":"first","type":"text"}"#, block]);
+    let Request::ThreadStart(start) = line.wants("thread/start", r#"{"agentType":"a","cwd":"/w"}"#) else {
+        panic!()
+    };
+    assert!(start.turn.input.is_empty(), "a thread without a first turn");
+}
+
+fn question() -> RequestId {
+    RequestId {
+        thread: thread(),
+        number: 4,
+    }
+}
+
+#[test]
+fn an_answer_comes_as_a_response_or_as_a_request() {
+    let id = question();
+    for (result, answer) in [
+        (r#"{"decision":"accept"}"#, Answer::Accept { always: false }),
+        (
+            r#"{"decision":"acceptForSession"}"#,
+            Answer::Accept { always: true },
+        ),
+        (r#"{"decision":"decline"}"#, Answer::Decline { always: false }),
+        (
+            r#"{"decision":"declineForSession"}"#,
+            Answer::Decline { always: true },
+        ),
+        (r#"{"decision":"cancel"}"#, Answer::Cancel),
+        (
+            r#"{"decision":"accept","optionId":"o"}"#,
+            Answer::Option("o".into()),
+        ),
+    ] {
+        let mut line = Line::ready("{}");
+        line.says(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{result}}}"#));
+        let (token, request) = line.called();
+        assert_eq!(request, Request::Answer { request: id, answer });
+        line.peer.reply(token, Ok(json!({}).into()));
+        assert_eq!(line.peer.poll_output(), None, "a response has no answer");
+    }
+    for (params, answer) in [
+        (r#""approved":true"#, Answer::Accept { always: false }),
+        (r#""approved":false"#, Answer::Decline { always: false }),
+        (r#""approved":true,"optionId":"o""#, Answer::Option("o".into())),
+    ] {
+        let mut line = Line::ready("{}");
+        let wanted = line.wants("item/approve", &format!(r#"{{"requestId":"{id}",{params}}}"#));
+        assert_eq!(wanted, Request::Answer { request: id, answer });
+    }
+}
+
+#[test]
+fn an_answer_that_decides_nothing_is_told_so() {
+    let id = question();
+    for body in [
+        r#""result":{"decision":"maybe"}"#,
+        r#""result":{}"#,
+        r#""result":null"#,
+        r#""error":{"code":-1,"message":"closed"}"#,
+    ] {
+        let mut line = Line::ready("{}");
+        line.says(&format!(r#"{{"jsonrpc":"2.0","id":"{id}",{body}}}"#));
+        let told = line.sent();
+        assert_eq!(told["method"], "serverRequest/rejected", "{body}");
+        assert_eq!(told["params"]["requestId"], id.to_string());
+        assert_eq!(told["params"]["error"]["data"]["code"], "invalid_params");
+    }
+}
+
+#[test]
+fn a_late_response_hears_of_it_and_a_late_request_fails() {
+    let id = question();
+    let late = || Failure::new(ErrorCode::AlreadyResolved, "it was answered already");
+    let mut line = Line::ready("{}");
+    line.says(&format!(
+        r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept"}}}}"#
+    ));
+    let (token, _) = line.called();
+    line.peer.reply(token, Err(late()));
+    let told = line.sent();
+    assert_eq!(told["params"]["error"]["data"]["code"], "already_resolved");
+    line.request(
+        "item/approve",
+        &format!(r#"{{"requestId":"{id}","approved":true}}"#),
+    );
+    let (token, _) = line.called();
+    line.peer.reply(token, Err(late()));
+    let answer = line.sent();
+    assert_eq!((error(&answer).0, error(&answer).1), (-32004, "already_resolved"));
+}
+
+/// The notifications of a turn in which something is asked.
+fn frames() -> Vec<Frame> {
+    let scene = check(|s: &mut Scene| {
+        s.open_turn();
+        s.chunk("hm");
+        s.asks_permission("7", "t");
+    });
+    scene.frames
+}
+
+#[test]
+fn only_who_offers_approvals_is_asked_and_only_while_it_is_open() {
+    let frames = frames();
+    let asked = frames.iter().find(|frame| frame.ask.is_some()).unwrap();
+    let (_, asking) = asked.ask.as_ref().unwrap();
+    let approver = Line::ready(r#"{"approvals":true}"#).peer;
+    assert_eq!(approver.select(asked, |_| true), Some(asking));
+    assert_eq!(
+        approver.select(asked, |_| false),
+        Some(&asked.text),
+        "it was answered before"
+    );
+    for capabilities in ["{}", r#"{"approvals":false}"#] {
+        let observer = Line::ready(capabilities).peer;
+        assert_eq!(
+            observer.select(asked, |_| true),
+            Some(&asked.text),
+            "it sees, and is not asked"
+        );
+    }
+}
+
+#[test]
+fn opting_out_is_by_exact_name() {
+    let frames = frames();
+    let peer =
+        Line::ready(r#"{"optOutNotificationMethods":["item/agentMessage/delta","thread","turn/"]}"#).peer;
+    let shown: Vec<&str> = frames
+        .iter()
+        .filter(|frame| peer.select(frame, |_| true).is_some())
+        .map(|frame| frame.method)
+        .collect();
+    assert!(!shown.contains(&"item/agentMessage/delta"));
+    assert_eq!(shown.len(), frames.len() - 1);
+}

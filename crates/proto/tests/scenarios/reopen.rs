@@ -1,0 +1,277 @@
+//! A thread goes on with a new process: resume, else load, else a new session. And what comes before its
+//! session is open, or after its turn is over.
+
+use acpd_model::event::{Binding, TurnStatus};
+use acpd_model::{EventKind, TurnId};
+use acpd_proto::thread::Command;
+use serde_json::json;
+
+use crate::support::{FULL, Scene, check, message, thought, tool};
+
+/// A thread with one turn behind it, whose agent has gone and is started again.
+fn reopened(scene: &mut Scene) {
+    scene.open_turn();
+    scene.chunk("first answer");
+    scene.stops_with("end_turn");
+    scene.exits("exit status 0");
+    scene.ask(Command::Wake).unwrap();
+}
+
+fn bindings(scene: &Scene) -> Vec<Binding> {
+    let how = |kind: &EventKind| match kind {
+        EventKind::AgentBound { how, .. } => Some(*how),
+        _ => None,
+    };
+    scene.kinds().filter_map(how).collect()
+}
+
+/// Agents repeat a conversation in their own words: other cuts, other ids.
+fn history(scene: &mut Scene) {
+    scene.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"do it"}}"#);
+    scene.update(&thought("hm"));
+    scene.update(&message("first "));
+    scene.update(&message("answer"));
+    scene.update(&tool("old", false, r#","title":"ls","status":"completed""#));
+    scene.update(&tool("old", true, r#","status":"completed""#));
+    scene.update(r#"{"sessionUpdate":"plan","entries":[]}"#);
+}
+
+const COMMANDS: &str =
+    r#"{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"go","description":"Go"}]}"#;
+
+#[test]
+fn resume_comes_first() {
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", FULL);
+        let params = &s.sent_as("session/resume")[0].json["params"];
+        assert_eq!(
+            params,
+            &json!({ "sessionId": "s-1", "cwd": "/workspace", "mcpServers": [] })
+        );
+        s.answer("session/resume", "{}");
+        assert_eq!(bindings(s), [Binding::New, Binding::Resume]);
+        assert!(s.sent_as("session/load").is_empty());
+        assert!(!s.notices().contains(&"agentForgot".to_owned()));
+    });
+}
+
+#[test]
+fn then_load_then_a_new_session_that_remembers_nothing() {
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        s.refuse("session/load", -32002, "Resource not found");
+        let params = &s.sent_as("session/new")[1].json["params"];
+        assert!(params.get("sessionId").is_none());
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        assert_eq!(bindings(s), [Binding::New, Binding::New]);
+        assert_eq!(s.notices(), ["agentLost", "agentForgot"]);
+        assert_eq!(s.thread.live().session.as_deref(), Some("s-2"));
+        s.prompt("and now?");
+        assert_eq!(s.sent_as("session/prompt")[1].json["params"]["sessionId"], "s-2");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_was_not_declared_is_not_tried() {
+    let load_only = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", load_only);
+        assert!(s.sent_as("session/resume").is_empty());
+        s.answer("session/load", "null");
+        s.later(250);
+        assert_eq!(bindings(s), [Binding::New, Binding::Load]);
+    });
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        assert!(s.sent_as("session/load").is_empty());
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        assert_eq!(bindings(s), [Binding::New, Binding::New]);
+    });
+}
+
+#[test]
+fn history_is_not_stored_twice() {
+    for way in ["session/resume", "session/load"] {
+        check(|s| {
+            reopened(s);
+            s.answer("initialize", FULL);
+            if way == "session/load" {
+                s.refuse("session/resume", -32601, "Method not found");
+            }
+            let before = s.next_seq();
+            history(s);
+            s.later(100);
+            assert_eq!(s.methods_from(before), Vec::<&str>::new(), "{way}");
+            s.update(COMMANDS);
+            s.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"ask"}"#);
+            s.answer(way, r#"{"modes":{"currentModeId":"code","availableModes":[]}}"#);
+            s.later(250);
+            assert_eq!(
+                s.methods_from(before),
+                ["thread/updated"; 3],
+                "state is news, history is not"
+            );
+            assert_eq!(s.said(), ["first answer"]);
+            assert_eq!(s.thread.live().mode.as_deref(), Some("code"));
+            s.prompt("next");
+            s.chunk("second answer");
+            s.update(&tool("old", true, r#","status":"completed","rawOutput":1"#));
+            s.stops_with("end_turn");
+            assert_eq!(
+                s.said(),
+                ["first answer", "second answer"],
+                "what comes afterwards is news again"
+            );
+        });
+    }
+}
+
+/// Seen in Gemini: `session/load` is answered when the repetition has just begun.
+#[test]
+fn history_that_comes_after_the_answer_is_not_stored_twice_either() {
+    check(|s| {
+        reopened(s);
+        let turn = s.prompt("next");
+        s.answer("initialize", FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        s.chunk("first ");
+        s.answer("session/load", "{}");
+        for _ in 0..4 {
+            s.later(200);
+            history(s);
+            s.update(COMMANDS);
+        }
+        assert_eq!(s.said(), ["first answer"]);
+        assert!(s.thread.live().commands.is_some(), "state is news all the while");
+        assert!(
+            !s.awaits("session/prompt"),
+            "it is not asked while it repeats old words"
+        );
+        s.later(249);
+        assert!(!s.awaits("session/prompt"));
+        s.later(1);
+        assert_eq!(bindings(s), [Binding::New, Binding::Load]);
+        assert!(s.awaits("session/prompt"), "it has been silent for 250 ms");
+        s.chunk("second answer");
+        s.stops_with("end_turn");
+        assert_eq!(s.status(turn), TurnStatus::Completed);
+        assert_eq!(s.said(), ["first answer", "second answer"]);
+    });
+}
+
+#[test]
+fn history_without_end_is_not_waited_for() {
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        s.answer("session/load", "{}");
+        for _ in 0..599 {
+            s.later(100);
+            s.chunk("la");
+        }
+        assert_eq!(bindings(s), [Binding::New]);
+        s.later(100);
+        assert_eq!(bindings(s), [Binding::New, Binding::Load]);
+        s.chunk("news");
+        s.prompt("next");
+        assert_eq!(s.said(), ["first answer", "news"]);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_way_that_fails_after_some_history_leaves_no_trace_of_it() {
+    check(|s| {
+        reopened(s);
+        s.answer("initialize", FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        history(s);
+        s.refuse("session/load", -32603, "half way through");
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        assert_eq!(s.said(), ["first answer"]);
+    });
+}
+
+#[test]
+fn an_update_before_the_session_is_open_belongs_to_the_thread() {
+    check(|s| {
+        let call = s.create();
+        s.answer("initialize", FULL);
+        s.update(COMMANDS);
+        s.update(&message("Welcome!"));
+        s.update(&tool("t", false, r#","title":"warm up","status":"completed""#));
+        assert!(!s.replies.contains_key(&call));
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        let methods = s.methods();
+        assert!(methods.contains(&"item/agentMessage/delta"), "{methods:?}");
+        assert!(methods.contains(&"item/toolCall/completed"), "{methods:?}");
+        assert!(s.thread.live().commands.is_some());
+        s.prompt("hello");
+        assert_eq!(s.said(), ["Welcome!"], "it ends before the turn begins");
+        s.chunk("hi");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["Welcome!", "hi"]);
+        let before_turns = &s.transcript().turns[0];
+        assert_eq!((before_turns.id, before_turns.items.len()), (None, 2));
+    });
+}
+
+#[test]
+fn an_update_after_the_answer_to_the_prompt_belongs_to_the_thread() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("done");
+        s.stops_with("end_turn");
+        let over = s.next_seq();
+        s.chunk(", and one more thing");
+        s.later(10);
+        s.update(r#"{"sessionUpdate":"usage_update","used":5,"size":10}"#);
+        assert_eq!(
+            s.methods_from(over),
+            [
+                "item/started",
+                "item/agentMessage/delta",
+                "thread/tokenUsage/updated"
+            ]
+        );
+        assert!(
+            s.params("item/agentMessage/delta")[1].get("turnId").is_none(),
+            "its turn is over"
+        );
+        s.prompt("next");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["done", ", and one more thing"]);
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+        assert_eq!(
+            s.transcript().turns[0].items.len(),
+            3,
+            "it is read where it was said"
+        );
+    });
+}
+
+#[test]
+fn the_tool_calls_of_a_forgotten_session_are_not_mistaken_for_new_ones() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"first","status":"completed""#));
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+        s.prompt("again");
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-2","update":{}}}}}"#,
+            tool("t", true, r#","title":"second","status":"completed""#)
+        ));
+        assert_eq!(s.params("item/toolCall/completed").len(), 2);
+        s.stops_with("end_turn");
+    });
+}

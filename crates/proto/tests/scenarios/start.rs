@@ -1,0 +1,189 @@
+//! Agents that cannot be made ready.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{ErrorCode, Failure};
+
+use crate::support::{FULL, Scene, check};
+
+/// Plays the start of an agent that fails, with a turn already waiting for it.
+fn failing(play: impl FnOnce(&mut Scene)) -> Failure {
+    let mut failure = None;
+    check(|s| {
+        let call = s.create();
+        let turn = s.prompt("x");
+        play(s);
+        let told = s.replies[&call].clone().unwrap_err();
+        assert_eq!(told.code, ErrorCode::AgentFailed);
+        let (status, stop, error) = s.ending(turn);
+        assert_eq!((status, stop), (TurnStatus::Failed, None));
+        assert_eq!(
+            error,
+            Some(told.message.as_str()),
+            "the turn says the same as the caller hears"
+        );
+        assert_eq!(s.notices(), ["agentFailed"]);
+        assert_eq!(s.stops, 1, "the process is of no use");
+        s.exits("exit status 0");
+        assert_eq!(s.starts.len(), 1);
+        s.prompt("try again");
+        assert_eq!(s.starts.len(), 2, "the thread stays usable");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.stops_with("end_turn");
+        failure = Some(told);
+    });
+    failure.unwrap()
+}
+
+#[test]
+fn initialize_is_refused() {
+    let failure = failing(|s| s.refuse("initialize", -32603, "no config"));
+    assert_eq!(
+        failure.message,
+        "the agent refused initialize: no config (-32603)"
+    );
+}
+
+#[test]
+fn another_protocol_version() {
+    let failure = failing(|s| s.answer("initialize", r#"{"protocolVersion":2,"agentCapabilities":{}}"#));
+    assert_eq!(
+        failure.message,
+        "the agent speaks ACP version 2; acpd speaks version 1"
+    );
+}
+
+#[test]
+fn an_answer_to_initialize_that_is_none() {
+    for result in [
+        "null",
+        "{}",
+        "[]",
+        r#"{"protocolVersion":"one"}"#,
+        r#"{"protocolVersion":-1}"#,
+    ] {
+        let failure = failing(|s| s.answer("initialize", result));
+        assert!(failure.message.contains("protocolVersion"), "{result}: {failure}");
+    }
+}
+
+#[test]
+fn it_wants_a_sign_in() {
+    let failure = failing(|s| {
+        s.answer("initialize", FULL);
+        s.refuse("session/new", -32000, "Authentication required");
+    });
+    assert!(failure.message.contains("sign in"), "{failure}");
+    assert!(failure.message.contains("Authentication required"), "{failure}");
+}
+
+#[test]
+fn it_opens_no_session() {
+    let failure = failing(|s| {
+        s.answer("initialize", FULL);
+        s.refuse("session/new", -32603, "disk full");
+    });
+    assert!(failure.message.contains("disk full"), "{failure}");
+    let failure = failing(|s| {
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"session":"s-1"}"#);
+    });
+    assert!(failure.message.contains("names no session"), "{failure}");
+}
+
+#[test]
+fn it_takes_too_long() {
+    let failure = failing(|s| {
+        s.later(59_999);
+        assert!(s.replies.len() < 2);
+        s.later(1);
+    });
+    assert_eq!(failure.message, "the agent did not answer initialize within 60 s");
+    let failure = failing(|s| {
+        s.later(59_000);
+        s.answer("initialize", FULL);
+        s.later(59_999);
+        assert_eq!(s.stops, 0, "each step has its own time");
+        s.later(1);
+    });
+    assert_eq!(
+        failure.message,
+        "the agent did not answer session/new within 60 s"
+    );
+}
+
+#[test]
+fn a_slow_answer_to_a_prompt_is_no_failure() {
+    check(|s| {
+        s.open_turn();
+        s.later(3_600_000);
+        assert_eq!(s.stops, 0);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_comes_late_revives_nothing() {
+    check(|s| {
+        s.create();
+        s.later(60_000);
+        s.answer("initialize", FULL);
+        assert!(!s.awaits("session/new"));
+        assert!(s.thread.live().session.is_none());
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn a_directory_and_servers_are_passed_on() {
+    use acpd_model::RawJson;
+    use acpd_proto::projection::Spec;
+
+    let server = r#"{"name":"m","command":"/bin/m","args":[],"env":[]}"#;
+    let spec = || Spec {
+        agent: "fake".into(),
+        cwd: "/workspace".into(),
+        additional_directories: vec!["/more".into()],
+        mcp_servers: vec![RawJson::parse(server).unwrap()],
+    };
+    check(|s| {
+        s.create_as(spec());
+        s.answer("initialize", FULL);
+        let params = &s.sent_as("session/new")[0].json["params"];
+        assert_eq!(params["cwd"], "/workspace");
+        assert_eq!(params["additionalDirectories"][0], "/more");
+        assert_eq!(params["mcpServers"][0]["name"], "m");
+    });
+    check(|s| {
+        s.create_as(spec());
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        let params = &s.sent_as("session/new")[0].json["params"];
+        assert!(
+            params.get("additionalDirectories").is_none(),
+            "it did not declare them"
+        );
+    });
+}
+
+#[test]
+fn what_a_client_spread_over_lines_is_one_line_for_the_agent() {
+    use acpd_model::RawJson;
+    use acpd_proto::projection::Spec;
+
+    let server = "{\r\n  \"name\": \"a\\nb\",\n  \"command\": \"/bin/m\", \"args\": [], \"env\": []\n}";
+    check(|s| {
+        s.create_as(Spec {
+            agent: "fake".into(),
+            cwd: "/workspace".into(),
+            mcp_servers: vec![RawJson::parse(server).unwrap()],
+            ..Spec::default()
+        });
+        s.answer("initialize", FULL);
+        let params = &s.sent_as("session/new")[0].json["params"];
+        assert_eq!(params["mcpServers"][0]["name"], "a\nb");
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        let block = RawJson::parse("{\"type\":\"text\",\n\"text\":\"x\"}").unwrap();
+        s.start_turn(vec![block], None).unwrap();
+        s.stops_with("end_turn");
+    });
+}

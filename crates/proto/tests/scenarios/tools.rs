@@ -1,0 +1,350 @@
+//! Tool calls and plans: sparse, out of order, late, repeated.
+
+use acpd_model::{ItemEnd, ItemId, ItemOutcome};
+use acpd_proto::projection::Item;
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check, tool};
+
+/// The finished tool call of `item`, as a reader of the whole thread sees it.
+fn read(scene: &Scene, item: ItemId) -> (Value, Value) {
+    let transcript = scene.transcript();
+    let mut items = transcript.turns.iter().flat_map(|turn| &turn.items);
+    match items.find(|found| found.id == item).and_then(Item::content) {
+        Some(ItemEnd::ToolCall { status, call }) => (json!(status), call.read().unwrap()),
+        other => panic!("{item} is {other:?}"),
+    }
+}
+
+#[test]
+fn a_late_update_opens_no_second_call() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool(
+            "t",
+            false,
+            r#","title":"ls","kind":"execute","status":"completed""#,
+        ));
+        s.update(&tool("t", true, r#","rawOutput":"late","title":"ls -l""#));
+        assert_eq!(s.params("item/toolCall/started").len(), 1);
+        assert_eq!(s.params("item/toolCall/completed").len(), 1);
+        let late = s.params("item/updated").pop().unwrap();
+        assert_eq!(
+            (&late["itemId"], &late["status"]),
+            (&"item_2".into(), &"completed".into())
+        );
+        s.stops_with("end_turn");
+        s.update(&tool("t", true, r#","rawOutput":"later still""#));
+        let (status, call) = read(s, ItemId(2));
+        assert_eq!(status, "completed");
+        assert_eq!(call["title"], "ls -l");
+        assert_eq!(
+            call["rawOutput"], "later still",
+            "what it says is shown all the same"
+        );
+    });
+}
+
+#[test]
+fn a_status_never_goes_back() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"x","status":"in_progress""#));
+        s.update(&tool("t", true, r#","status":"pending""#));
+        s.update(&tool("t", true, r#","status":"completed""#));
+        for step in ["in_progress", "pending", "failed", "sideways"] {
+            s.update(&tool("t", true, &format!(r#","status":"{step}""#)));
+        }
+        s.stops_with("end_turn");
+        s.update(&tool("t", true, r#","status":"failed""#));
+        let statuses: Vec<Value> = s
+            .params("item/updated")
+            .iter()
+            .map(|params| params["status"].clone())
+            .collect();
+        assert_eq!(statuses[0], "in_progress");
+        assert!(
+            statuses[1..].iter().all(|status| status == "completed"),
+            "{statuses:?}"
+        );
+        let (status, call) = read(s, ItemId(2));
+        assert_eq!(
+            (status, &call["status"]),
+            (json!("completed"), &json!("completed"))
+        );
+        let steps = s.log.iter().filter(|event| event.raw.is_some()).count();
+        assert_eq!(steps, 8, "each step is recorded as it came");
+    });
+}
+
+#[test]
+fn a_failure_is_final_too() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"x","status":"failed""#));
+        s.update(&tool("t", true, r#","status":"completed""#));
+        let (status, call) = read(s, ItemId(2));
+        assert_eq!((status, &call["status"]), (json!("failed"), &json!("failed")));
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Failed);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_update_for_an_unknown_id_makes_the_call() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", true, r#","status":"in_progress""#));
+        let started = &s.params("item/toolCall/started")[0];
+        assert_eq!(started["toolCallId"], "t");
+        assert_eq!(
+            (&started["title"], &started["kind"]),
+            (&"".into(), &"other".into())
+        );
+        s.update(&tool(
+            "t",
+            true,
+            r#","title":"named at last","status":"completed""#,
+        ));
+        assert_eq!(read(s, ItemId(2)).1["title"], "named at last");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_id_that_is_used_again_is_another_call() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"first","status":"completed""#));
+        s.update(&tool("t", false, r#","title":"second","status":"pending""#));
+        s.update(&tool("t", true, r#","status":"completed""#));
+        let titles: Vec<Value> = s
+            .params("item/toolCall/completed")
+            .iter()
+            .map(|params| params["toolCall"]["title"].clone())
+            .collect();
+        assert_eq!(titles, ["first", "second"]);
+        s.update(&tool("t", false, r#","title":"third","status":"pending""#));
+        s.update(&tool(
+            "t",
+            false,
+            r#","title":"third, said twice","status":"in_progress""#,
+        ));
+        assert_eq!(
+            s.params("item/toolCall/started").len(),
+            3,
+            "while it is open it is the same call"
+        );
+        s.stops_with("end_turn");
+        assert_eq!(read(s, ItemId(4)).1["title"], "third, said twice");
+    });
+}
+
+#[test]
+fn null_and_absent_mean_unchanged() {
+    check(|s| {
+        s.open_turn();
+        let locations = r#","locations":[{"path":"/a","line":3}]"#;
+        s.update(&tool(
+            "t",
+            false,
+            &format!(r#","title":"edit","kind":"edit"{locations}"#),
+        ));
+        s.update(&tool(
+            "t",
+            true,
+            r#","title":null,"kind":null,"locations":null,"content":null,"status":null"#,
+        ));
+        s.update(&tool("t", true, r#","status":"completed""#));
+        let (_, call) = read(s, ItemId(2));
+        assert_eq!(
+            call,
+            json!({ "toolCallId": "t", "title": "edit", "kind": "edit", "status": "completed",
+                "locations": [{ "path": "/a", "line": 3 }] })
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn content_is_replaced_not_added() {
+    check(|s| {
+        s.open_turn();
+        let text = |text: &str| {
+            format!(r#","content":[{{"type":"content","content":{{"type":"text","text":"{text}"}}}}]"#)
+        };
+        s.update(&tool("t", false, &text("one")));
+        s.update(&tool("t", true, &text("two")));
+        s.update(&tool("t", true, r#","content":[],"status":"completed""#));
+        assert_eq!(read(s, ItemId(2)).1["content"], json!([]));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn parallel_calls_do_not_mix() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("a", false, r#","title":"A""#));
+        s.update(&tool("b", false, r#","title":"B""#));
+        s.update(&tool("b", true, r#","status":"failed""#));
+        s.update(&tool("a", true, r#","status":"completed""#));
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Completed);
+        assert_eq!(s.end_of(ItemId(3)).0, ItemOutcome::Failed);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_is_unfinished_ends_with_its_turn() {
+    for (reason, outcome) in [
+        ("end_turn", ItemOutcome::Completed),
+        ("cancelled", ItemOutcome::Interrupted),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.update(&tool("t", false, r#","title":"x","status":"in_progress""#));
+            s.stops_with(reason);
+            assert_eq!(s.end_of(ItemId(2)).0, outcome);
+        });
+    }
+}
+
+#[test]
+fn an_update_of_a_call_that_its_turn_ended_is_late() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"sleep","status":"in_progress""#));
+        s.stops_with("cancelled");
+        s.update(&tool("t", true, r#","status":"completed","rawOutput":"slept""#));
+        assert_eq!(s.params("item/toolCall/started").len(), 1);
+        assert_eq!(read(s, ItemId(2)).1["rawOutput"], "slept");
+    });
+}
+
+fn diff(path: &str, old: &str, new: &str) -> String {
+    format!(r#"{{"type":"diff","path":"{path}","oldText":{old},"newText":"{new}"}}"#)
+}
+
+#[test]
+fn each_file_of_a_call_is_a_change_of_its_own() {
+    check(|s| {
+        s.open_turn();
+        let two = [diff("/w/a", "null", "1\\n"), diff("/w/b", r#""x""#, "y")].join(",");
+        s.update(&tool("t", false, &format!(r#","kind":"edit","content":[{two}]"#)));
+        let started = s.params("item/fileChange/started");
+        assert_eq!(
+            (&started[0]["path"], &started[1]["path"]),
+            (&"/w/a".into(), &"/w/b".into())
+        );
+        assert_eq!(started[0]["parentItemId"], "item_2");
+        s.update(&tool("t", true, r#","status":"completed""#));
+        let done = s.params("item/fileChange/completed");
+        assert_eq!(done[0]["diff"], "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n");
+        s.stops_with("end_turn");
+        let whole = s.params("turn/diff/updated").pop().unwrap();
+        assert_eq!(
+            whole["diff"],
+            concat!(
+                "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n",
+                "--- a/w/b\n+++ b/w/b\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n"
+            )
+        );
+    });
+}
+
+#[test]
+fn the_turns_diff_is_from_its_beginning_to_now() {
+    check(|s| {
+        s.open_turn();
+        for (id, old, new) in [("t1", r#""1\n""#, "2\\n"), ("t2", r#""2\n""#, "3\\n")] {
+            s.update(&tool(
+                id,
+                false,
+                &format!(r#","status":"completed","content":[{}]"#, diff("/w/a", old, new)),
+            ));
+        }
+        let last = s.params("turn/diff/updated").pop().unwrap();
+        assert_eq!(last["diff"], "--- a/w/a\n+++ b/w/a\n@@ -1 +1 @@\n-1\n+3\n");
+        s.stops_with("end_turn");
+        s.prompt("more");
+        s.update(&tool(
+            "t3",
+            false,
+            &format!(
+                r#","status":"completed","content":[{}]"#,
+                diff("/w/b", "null", "b\\n")
+            ),
+        ));
+        let last = s.params("turn/diff/updated").pop().unwrap();
+        assert!(
+            !last["diff"].as_str().unwrap().contains("/w/a"),
+            "a turn has its own diff"
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+/// Seen in opencode: the diff is shown with the question, and replaced by "Wrote file successfully."
+#[test]
+fn a_diff_that_is_shown_no_more_is_still_what_changed() {
+    check(|s| {
+        s.open_turn();
+        let two = [diff("/w/a", "null", "draft"), diff("/w/b", "null", "b\\n")].join(",");
+        s.update(&tool("t", false, &format!(r#","kind":"edit","content":[{two}]"#)));
+        s.update(&tool(
+            "t",
+            true,
+            &format!(r#","content":[{}]"#, diff("/w/a", "null", "a\\n")),
+        ));
+        let done = r#","status":"completed","content":[{"type":"content","content":{"type":"text","text":"Done."}}]"#;
+        s.update(&tool("t", true, done));
+        let diffs: Vec<Value> = s
+            .params("item/fileChange/completed")
+            .iter()
+            .map(|p| p["diff"].clone())
+            .collect();
+        assert_eq!(
+            diffs,
+            [
+                "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+a\n",
+                "--- /dev/null\n+++ b/w/b\n@@ -0,0 +1 @@\n+b\n",
+            ]
+        );
+        assert_eq!(s.params("turn/diff/updated").len(), 1);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_call_that_failed_changed_no_file() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool(
+            "t",
+            false,
+            &format!(r#","content":[{}]"#, diff("/w/a", "null", "1")),
+        ));
+        s.update(&tool("t", true, r#","status":"failed""#));
+        assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "failed");
+        assert!(s.params("turn/diff/updated").is_empty());
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_plan_replaces_the_one_before_also_when_it_is_empty() {
+    check(|s| {
+        s.open_turn();
+        let entry = r#"{"content":"look","priority":"high","status":"pending"}"#;
+        s.update(&format!(r#"{{"sessionUpdate":"plan","entries":[{entry}]}}"#));
+        s.update(r#"{"sessionUpdate":"plan","entries":[]}"#);
+        let plans = s.params("turn/plan/updated");
+        assert_eq!(
+            plans[0]["entries"],
+            json!([{ "content": "look", "priority": "high", "status": "pending" }])
+        );
+        assert_eq!(plans[1]["entries"], json!([]));
+        s.stops_with("end_turn");
+    });
+}

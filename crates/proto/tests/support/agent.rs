@@ -1,0 +1,181 @@
+//! What an agent can do in a scene.
+
+use acpd_model::{Failure, TurnId};
+use acpd_proto::thread::{Gone, Input, MachineEvent, MachineReply};
+use acpd_proto::wire::{Line, LineDecoder, Message};
+use serde_json::Value;
+
+use super::scene::Scene;
+
+/// The session that agents in scenes open.
+pub const SESSION: &str = "s-1";
+
+/// An answer to `initialize` that declares everything we act on.
+pub const FULL: &str = concat!(
+    r#"{"protocolVersion":1,"agentInfo":{"name":"fake","version":"1"},"agentCapabilities":{"loadSession":true,"#,
+    r#""promptCapabilities":{"image":true,"audio":true,"embeddedContext":true},"#,
+    r#""sessionCapabilities":{"resume":{},"additionalDirectories":{}}}}"#
+);
+
+/// A chunk of the agent's answer.
+pub fn message(text: &str) -> String {
+    let text = Value::from(text);
+    format!(r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{text}}}}}"#)
+}
+
+/// A chunk of the agent's reasoning.
+pub fn thought(text: &str) -> String {
+    let text = Value::from(text);
+    format!(r#"{{"sessionUpdate":"agent_thought_chunk","content":{{"type":"text","text":{text}}}}}"#)
+}
+
+/// A `tool_call`, or with `update` a `tool_call_update`; `more` is further members, each after a comma.
+pub fn tool(id: &str, update: bool, more: &str) -> String {
+    let kind = if update { "tool_call_update" } else { "tool_call" };
+    format!(r#"{{"sessionUpdate":"{kind}","toolCallId":"{id}"{more}}}"#)
+}
+
+impl Scene {
+    /// The thread is made and its agent's session is open.
+    pub fn open_session(&mut self) {
+        let call = self.create();
+        self.answer("initialize", FULL);
+        self.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert!(self.replies[&call].is_ok());
+    }
+
+    /// A first turn runs and the agent has its prompt.
+    pub fn open_turn(&mut self) {
+        self.open_session();
+        self.prompt("do it");
+    }
+
+    /// The agent writes a line.
+    pub fn says(&mut self, line: &str) {
+        self.says_bytes(line.as_bytes());
+    }
+
+    /// The agent writes what may not even be text.
+    pub fn says_bytes(&mut self, line: &[u8]) {
+        self.hears(&Line::Whole(line));
+    }
+
+    /// The agent's stdout delivers bytes, lines and all.
+    pub fn streams(&mut self, bytes: &[u8], decoder: &mut LineDecoder) {
+        decoder.push(bytes);
+        while let Some(line) = decoder.next_line() {
+            self.hears(&line);
+        }
+    }
+
+    fn hears(&mut self, line: &Line<'_>) {
+        if let Line::Whole(bytes) = line
+            && let Ok(text) = std::str::from_utf8(bytes)
+            && let Ok(Message::Request { id, method, .. }) = Message::parse(text)
+        {
+            let id: Value = serde_json::from_str(id.get()).unwrap_or_default();
+            let open = self.called.entry(id.to_string()).or_default();
+            open.push(method.to_string());
+        }
+        let now = self.now;
+        let agent = self.agent.as_mut().expect("a process runs");
+        agent.handle_line(line, now);
+        self.settle();
+    }
+
+    /// The agent reports something, in the form that agents usually write.
+    pub fn update(&mut self, update: &str) {
+        self.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","update":{update}}}}}"#
+        ));
+    }
+
+    /// The agent says something in its answer.
+    pub fn chunk(&mut self, text: &str) {
+        self.update(&message(text));
+    }
+
+    /// The agent asks something of us under `id`, which is JSON.
+    pub fn calls(&mut self, id: &str, method: &str, params: &str) {
+        self.says(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+        ));
+    }
+
+    /// The agent asks whether its tool call `tool` may go on; all four kinds of answer are offered.
+    pub fn asks_permission(&mut self, id: &str, tool: &str) {
+        let options = concat!(
+            r#"[{"optionId":"aa","name":"Always","kind":"allow_always"},{"optionId":"ao","name":"Once","kind":"allow_once"},"#,
+            r#"{"optionId":"ro","name":"No","kind":"reject_once"},{"optionId":"ra","name":"Never","kind":"reject_always"}]"#
+        );
+        let call = format!(r#"{{"toolCallId":"{tool}","title":"rm x","kind":"execute","status":"pending"}}"#);
+        let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+        self.calls(id, "session/request_permission", &params);
+    }
+
+    /// The id of our oldest request of `method` that the agent has not answered.
+    pub fn open_request(&self, method: &str) -> u64 {
+        let found = self.open.iter().find(|(_, open)| *open == method);
+        *found
+            .unwrap_or_else(|| panic!("no open {method}: {:?}", self.open))
+            .0
+    }
+
+    /// Whether a request of `method` waits for the agent.
+    pub fn awaits(&self, method: &str) -> bool {
+        self.open.values().any(|open| open == method)
+    }
+
+    /// The agent answers our request of `method`.
+    pub fn answer(&mut self, method: &str, result: &str) {
+        let id = self.open_request(method);
+        self.open.remove(&id);
+        self.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+    }
+
+    /// The agent answers our request of `method` with an error.
+    pub fn refuse(&mut self, method: &str, code: i64, text: &str) {
+        let id = self.open_request(method);
+        self.open.remove(&id);
+        self.says(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{text}"}}}}"#
+        ));
+    }
+
+    /// The agent ends the turn.
+    pub fn stops_with(&mut self, reason: &str) {
+        self.answer("session/prompt", &format!(r#"{{"stopReason":"{reason}"}}"#));
+    }
+
+    /// The agent answers our request `id` with a line of its own.
+    pub fn says_answer(&mut self, id: u64, line: &str) {
+        self.open.remove(&id);
+        self.says(line);
+    }
+
+    /// The prompt that the agent has not answered, and its turn.
+    pub fn open_prompt(&self) -> Option<(u64, TurnId)> {
+        let (id, _) = self.open.iter().find(|(_, method)| *method == "session/prompt")?;
+        Some((*id, self.prompts[id]))
+    }
+
+    /// The agent's process is gone.
+    pub fn exits(&mut self, reason: &str) {
+        self.agent = None;
+        self.waiting.clear();
+        let (reason, stderr) = (reason.to_owned(), "last words\n".to_owned());
+        self.handle(Input::AgentGone(Gone { reason, stderr }));
+    }
+
+    /// The oldest waiting call of files or terminals is done.
+    pub fn machine_says(&mut self, result: Result<MachineReply, Failure>) {
+        let (call, _) = self.waiting.remove(0);
+        self.handle(Input::Machine { call, result });
+    }
+
+    /// A terminal does something by itself.
+    pub fn terminal_says(&mut self, terminal_id: &str, event: MachineEvent) {
+        let terminal_id = terminal_id.to_owned();
+        self.handle(Input::Terminal { terminal_id, event });
+    }
+}

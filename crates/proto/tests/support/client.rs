@@ -1,0 +1,97 @@
+//! What a client can do in a scene.
+
+use acpd_model::{By, Failure, RawJson, RequestId, TurnId};
+use acpd_proto::projection::{Spec, text_block};
+use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
+
+use super::scene::Scene;
+
+fn owner() -> By {
+    By::Client {
+        principal: "owner".into(),
+        client: "test".into(),
+    }
+}
+
+impl Scene {
+    /// Sends a command; its answer is in [`Scene::replies`] under the number handed back, now or later.
+    pub fn send(&mut self, command: Command) -> u64 {
+        let call = self.next_call;
+        self.next_call += 1;
+        let by = owner();
+        self.handle(Input::Command { call, by, command });
+        call
+    }
+
+    /// Sends a command that is answered at once.
+    pub fn ask(&mut self, command: Command) -> Result<Reply, Failure> {
+        let call = self.send(command);
+        self.replies
+            .get(&call)
+            .cloned()
+            .expect("the command is answered at once")
+    }
+
+    /// Makes the thread; answered when the agent is ready.
+    pub fn create(&mut self) -> u64 {
+        let spec = Spec {
+            agent: "fake".into(),
+            cwd: "/workspace".into(),
+            ..Spec::default()
+        };
+        self.create_as(spec)
+    }
+
+    /// Makes the thread with everything said about it.
+    pub fn create_as(&mut self, spec: Spec) -> u64 {
+        self.send(Command::Create {
+            spec,
+            name: None,
+            project_id: None,
+            metadata: None,
+        })
+    }
+
+    /// Starts a turn of plain text.
+    pub fn prompt(&mut self, text: &str) -> TurnId {
+        self.start_turn(vec![text_block(text)], None).unwrap().id
+    }
+
+    /// Starts a turn.
+    pub fn start_turn(
+        &mut self,
+        input: Vec<RawJson>,
+        client_turn_id: Option<&str>,
+    ) -> Result<TurnView, Failure> {
+        let client_turn_id = client_turn_id.map(str::to_owned);
+        let reply = self.ask(Command::StartTurn {
+            input,
+            client_turn_id,
+        })?;
+        match reply {
+            Reply::Turn(view) => Ok(view),
+            Reply::Done => panic!("a turn is answered with a turn"),
+        }
+    }
+
+    /// Interrupts the running turn.
+    pub fn interrupt(&mut self) {
+        self.interrupt_turn(None).unwrap();
+    }
+
+    /// Interrupts one turn.
+    pub fn interrupt_turn(&mut self, turn: Option<TurnId>) -> Result<(), Failure> {
+        self.ask(Command::Interrupt { turn })
+            .map(|reply| assert_eq!(reply, Reply::Done))
+    }
+
+    /// Answers question `number`.
+    pub fn decide(&mut self, number: u32, answer: Answer) -> Result<(), Failure> {
+        let request = RequestId {
+            thread: self.id,
+            number,
+        };
+        self.ask(Command::Answer { request, answer })
+            .map(|reply| assert_eq!(reply, Reply::Done))
+    }
+}

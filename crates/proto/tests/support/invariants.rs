@@ -1,0 +1,252 @@
+//! What holds after any scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_model::{Event, EventKind, ItemId, RawJson, ThreadStatus, TurnId};
+use acpd_proto::projection::{Live, Transcript};
+use acpd_proto::surface::app::frame;
+use serde::Deserialize;
+
+use super::scene::Scene;
+use super::schema;
+
+/// Events on one page of the log, where it is read in pages.
+const PAGE: usize = 7;
+
+/// Panics with what does not hold.
+pub fn hold(scene: &Scene) {
+    views_agree(scene);
+    status_fits(scene);
+    frames_are_whole(scene);
+    deltas_are_enough(scene);
+    items_are_bracketed(&scene.log);
+    turns_end_once(&scene.log);
+    questions_end_once(&scene.log);
+    for sent in &scene.sent {
+        schema::check_sent(&sent.json, sent.answers.as_deref());
+    }
+}
+
+/// Live and replayed, at once and page by page, typed and as JSON: always the same.
+fn views_agree(scene: &Scene) {
+    let mut live = Live::new(scene.id);
+    let mut whole = Transcript::default();
+    for event in &scene.log {
+        live.fold(event);
+        whole.fold(event);
+    }
+    assert_eq!(&live, scene.thread.live(), "replay equals live");
+    let mut paged = Transcript::default();
+    for page in scene.log.chunks(PAGE) {
+        let mut resumed = paged.clone();
+        for event in page {
+            let mut bytes = Vec::new();
+            event.encode(&mut bytes).unwrap();
+            resumed.fold(&Event::decode(&bytes).unwrap());
+        }
+        paged = resumed;
+    }
+    assert_eq!(paged, whole, "page by page equals at once");
+    let open: Vec<ItemId> = whole
+        .turns
+        .iter()
+        .flat_map(|turn| &turn.items)
+        .filter(|item| item.end.is_none())
+        .map(|item| item.id)
+        .collect();
+    let mut open_in_view: Vec<ItemId> = live.items.keys().copied().collect();
+    open_in_view.sort_unstable();
+    assert_eq!(open, open_in_view, "both views know the same open items");
+}
+
+/// What the thread says of itself fits what it does.
+fn status_fits(scene: &Scene) {
+    let live = scene.thread.live();
+    let status = match (live.turn, live.requests.is_empty()) {
+        (None, _) => ThreadStatus::Idle,
+        (Some(_), true) => ThreadStatus::Running,
+        (Some(_), false) => ThreadStatus::Waiting,
+    };
+    assert_eq!(live.summary.status, status);
+}
+
+/// A message of ours, read no deeper than it has to be: what a peer sent may hold numbers and halves of
+/// characters that are JSON, but that no `Value` can hold.
+#[derive(Deserialize)]
+struct Message {
+    jsonrpc: String,
+    id: Option<String>,
+    method: String,
+    params: RawJson,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    thread_id: String,
+    seq: u64,
+    ts: i64,
+    turn_id: Option<TurnId>,
+    item_id: Option<ItemId>,
+}
+
+/// Each event is at most one notification, which says where it belongs.
+fn frames_are_whole(scene: &Scene) {
+    let thread = scene.id.to_string();
+    let mut frames = scene.frames.iter().peekable();
+    for event in &scene.log {
+        let Some(shown) = frames.next_if(|frame| frame.seq == event.seq) else {
+            panic!("event {} is not shown: {:?}", event.seq, event.kind);
+        };
+        let again = frame(&thread, event).unwrap();
+        assert_eq!(again.text, shown.text, "an event always looks the same");
+        let message: Message = serde_json::from_slice(&shown.text).unwrap();
+        assert_eq!(
+            (message.jsonrpc.as_str(), message.method.as_str()),
+            ("2.0", shown.method)
+        );
+        assert_eq!(message.id, None, "a notification has no id");
+        let place: Place = message.params.read().unwrap();
+        assert_eq!(
+            (place.thread_id.as_str(), place.seq, place.ts),
+            (thread.as_str(), event.seq, event.at)
+        );
+        assert_eq!(place.turn_id, event.turn);
+        assert_eq!(place.item_id, item_of(&event.kind));
+        if let Some((request, asking)) = &shown.ask {
+            let asked: Message = serde_json::from_slice(asking).unwrap();
+            assert_eq!(asked.id, Some(request.to_string()));
+            assert_eq!(asked.method, shown.method);
+            assert_eq!(asked.params, message.params, "asked and shown say the same");
+        }
+    }
+    assert!(frames.next().is_none(), "a notification without its event");
+}
+
+/// Whoever puts the deltas together has what the item's end says, so that either alone is enough.
+fn deltas_are_enough(scene: &Scene) {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Words {
+        item_id: ItemId,
+        text: String,
+    }
+    let mut said: BTreeMap<ItemId, String> = BTreeMap::new();
+    for frame in &scene.frames {
+        let words = || {
+            serde_json::from_slice::<Message>(&frame.text)
+                .unwrap()
+                .params
+                .read::<Words>()
+                .unwrap()
+        };
+        match frame.method {
+            "item/agentMessage/delta" | "item/agentThought/delta" | "item/userMessage" => {
+                let Words { item_id, text } = words();
+                said.entry(item_id).or_default().push_str(&text);
+            }
+            "item/completed" => {
+                let Words { item_id, text } = words();
+                assert_eq!(said.remove(&item_id).unwrap_or_default(), text, "{item_id}");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn item_of(kind: &EventKind) -> Option<ItemId> {
+    match kind {
+        EventKind::ItemStarted { item, .. }
+        | EventKind::ItemDelta { item, .. }
+        | EventKind::ItemContent { item, .. }
+        | EventKind::ItemUpdated { item, .. }
+        | EventKind::ItemCompleted { item, .. }
+        | EventKind::UserMessageAdded { item, .. }
+        | EventKind::TerminalOutput { item, .. }
+        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        _ => None,
+    }
+}
+
+/// An item begins once, ends at most once and says nothing afterwards.
+fn items_are_bracketed(log: &[Event]) {
+    let mut open: BTreeSet<ItemId> = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for event in log {
+        match &event.kind {
+            EventKind::ItemStarted { item, parent, .. } => {
+                assert!(seen.insert(*item), "{item} began twice");
+                assert_eq!(item.0 as usize, seen.len(), "items are numbered without gaps");
+                if let Some(parent) = parent {
+                    assert!(
+                        open.contains(parent),
+                        "{item} belongs to {parent}, which is not open"
+                    );
+                }
+                open.insert(*item);
+            }
+            EventKind::ItemDelta { item, .. }
+            | EventKind::ItemContent { item, .. }
+            | EventKind::TerminalOutput { item, .. }
+            | EventKind::UserMessageAdded { item, .. } => {
+                assert!(open.contains(item), "{item} is not open");
+            }
+            EventKind::ItemUpdated { item, .. } => assert!(seen.contains(item), "{item} never began"),
+            EventKind::ItemCompleted { item, .. } => {
+                assert!(open.remove(item), "{item} ends while it is not open");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One turn at a time; each is started and settled at most once; nothing belongs to a turn that never was.
+fn turns_end_once(log: &[Event]) {
+    let mut known: BTreeSet<TurnId> = BTreeSet::new();
+    let mut running: Option<TurnId> = None;
+    let mut settled: BTreeSet<TurnId> = BTreeSet::new();
+    for event in log {
+        let turn = event.turn;
+        match &event.kind {
+            EventKind::TurnQueued { .. } => assert!(known.insert(turn.unwrap()), "{turn:?} is queued twice"),
+            EventKind::TurnStarted { .. } => {
+                assert_eq!(running, None, "one turn at a time");
+                assert!(!settled.contains(&turn.unwrap()), "{turn:?} is over");
+                known.insert(turn.unwrap());
+                running = turn;
+            }
+            EventKind::TurnSettled { .. } => {
+                assert!(settled.insert(turn.unwrap()), "{turn:?} ends twice");
+                running = running.filter(|running| Some(*running) != turn);
+            }
+            _ => {}
+        }
+        assert!(
+            turn.is_none_or(|turn| known.contains(&turn)),
+            "{turn:?} has not begun"
+        );
+    }
+    let mut expected = 1..;
+    assert!(
+        known.iter().all(|turn| Some(turn.0) == expected.next()),
+        "turns are numbered without gaps"
+    );
+}
+
+fn questions_end_once(log: &[Event]) {
+    let mut open = BTreeSet::new();
+    let mut last = 0;
+    for event in log {
+        match &event.kind {
+            EventKind::PermissionRequested { request, .. } => {
+                last += 1;
+                assert_eq!(request.number, last, "questions are numbered without gaps");
+                open.insert(*request);
+            }
+            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+                assert!(open.remove(request), "{request} was not open");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Plays one session of a recording: the agent's lines as they were written, the client's as commands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
+use acpd_proto::projection::Spec;
+use acpd_proto::thread::{Answer, Command, Input, MachineReply};
+use serde_json::Value;
+
+use super::recording::{Line, Recording};
+use super::scene::Scene;
+
+/// A session of a recording, over all processes that had it.
+pub struct Conversation {
+    /// The agent's id for it.
+    pub session: String,
+    /// The processes that had it, and the lines that opened it there.
+    pub openings: Vec<usize>,
+    /// Whether lines about sessions that nobody opened belong here: it is the first of its process.
+    pub takes_strays: bool,
+}
+
+/// The sessions of a recording, in the order in which they were made.
+pub fn conversations(recording: &Recording) -> Vec<Conversation> {
+    let mut found: Vec<Conversation> = Vec::new();
+    let mut processes = BTreeSet::new();
+    for (at, line) in recording.lines.iter().enumerate() {
+        match line.method().filter(|_| !line.from_agent) {
+            Some("session/new") => {
+                let answer = recording
+                    .answer_to(at)
+                    .map(|answer| &recording.lines[answer].json);
+                let Some(session) = answer.and_then(|json| json["result"]["sessionId"].as_str()) else {
+                    continue;
+                };
+                found.push(Conversation {
+                    session: session.to_owned(),
+                    openings: vec![at],
+                    takes_strays: processes.insert(line.process),
+                });
+            }
+            Some("session/load" | "session/resume") => {
+                let known = found
+                    .iter_mut()
+                    .find(|known| Some(known.session.as_str()) == line.session());
+                // Sessions that never were are asked for as well; no thread has such.
+                let Some(known) = known else { continue };
+                let last = recording.lines[*known.openings.last().unwrap()].process;
+                if last != line.process {
+                    processes.insert(line.process);
+                    known.openings.push(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What the agent asked and the recording's client has not answered yet.
+enum Asked {
+    Person(u32),
+    Machine(u64),
+    Nobody,
+}
+
+/// Plays a conversation.
+pub struct Replay<'r> {
+    recording: &'r Recording,
+    conversation: &'r Conversation,
+    /// Every session that somebody opened.
+    opened: BTreeSet<&'r str>,
+    pub scene: Scene,
+    /// The moment at which the conversation began.
+    beginning: Duration,
+    /// What was not played, and how often.
+    pub left_out: BTreeMap<String, usize>,
+    /// The recording's prompts of the present process, by id, and our turns for them.
+    turns: BTreeMap<String, TurnId>,
+    /// Answers that the recording has before we ask: we never send a second prompt during a turn.
+    early: BTreeMap<TurnId, &'r Line>,
+    asked: BTreeMap<String, Asked>,
+}
+
+impl<'r> Replay<'r> {
+    /// Plays all of `conversation`.
+    pub fn play(
+        recording: &'r Recording,
+        all: &'r [Conversation],
+        conversation: &'r Conversation,
+        scene: Scene,
+    ) -> Self {
+        let mut replay = Self {
+            recording,
+            conversation,
+            opened: all.iter().map(|one| one.session.as_str()).collect(),
+            beginning: scene.now.mono,
+            scene,
+            left_out: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            early: BTreeMap::new(),
+            asked: BTreeMap::new(),
+        };
+        let first = recording.lines[conversation.openings[0]].at;
+        for opening in &conversation.openings {
+            replay.process(*opening, first);
+        }
+        replay
+    }
+
+    fn process(&mut self, opening: usize, first: Duration) {
+        let request = &self.recording.lines[opening];
+        let beginning = self.beginning;
+        self.scene.until(beginning + request.at.saturating_sub(first));
+        self.turns.clear();
+        self.early.clear();
+        self.asked.clear();
+        if self.scene.log.is_empty() {
+            let cwd = request.json["params"]["cwd"].as_str().unwrap().to_owned();
+            self.scene.create_as(Spec {
+                agent: "recorded".into(),
+                cwd,
+                ..Spec::default()
+            });
+        } else {
+            self.scene.ask(Command::Wake).unwrap();
+        }
+        if self.open(opening) {
+            for line in &self.recording.lines[opening + 1..] {
+                if line.process == request.process {
+                    self.scene.until(beginning + line.at.saturating_sub(first));
+                    self.line(line, opening);
+                    self.answer_early();
+                }
+            }
+        }
+        self.scene.exits("exit status 0");
+    }
+
+    /// Has the session opened as it was in the recording; what the recording has no answer for is refused.
+    fn open(&mut self, opening: usize) -> bool {
+        let request = &self.recording.lines[opening];
+        let hello = self
+            .recording
+            .lines
+            .iter()
+            .position(|line| line.process == request.process && line.method() == Some("initialize"));
+        let answer = self.recording.answer_to(hello.unwrap()).unwrap();
+        self.says_under(
+            self.scene.open_request("initialize"),
+            &self.recording.lines[answer],
+        );
+        loop {
+            let ways = ["session/resume", "session/load", "session/new"];
+            let Some(way) = ways.into_iter().find(|way| self.scene.awaits(way)) else {
+                return false;
+            };
+            if request.method() == Some(way) {
+                return true;
+            }
+            self.scene.refuse(way, -32601, "not in this recording");
+        }
+    }
+
+    fn line(&mut self, line: &'r Line, opening: usize) {
+        match (line.from_agent, line.method()) {
+            (true, Some(method)) => {
+                let ours = match line.session() {
+                    Some(session) => {
+                        session == self.conversation.session
+                            || self.conversation.takes_strays && !self.opened.contains(session)
+                    }
+                    None => true,
+                };
+                if ours {
+                    self.agent_says(line, method);
+                }
+            }
+            (true, None) => self.agent_answers(line, opening),
+            (false, Some(method)) => self.client_says(line, method),
+            (false, None) => self.client_answers(line),
+        }
+    }
+
+    fn agent_says(&mut self, line: &Line, method: &str) {
+        let before = self.scene.thread.live().last_request;
+        let waiting = self.scene.waiting.len();
+        self.scene.says(&line.text);
+        if line.is_request() {
+            let asked = if self.scene.thread.live().last_request > before {
+                Asked::Person(before + 1)
+            } else if self.scene.waiting.len() > waiting {
+                Asked::Machine(self.scene.waiting[waiting].0)
+            } else {
+                self.leave_out(&format!("the client's answer to {method}"));
+                Asked::Nobody
+            };
+            self.asked.insert(line.json["id"].to_string(), asked);
+        }
+    }
+
+    fn agent_answers(&mut self, line: &'r Line, opening: usize) {
+        if line.json["id"].is_null() {
+            return self.scene.says(&line.text);
+        }
+        let asks = |asking: &&Line| {
+            !asking.from_agent && asking.process == line.process && asking.json["id"] == line.json["id"]
+        };
+        let asking = self.recording.lines.iter().find(asks).unwrap();
+        if asking.json["id"] == self.recording.lines[opening].json["id"] {
+            let id = self.scene.open_request(asking.method().unwrap());
+            return self.says_under(id, line);
+        }
+        if asking.session() == Some(self.conversation.session.as_str())
+            && asking.method() == Some("session/prompt")
+            && let Some(turn) = self.turns.get(&line.json["id"].to_string())
+        {
+            self.early.insert(*turn, line);
+        }
+    }
+
+    /// Hands on the answers to prompts that have been sent.
+    fn answer_early(&mut self) {
+        while let Some((id, turn)) = self.scene.open_prompt() {
+            let Some(line) = self.early.remove(&turn) else {
+                return;
+            };
+            self.says_under(id, line);
+        }
+    }
+
+    fn says_under(&mut self, id: u64, line: &Line) {
+        self.scene.says_answer(id, &line.with_id(id));
+    }
+
+    fn client_says(&mut self, line: &Line, method: &str) {
+        let ours = line.session() == Some(self.conversation.session.as_str());
+        match method {
+            "session/prompt" if ours => {
+                let prompt: Prompt = serde_json::from_str(&line.text).unwrap();
+                let view = self.scene.start_turn(prompt.params.prompt, None).unwrap();
+                self.turns.insert(line.json["id"].to_string(), view.id);
+            }
+            "session/cancel" if ours => self.cancel(),
+            _ if ours => self.leave_out(method),
+            _ => {}
+        }
+    }
+
+    fn cancel(&mut self) {
+        if self.scene.interrupt_turn(None).is_err() {
+            self.leave_out("a cancel between turns");
+        }
+    }
+
+    fn leave_out(&mut self, what: &str) {
+        *self.left_out.entry(what.to_owned()).or_default() += 1;
+    }
+
+    fn client_answers(&mut self, line: &Line) {
+        match self.asked.remove(&line.json["id"].to_string()) {
+            Some(Asked::Person(number)) => self.decide(number, &line.json["result"]["outcome"]),
+            Some(Asked::Machine(call)) => self.machine_answers(call, &line.json),
+            Some(Asked::Nobody) | None => {}
+        }
+    }
+
+    fn decide(&mut self, number: u32, outcome: &Value) {
+        let answer = match outcome["optionId"].as_str() {
+            Some(option) => Answer::Option(option.to_owned()),
+            None => Answer::Cancel,
+        };
+        let cancelled = answer == Answer::Cancel;
+        match self.scene.decide(number, answer) {
+            Ok(()) => {}
+            // We cancel what is asked when a turn is interrupted, the recording's client a moment later.
+            Err(failure) if failure.code == ErrorCode::AlreadyResolved && cancelled => {}
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    fn machine_answers(&mut self, call: u64, answer: &Value) {
+        let at = self
+            .scene
+            .waiting
+            .iter()
+            .position(|(waiting, _)| *waiting == call);
+        // The agent may have gone on without it.
+        let Some(at) = at else { return };
+        self.scene.waiting.remove(at);
+        let result = match (answer.get("error"), answer["result"]["content"].as_str()) {
+            (Some(error), _) => {
+                let message = error["message"].as_str().unwrap_or_default();
+                Err(Failure::new(ErrorCode::NotFound, message))
+            }
+            (None, Some(content)) => Ok(MachineReply::Read {
+                content: content.to_owned(),
+            }),
+            (None, None) => Ok(MachineReply::Written { old: None }),
+        };
+        self.scene.handle(Input::Machine { call, result });
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Prompt {
+    params: PromptParams,
+}
+
+#[derive(serde::Deserialize)]
+struct PromptParams {
+    prompt: Vec<RawJson>,
+}

@@ -1,0 +1,271 @@
+//! One thread, the agent process it may have, its log, and everything that left the machines.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use acpd_model::{Event, Failure, Limits, ThreadId, TurnId};
+use acpd_proto::agent::{AgentCommand, AgentConnection, Output, Start};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::{Frame, frame};
+use acpd_proto::thread::{Effect, Input, MachineCall, MachineReply, Reply, Thread};
+use acpd_proto::time::{Now, earliest};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// One line that was written to an agent.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// Which of the agent's processes got it, counted from 1.
+    pub process: usize,
+    /// Events that were in the log by then.
+    pub after: usize,
+    /// The line as it was written, without its end.
+    pub text: String,
+    /// The same, parsed.
+    pub json: Value,
+    /// For a response: the method that the agent had called.
+    pub answers: Option<String>,
+}
+
+/// What happens on the stage, and what has come out of it.
+pub struct Scene {
+    pub thread: Thread,
+    pub id: ThreadId,
+    pub now: Now,
+    pub log: Vec<Event>,
+    pub frames: Vec<Frame>,
+    pub agent: Option<AgentConnection>,
+    /// One for each process that was started.
+    pub starts: Vec<Start>,
+    /// How often the process was told to go.
+    pub stops: usize,
+    pub sent: Vec<Sent>,
+    pub replies: BTreeMap<u64, Result<Reply, Failure>>,
+    /// Files and terminals that wait for [`Scene::machine_says`].
+    pub waiting: Vec<(u64, MachineCall)>,
+    /// Answers for the calls to come.
+    pub script: VecDeque<Result<MachineReply, Failure>>,
+    /// Answers every call that the script has nothing for.
+    pub machine: Option<fn(&MachineCall) -> MachineReply>,
+    /// Our requests that the agent has not answered: id → method, of the present process.
+    pub(super) open: BTreeMap<u64, String>,
+    /// The turn that a prompt's id belongs to.
+    pub(super) prompts: BTreeMap<u64, TurnId>,
+    /// The agent's requests that we have not answered: id as JSON → method.
+    pub(super) called: BTreeMap<String, Vec<String>>,
+    pub(super) next_call: u64,
+    prompting: Option<TurnId>,
+    /// Folded from the log as it would be read back.
+    folded: Live,
+}
+
+impl Scene {
+    /// An empty stage with the default bounds.
+    pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// An empty stage.
+    pub fn with_limits(limits: Limits) -> Self {
+        let id = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_c3d4));
+        let now = Now {
+            mono: Duration::from_secs(5),
+            wall: 1_700_000_000_000,
+        };
+        Self {
+            thread: Thread::new(id, limits, now),
+            id,
+            now,
+            log: Vec::new(),
+            frames: Vec::new(),
+            agent: None,
+            starts: Vec::new(),
+            stops: 0,
+            sent: Vec::new(),
+            replies: BTreeMap::new(),
+            waiting: Vec::new(),
+            script: VecDeque::new(),
+            machine: None,
+            open: BTreeMap::new(),
+            prompts: BTreeMap::new(),
+            called: BTreeMap::new(),
+            next_call: 0,
+            prompting: None,
+            folded: Live::new(id),
+        }
+    }
+
+    /// The daemon was killed after `log` was stored, and has come up again.
+    pub fn restarted(log: &[Event]) -> Self {
+        let mut scene = Self::new();
+        for event in log {
+            scene.thread.replay(event);
+            scene.store(event.clone());
+        }
+        scene.now.wall += 60_000;
+        scene.thread.recover(scene.now);
+        scene.settle();
+        scene
+    }
+
+    /// Hands the thread one thing and carries out what it wants.
+    pub fn handle(&mut self, input: Input) {
+        self.thread.handle(input, self.now);
+        self.settle();
+    }
+
+    /// Lets `millis` pass. Whatever falls due is done at its moment.
+    pub fn later(&mut self, millis: u64) {
+        self.until(self.now.mono + Duration::from_millis(millis));
+    }
+
+    /// Lets time pass up to `moment`.
+    pub fn until(&mut self, moment: Duration) {
+        loop {
+            let of_agent = self.agent.as_ref().and_then(AgentConnection::poll_timeout);
+            let Some(due) = earliest(self.thread.poll_timeout(), of_agent).filter(|due| *due <= moment)
+            else {
+                break;
+            };
+            self.move_to(due);
+            if of_agent.is_some_and(|at| at <= due) {
+                self.agent.as_mut().unwrap().handle_timeout(self.now);
+            }
+            self.thread.handle_timeout(self.now);
+            self.settle();
+            let next = earliest(
+                self.thread.poll_timeout(),
+                self.agent.as_ref().and_then(AgentConnection::poll_timeout),
+            );
+            assert!(next.is_none_or(|next| next > due), "a deadline stays due");
+        }
+        self.move_to(moment);
+    }
+
+    fn move_to(&mut self, moment: Duration) {
+        let passed = moment.saturating_sub(self.now.mono);
+        self.now.mono += passed;
+        self.now.wall += i64::try_from(passed.as_millis()).unwrap();
+    }
+
+    /// Carries out whatever the machines want, in their order, until they want nothing.
+    pub fn settle(&mut self) {
+        loop {
+            if let Some(effect) = self.thread.poll_effect() {
+                self.carry_out(effect);
+                continue;
+            }
+            match self.agent.as_mut().and_then(AgentConnection::poll_output) {
+                Some(Output::Write(line)) => self.note_sent(&line),
+                Some(Output::Event(event)) => self.thread.handle(Input::Agent(event), self.now),
+                None => break,
+            }
+        }
+        assert_eq!(
+            &self.folded,
+            self.thread.live(),
+            "the log, read back, gives what the thread knows"
+        );
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Event(event) => self.store(event),
+            Effect::Reply { call, result } => {
+                let earlier = self.replies.insert(call, result);
+                assert!(earlier.is_none(), "command {call} was answered twice");
+            }
+            Effect::StartAgent(start) => {
+                assert!(self.agent.is_none(), "a second process beside the first");
+                self.open.clear();
+                self.called.clear();
+                self.starts.push(start.clone());
+                self.agent = Some(AgentConnection::new(start, self.now));
+            }
+            Effect::StopAgent => self.stops += 1,
+            Effect::Agent(command) => {
+                if let AgentCommand::Prompt { turn, .. } = &command {
+                    self.prompting = Some(*turn);
+                }
+                // A process that is gone hears nothing.
+                if let Some(agent) = &mut self.agent {
+                    agent.handle_command(command);
+                }
+                self.drain_writes();
+            }
+            Effect::Machine { call, what } => self.waiting.push((call, what)),
+        }
+        self.work();
+    }
+
+    /// A command's line is written before anything else happens.
+    fn drain_writes(&mut self) {
+        while let Some(output) = self.agent.as_mut().and_then(AgentConnection::poll_output) {
+            match output {
+                Output::Write(line) => self.note_sent(&line),
+                Output::Event(event) => self.thread.handle(Input::Agent(event), self.now),
+            }
+        }
+    }
+
+    /// Answers what the script, or the machine that always answers, has an answer for.
+    fn work(&mut self) {
+        while let Some((_, what)) = self.waiting.first() {
+            let result = match (self.script.pop_front(), self.machine) {
+                (Some(result), _) => result,
+                (None, Some(machine)) => Ok(machine(what)),
+                (None, None) => return,
+            };
+            let (call, _) = self.waiting.remove(0);
+            self.thread.handle(Input::Machine { call, result }, self.now);
+        }
+    }
+
+    fn store(&mut self, event: Event) {
+        let mut bytes = Vec::new();
+        event.encode(&mut bytes).unwrap();
+        let back = Event::decode(&bytes).unwrap();
+        assert_eq!(back, event, "an event reads back as it was");
+        assert_eq!(event.seq, self.log.len() as u64 + 1, "no gap, no repeat");
+        self.folded.fold(&back);
+        self.frames.extend(frame(&self.id.to_string(), &event));
+        self.log.push(event);
+    }
+
+    fn note_sent(&mut self, line: &[u8]) {
+        let text = std::str::from_utf8(line).unwrap();
+        let text = text.strip_suffix('\n').expect("a line ends with its newline");
+        assert!(!text.contains(['\n', '\r']), "one line is one message: {text:?}");
+        let json: Value = serde_json::from_str(text).unwrap();
+        let method = json["method"].as_str();
+        let mut answers = None;
+        match (method, &json["id"]) {
+            (Some(method), Value::Number(id)) => {
+                let id = id.as_u64().unwrap();
+                assert!(
+                    self.open.insert(id, method.to_owned()).is_none(),
+                    "id {id} is in use"
+                );
+                if method == "session/prompt" {
+                    self.prompts.insert(id, self.prompting.take().unwrap());
+                }
+            }
+            (Some(_), _) => {}
+            (None, id) => {
+                let open = self
+                    .called
+                    .get_mut(&id.to_string())
+                    .filter(|open| !open.is_empty());
+                let open = open.unwrap_or_else(|| panic!("an answer to nothing: {text}"));
+                answers = Some(open.remove(0));
+            }
+        }
+        self.sent.push(Sent {
+            process: self.starts.len(),
+            after: self.log.len(),
+            text: text.to_owned(),
+            json,
+            answers,
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! The official ACP schema, version 1.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+const PATH: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/node/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
+);
+
+/// What an agent may be sent: by method, the definitions of its params and of the result of a call to us.
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
+
+struct Schema {
+    /// A whole message.
+    message: Validator,
+    /// Params of what we send, by method.
+    params: BTreeMap<String, Validator>,
+    /// Results of what the agent calls, by method.
+    results: BTreeMap<String, Validator>,
+    error: Validator,
+}
+
+impl Schema {
+    fn load() -> Self {
+        let text = std::fs::read_to_string(PATH).unwrap_or_else(|error| {
+            panic!("the official ACP schema is not there: run `make deps` ({PATH}: {error})")
+        });
+        let whole: Value = serde_json::from_str(&text).unwrap();
+        let definitions = whole["$defs"].clone();
+        let part = |name: &str| {
+            let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": definitions });
+            jsonschema::draft202012::new(&schema).unwrap()
+        };
+        let mut params = BTreeMap::new();
+        let mut results = BTreeMap::new();
+        for (name, definition) in whole["$defs"].as_object().unwrap() {
+            let (Some(method), Some(side)) = (definition["x-method"].as_str(), definition["x-side"].as_str())
+            else {
+                continue;
+            };
+            match (side, name.ends_with("Response")) {
+                ("agent", false) => drop(params.insert(method.to_owned(), part(name))),
+                ("client", true) => drop(results.insert(method.to_owned(), part(name))),
+                _ => {}
+            }
+        }
+        Self {
+            message: jsonschema::draft202012::new(&whole).unwrap(),
+            params,
+            results,
+            error: part("Error"),
+        }
+    }
+}
+
+/// Checks one line that was written to an agent; `answers` is the method that it answers, if it does.
+pub fn check_sent(line: &Value, answers: Option<&str>) {
+    valid(&SCHEMA.message, line, "message", line);
+    if let Some(method) = line["method"].as_str() {
+        let params = SCHEMA.params.get(method);
+        let params = params.unwrap_or_else(|| panic!("ACP has no method {method:?} for agents: {line}"));
+        return valid(params, &line["params"], method, line);
+    }
+    if let Some(error) = line.get("error") {
+        return valid(&SCHEMA.error, error, "error", line);
+    }
+    let method = answers.expect("a response answers something");
+    let result = SCHEMA.results.get(method);
+    let result = result.unwrap_or_else(|| panic!("we answer {method:?}, which no client has: {line}"));
+    valid(result, &line["result"], method, line);
+}
+
+fn valid(schema: &Validator, value: &Value, what: &str, line: &Value) {
+    let errors: Vec<String> = schema
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(
+        errors.is_empty(),
+        "no valid {what}: {}\n{line}",
+        errors.join("\n")
+    );
+}
+
+/// The schema refuses what is wrong, so that its silence means something.
+#[test]
+fn the_schema_bites() {
+    let good = json!({ "jsonrpc": "2.0", "id": 1, "method": "session/prompt",
+        "params": { "sessionId": "s", "prompt": [{ "type": "text", "text": "x" }] } });
+    check_sent(&good, None);
+    let mut bad = good.clone();
+    bad["params"]["prompt"] = json!("x");
+    assert!(std::panic::catch_unwind(|| check_sent(&bad, None)).is_err());
+    let mut bad = good;
+    bad["method"] = json!("session/hello");
+    assert!(std::panic::catch_unwind(|| check_sent(&bad, None)).is_err());
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": 7 } });
+    assert!(std::panic::catch_unwind(|| check_sent(&answer, Some("fs/read_text_file"))).is_err());
+}
