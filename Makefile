@@ -7,6 +7,7 @@ AGENTS := $(TOOLS)/agents
 DENY := $(TOOLS)/bin/cargo-deny
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 FAST_AGENT := $(AGENTS)/venv/bin/fast-agent
+FAST_AGENT_VERSION := 0.10.46
 NODE_DEPS := tests/node/node_modules/.package-lock.json
 
 .PHONY: help run test test-agents check fmt clippy deny bench snap deps clean
@@ -33,6 +34,7 @@ clippy:
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 deny: $(DENY)
+	$(CARGO) fetch --locked --quiet
 	$(DENY) --offline check licenses bans sources
 
 bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/out/bench.json
@@ -60,8 +62,6 @@ $(TOOLS)/bin/cargo-nextest:
 $(FAST_AGENT):
 	python3 -m venv $(AGENTS)/venv
 	$(AGENTS)/venv/bin/pip install --quiet fast-agent-mcp==$(FAST_AGENT_VERSION)
-
-FAST_AGENT_VERSION := 0.0.0
 
 clean: ## Remove everything that was built or fetched
 	rm -rf target .tools tests/node/node_modules bench/out

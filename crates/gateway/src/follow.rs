@@ -23,16 +23,24 @@ pub struct Delivery {
     pub batch: Arc<Batch>,
     /// Those before this one the client has already.
     pub from: Seq,
-    /// For old events: the questions that are still open. `None` for new ones: all are.
-    pub pending: Option<Arc<BTreeSet<u32>>>,
+    /// For events out of the log: what is known of their questions. `None` for new ones: all are open.
+    pub pending: Option<Pending>,
+}
+
+/// The questions that were open at some moment.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// The last event of that moment: a page of the log may go on after it.
+    end: Seq,
+    open: Arc<BTreeSet<u32>>,
 }
 
 impl Delivery {
-    /// Whether a question in these frames is still open.
-    pub fn is_pending(&self, request: RequestId) -> bool {
+    /// Whether the question of one of these frames is still open, as far as is known.
+    pub fn is_pending(&self, seq: Seq, request: RequestId) -> bool {
         self.pending
             .as_ref()
-            .is_none_or(|pending| pending.contains(&request.number))
+            .is_none_or(|pending| seq > pending.end || pending.open.contains(&request.number))
     }
 }
 
@@ -107,7 +115,7 @@ impl Follower {
         Some(())
     }
 
-    async fn deliver(&self, batch: Arc<Batch>, from: Seq, pending: Option<Arc<BTreeSet<u32>>>) -> Option<()> {
+    async fn deliver(&self, batch: Arc<Batch>, from: Seq, pending: Option<Pending>) -> Option<()> {
         let delivery = Delivery {
             subscription: self.subscription,
             batch,
@@ -124,8 +132,9 @@ impl Follower {
             pending,
             live,
         } = subscribed;
-        let pending = Arc::new(pending);
         let end = live.last_seq;
+        let open = Arc::new(pending);
+        let pending = Pending { end, open };
         drop(live);
         self.at.on_lag();
         while self.at.cursor() < end && !self.at.is_live() {
@@ -141,8 +150,7 @@ impl Follower {
                 .on_page(page.events.last().map(|event| event.seq), page.at_end);
             if !page.events.is_empty() {
                 let batch = Arc::new(Batch::encode(&self.name, &page.events));
-                let pending = Some(Arc::clone(&pending));
-                self.deliver(batch, from, pending).await?;
+                self.deliver(batch, from, Some(pending.clone())).await?;
             }
         }
         loop {

@@ -220,8 +220,13 @@ impl PeerActor {
             return Ok(());
         }
         let Self { socket, peer, .. } = self;
-        let frames = delivery.batch.frames.iter().filter(|frame| frame.seq >= delivery.from);
-        let texts = frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(request)));
+        let frames = delivery
+            .batch
+            .frames
+            .iter()
+            .filter(|frame| frame.seq >= delivery.from);
+        let texts =
+            frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(frame.seq, request)));
         in_time(async {
             for text in texts {
                 feed(socket, text.clone()).await?;

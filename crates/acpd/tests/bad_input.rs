@@ -1,0 +1,160 @@
+//! What agents should not write and do: each becomes an event that says so, and nothing beside it is lost.
+
+mod support;
+
+use serde_json::json;
+use support::{Client, Daemon, Incoming, Place, Turn, fake_agent, peak_kib};
+
+/// What was said about lines that are no messages.
+fn malformed(turn: &Turn) -> Vec<&Incoming> {
+    let notices = turn.of("thread/notice");
+    notices
+        .into_iter()
+        .filter(|notice| notice.text("code") == "malformedLine")
+        .collect()
+}
+
+#[test]
+fn garbage_is_recorded_and_its_neighbours_live() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "garbage");
+    assert_eq!(turn.status(), "completed");
+    let said = turn.said();
+    for k in 1..=12 {
+        assert!(said.contains(&format!(" ok {k}")), "{k}: {said}");
+    }
+    assert!(said.ends_with("still here"), "{said}");
+    let whole = turn.of("item/completed").pop().unwrap();
+    assert!(whole.text("text").contains(" ok 8 big ok 9"), "{whole:?}");
+    let found: Vec<_> = malformed(&turn)
+        .into_iter()
+        .map(|notice| notice.text("detail"))
+        .collect();
+    let expected = [
+        "npm WARN",
+        "[{",
+        "42",
+        "{\"jsonrpc\":\"2.0\",\"id\":987654321",
+        "{",
+        "{",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found} {expected}");
+    }
+    let unknown = turn.of("agent/notification");
+    let methods: Vec<_> = unknown.iter().map(|message| message.text("method")).collect();
+    assert_eq!(
+        methods,
+        [
+            "_example.com/bare",
+            "_example.com/note",
+            "session/update",
+            "session/update"
+        ]
+    );
+    assert_eq!(unknown[2].params["update"]["layers"][0]["odd"], json!(null));
+}
+
+#[test]
+fn half_a_message_is_recorded() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "say before; halfline");
+    assert_eq!((turn.status(), &turn.said()[..]), ("failed", "before"));
+    let [half] = malformed(&turn)[..] else {
+        panic!("{turn:#?}")
+    };
+    assert!(
+        half.text("detail")
+            .starts_with("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\""),
+        "{half:?}"
+    );
+}
+
+#[test]
+fn a_long_line_comes_through_up_to_the_limit() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "say before; longline bytes=2000000; say after");
+    assert_eq!(turn.said().len(), "beforeafter".len() + 2_000_000);
+    assert!(turn.said().starts_with("beforexxx") && turn.said().ends_with("xxxafter"));
+    assert!(malformed(&turn).is_empty());
+}
+
+#[test]
+fn a_line_beyond_a_configured_limit_is_recorded() {
+    let daemon = Daemon::with("[limits]\nagent_line_bytes = 65536\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(
+        &thread,
+        "say before; longline bytes=65536; say between; longline bytes=65000; say after",
+    );
+    assert_eq!(turn.status(), "completed");
+    let expected = format!("beforebetween{}after", "x".repeat(65_000));
+    assert!(turn.said() == expected, "{} bytes", turn.said().len());
+    let [long] = malformed(&turn)[..] else {
+        panic!("{turn:#?}")
+    };
+    assert!(long.params["bytes"].as_u64().unwrap() > 65_536, "{long:?}");
+    assert!(
+        long.text("detail").len() <= 4096 && long.text("message").contains("limit"),
+        "{long:?}"
+    );
+}
+
+#[test]
+fn a_line_of_100_mib_costs_no_100_mib() {
+    let place = Place::new("");
+    let fake = place.agent("fake", &[], &[]);
+    // Before it becomes an agent, it writes the line between two short ones.
+    let script = "echo before; head -c 104857600 /dev/zero | tr '\\0' x; echo; echo after; exec \"$@\"";
+    let agent = format!(
+        "command = \"sh\"\nargs = [\"-c\", {script:?}, \"sh\", {:?}]",
+        fake_agent()
+    );
+    let without_command = fake
+        .lines()
+        .filter(|line| !line.starts_with("command") && !line.starts_with("args"));
+    let lines: Vec<_> = without_command.chain([&agent[..]]).collect();
+    place.configure(&lines.join("\n"));
+    let daemon = Daemon::at(place);
+    let before = peak_kib(daemon.pid());
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "say fine");
+    assert_eq!((turn.status(), &turn.said()[..]), ("completed", "fine"));
+    let notices = client
+        .seen
+        .iter()
+        .filter(|message| message.text("code") == "malformedLine");
+    let lengths: Vec<_> = notices
+        .map(|notice| notice.params["bytes"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lengths, [6, 104_857_600, 5]);
+    let grown = (peak_kib(daemon.pid()) - before) / 1024;
+    assert!(grown < 80, "the daemon grew by {grown} MiB");
+}
+
+#[test]
+fn a_message_of_many_megabytes_reaches_its_clients() {
+    let daemon = Daemon::start();
+    let quiet = json!({ "optOutNotificationMethods": ["item/agentMessage/delta"] });
+    let mut client = Client::named(&daemon, "quiet", &quiet);
+    client.gaps = true;
+    let thread = client.thread(&daemon);
+    // Its end carries it twice, as text and as blocks.
+    let turn = client.turn(
+        &thread,
+        "longline bytes=17000000; longline bytes=17000000; say after",
+    );
+    assert_eq!(turn.status(), "completed");
+    let whole = turn.of("item/completed").pop().unwrap();
+    assert_eq!(whole.text("text").len(), 34_000_005);
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
+}

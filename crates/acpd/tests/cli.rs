@@ -1,0 +1,340 @@
+//! The other commands, the configuration, and the daemon that starts by itself.
+
+mod support;
+
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{Client, Daemon, Place, Running, acpd, end, exists, outcome};
+
+#[test]
+fn help_names_every_command() {
+    let place = Place::new("");
+    let help = acpd(&place, &["--help"]);
+    assert_eq!(help.code, Some(0));
+    for command in ["serve", "run", "threads", "show"] {
+        assert!(
+            help.stdout.contains(&format!("  {command}")),
+            "{command}: {}",
+            help.stdout
+        );
+        let own = acpd(&place, &[command, "--help"]);
+        assert!(
+            own.code == Some(0) && own.stdout.contains("Usage: acpd "),
+            "{}",
+            own.stdout
+        );
+        assert!(
+            !own.stdout.contains("ACPD_TOKEN="),
+            "a token is shown: {}",
+            own.stdout
+        );
+    }
+    assert_eq!(
+        acpd(&place, &["--version"]).stdout,
+        format!("acpd {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(acpd(&place, &["juggle"]).code, Some(2));
+    assert_eq!(acpd(&place, &[]).code, Some(2));
+}
+
+#[test]
+fn threads_are_listed_and_shown() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let mut ids = Vec::new();
+    for name in ["first", "second"] {
+        let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "name": name });
+        let started = client.call("thread/start", &params);
+        ids.push(started["thread"]["id"].as_str().unwrap().to_owned());
+    }
+    client.turn(&ids[0], "think n=1 text=hm; say 'The answer.'; tool");
+    client.turn(&ids[0], "terminal echo hi; error message=broken");
+
+    let listed = acpd(&daemon.place, &["threads"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    let lines: Vec<_> = listed.stdout.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(
+        lines[0].starts_with(&ids[0]) && lines[0].ends_with("first"),
+        "{}",
+        lines[0]
+    );
+    assert_eq!(
+        acpd(&daemon.place, &["threads", "-n", "1"])
+            .stdout
+            .lines()
+            .count(),
+        1
+    );
+    let json = acpd(&daemon.place, &["threads", "--json"]);
+    let threads: Vec<Value> = json
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((threads.len(), &threads[1]["name"]), (2, &json!("second")));
+
+    let whole = acpd(&daemon.place, &["show", &ids[0]]);
+    assert_eq!(whole.code, Some(0), "{}", whole.stderr);
+    for expected in [
+        "first",
+        "> think n=1",
+        "(thinks)  hm 1",
+        "The answer.",
+        "● edit",
+        "+    println!(\"new\");",
+        "$ echo hi\nhi\n",
+        "turn_1 completed",
+        "turn_2 failed: broken",
+    ] {
+        assert!(
+            whole.stdout.contains(expected),
+            "{expected:?} is missing: {}",
+            whole.stdout
+        );
+    }
+    let end = &ids[0][ids[0].len() - 6..];
+    assert_eq!(acpd(&daemon.place, &["show", end]).stdout, whole.stdout);
+    let json = acpd(&daemon.place, &["show", "--json", end]);
+    let shown: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(
+        (&shown["id"], shown["turns"].as_array().unwrap().len()),
+        (&json!(ids[0]), 2)
+    );
+
+    for (given, told) in [
+        ("xyz", "no thread's id ends with \"xyz\""),
+        ("", "give more of it"),
+        ("0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "does not exist"),
+    ] {
+        let shown = acpd(&daemon.place, &["show", given]);
+        assert_eq!(shown.code, Some(1), "{given}");
+        assert!(shown.stderr.contains(told), "{given}: {}", shown.stderr);
+    }
+}
+
+#[test]
+fn a_long_thread_is_shown_whole() {
+    let daemon = Daemon::with("[limits]\nrequests_per_window = 1000\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    for k in 1..=210 {
+        client.turn(&thread, &format!("say number-{k}"));
+    }
+    let shown = acpd(&daemon.place, &["show", &thread]);
+    let answers: Vec<_> = shown
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("number-"))
+        .collect();
+    assert_eq!(
+        (answers.len(), answers[0], answers[209]),
+        (210, "number-1", "number-210")
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_does_no_harm() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say x");
+    for args in [
+        &["threads"][..],
+        &["threads", "--json"],
+        &["show", &thread],
+        &["show", "--json", &thread],
+    ] {
+        let mut child = daemon
+            .place
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_named_with_file_and_line() {
+    let place = Place::new("");
+    for (text, line, told) in [
+        ("[agents.fake]\ncomand = \"x\"\n", 2, "comand"),
+        ("[limits]\n\nagent_line_bytes = \"many\"\n", 3, "invalid type"),
+        ("listen = \"nowhere\"\n", 1, "socket address"),
+        ("[agents.fake\n", 1, "]"),
+    ] {
+        place.configure(text);
+        for command in [&["serve"][..], &["run", "x"], &["threads"]] {
+            let refused = acpd(&place, command);
+            assert_eq!(refused.code, Some(1), "{command:?}");
+            let file = place.config().display().to_string();
+            assert!(
+                refused
+                    .stderr
+                    .contains(&format!("the configuration {file} is wrong")),
+                "{}",
+                refused.stderr
+            );
+            assert!(
+                refused.stderr.contains(&format!("line {line}")) && refused.stderr.contains(told),
+                "{}",
+                refused.stderr
+            );
+        }
+    }
+    std::fs::remove_file(place.config()).unwrap();
+    let missing = acpd(&place, &["serve"]);
+    assert!(missing.stderr.contains("cannot be read"), "{}", missing.stderr);
+    assert!(!place.data().exists(), "nothing was begun");
+}
+
+#[test]
+fn flags_come_before_the_environment_and_that_before_the_file() {
+    let place = Place::new("");
+    place.configure("listen = \"192.0.2.3:1\"\n");
+    let refused = |command: &mut std::process::Command| outcome(command).stderr;
+    assert!(refused(place.command(&["serve"]).env("ACPD_LISTEN", "192.0.2.2:1")).contains("192.0.2.2:1"));
+    assert!(
+        refused(
+            place
+                .command(&["serve", "--listen", "192.0.2.1:1"])
+                .env("ACPD_LISTEN", "192.0.2.2:1")
+        )
+        .contains("192.0.2.1:1")
+    );
+    assert!(refused(place.command(&["serve"]).env_remove("ACPD_LISTEN")).contains("192.0.2.3:1"));
+}
+
+#[test]
+fn a_daemon_starts_in_the_background_if_none_runs() {
+    let place = Place::new("");
+    let run = acpd(&place, &["run", "say hello"]);
+    let pid = place.noticed_pid();
+    // Whatever else fails, it is ended.
+    let _guard = pid.map(Background);
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "hello\n"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr.contains("starting one in the background"),
+        "{}",
+        run.stderr
+    );
+    let pid = pid.expect("the daemon says that it runs");
+    let threads = acpd(&place, &["threads"]);
+    assert_eq!((threads.stdout.lines().count(), &threads.stderr[..]), (1, ""));
+    assert_eq!(place.noticed_pid(), Some(pid), "it is still the same");
+
+    // One that was killed leaves its notice behind; the next command is not fooled.
+    end(pid, Signal::KILL);
+    assert_eq!(place.noticed_pid(), Some(pid));
+    let again = acpd(&place, &["threads"]);
+    let _guard = place.noticed_pid().map(Background);
+    assert_eq!(
+        (again.code, again.stdout.lines().count()),
+        (Some(0), 1),
+        "{}",
+        again.stderr
+    );
+    end(place.noticed_pid().unwrap(), Signal::TERM);
+    assert_eq!(place.noticed_pid(), None);
+}
+
+#[test]
+fn several_commands_at_once_share_the_daemon_that_one_of_them_starts() {
+    let place = Place::new("");
+    let runs: Vec<_> = (0..4)
+        .map(|k| Running::start(&mut place.command(&["run", &format!("say {k}")])))
+        .collect();
+    let ended: Vec<_> = runs.into_iter().map(Running::finish).collect();
+    let _guard = place.noticed_pid().map(Background);
+    for (k, run) in ended.iter().enumerate() {
+        assert_eq!(
+            (run.code, &run.stdout[..]),
+            (Some(0), &format!("{k}\n")[..]),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_daemon_that_does_not_come_up_is_explained() {
+    let place = Place::new("");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let run = acpd(&place, &["run", "--listen", &address, "x"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("the daemon did not start") && run.stderr.contains("cannot listen on"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("daemon.log"), "{}", run.stderr);
+}
+
+#[test]
+fn a_wrong_token_is_told_as_such() {
+    let daemon = Daemon::start();
+    let run = outcome(
+        daemon
+            .place
+            .command(&["threads"])
+            .env("ACPD_TOKEN", "not-the-right-token"),
+    );
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("does not take this access token"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_demo_needs_no_configuration() {
+    let place = Place::new("");
+    place.configure("");
+    let none = acpd(&place, &["run", "x"]);
+    let background = place.noticed_pid().map(Background);
+    assert_eq!(none.code, Some(1));
+    assert!(none.stderr.contains("no agent is configured"), "{}", none.stderr);
+    drop(background);
+
+    let demo = Running::start(&mut place.command(&["serve", "--demo"]));
+    demo.wait_for_output("access token: ");
+    let run = acpd(
+        &place,
+        &["run", "--agent", "demo", "--permissions", "allow", "Hello there"],
+    );
+    assert!(
+        run.stdout.contains("> Hello there") && run.stdout.contains("Done"),
+        "{} {}",
+        run.stdout,
+        run.stderr
+    );
+    support::signal(demo.pid(), Signal::TERM);
+    let demo = demo.finish();
+    assert_eq!(demo.code, Some(0), "{}", demo.stderr);
+    assert!(demo.stdout.contains("agents: demo"), "{}", demo.stdout);
+}
+
+/// A daemon that was started in the background; ended with the test.
+struct Background(u32);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if exists(self.0) {
+            end(self.0, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `kill -9` of the daemon at many moments of a turn. What any client saw is there afterwards, with the same
+//! numbers; the turn has failed and says why; the next one works; no agent is left.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, Incoming};
+
+/// A thread whose daemon dies again and again, and all that its clients ever saw.
+struct Ordeal {
+    daemon: Daemon,
+    client: Client,
+    thread: String,
+    seen: BTreeMap<u64, (String, Value)>,
+}
+
+impl Ordeal {
+    fn new() -> Self {
+        let daemon = Daemon::start();
+        let mut client = Client::new(&daemon);
+        let thread = client.thread(&daemon);
+        Self {
+            daemon,
+            client,
+            thread,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what a client saw; fails if somebody saw something else under the same number.
+    fn remember(&mut self, messages: &[Arc<Incoming>]) {
+        for message in messages
+            .iter()
+            .filter(|message| message.method != "serverRequest/rejected")
+        {
+            let fact = (message.method.clone(), message.params.clone());
+            if let Some(known) = self.seen.get(&message.seq()) {
+                assert_eq!(*known, fact, "two events have the number {}", message.seq());
+            }
+            self.seen.insert(message.seq(), fact);
+        }
+    }
+
+    /// Kills the daemon, looks at what is left, starts it again. The turn that was running must have failed,
+    /// if it had begun; a turn that clients saw ending stays as it was.
+    fn kill(&mut self, turn: &str) {
+        self.daemon.kill();
+        self.daemon.place.wait_for_no_agents();
+        let _ = self.client.drain();
+        let seen = std::mem::take(&mut self.client.seen);
+        self.remember(&seen);
+        let last_seen = self.seen.keys().next_back().copied().unwrap_or_default();
+
+        self.daemon.restart();
+        let mut client = Client::new(&self.daemon);
+        let resumed = client.resume(&self.thread, 0);
+        let latest = resumed["latestSeq"]
+            .as_u64()
+            .expect("a thread has a latest event");
+        assert!(
+            latest >= last_seen,
+            "{latest} is before {last_seen}, which a client saw"
+        );
+        // The client itself checks that no number is missing and none comes twice.
+        let replay = client.until(|message| message.seq() == latest);
+        self.remember(&replay);
+        assert_eq!(self.seen.len() as u64, latest);
+        let ends: Vec<_> = replay
+            .iter()
+            .filter(|m| m.method == "turn/completed" && m.params["turn"]["id"] == turn)
+            .collect();
+        let begun = replay.iter().any(|m| m.text("turnId") == turn);
+        assert_eq!(ends.len(), usize::from(begun), "{ends:#?}");
+        if let Some(end) = ends.first().filter(|end| end.seq() > last_seen) {
+            let turn = &end.params["turn"];
+            assert_eq!(turn["status"], "failed", "{turn}");
+            assert!(
+                turn["error"].as_str().is_some_and(|why| why.contains("daemon")),
+                "{turn}"
+            );
+        }
+        let open = |method: &str| {
+            replay
+                .iter()
+                .filter(|m| m.method == method)
+                .map(|m| m.text("itemId"))
+                .collect::<Vec<_>>()
+        };
+        for (start, end) in [
+            ("item/started", "item/completed"),
+            ("item/toolCall/started", "item/toolCall/completed"),
+            ("item/terminalCommand/started", "item/terminalCommand/completed"),
+        ] {
+            let (mut started, mut ended) = (open(start), open(end));
+            started.sort_unstable();
+            ended.sort_unstable();
+            assert_eq!(started, ended, "{start}: something is still open");
+        }
+        self.client = client;
+    }
+
+    /// A turn after the disaster works as ever.
+    fn next_turn(&mut self) {
+        let turn = self.client.turn(&self.thread, "say back");
+        assert_eq!((turn.status(), &turn.said()[..]), ("completed", "back"));
+    }
+
+    /// Kills the daemon once a client has seen `after` messages of a turn, for each of the numbers.
+    fn kill_after(&mut self, script: &str, moments: &[usize]) {
+        for &after in moments {
+            let turn = self.client.start(&self.thread, script);
+            for _ in 0..after {
+                let message = self.client.next();
+                assert!(
+                    message.method != "turn/completed",
+                    "the turn is over before moment {after}"
+                );
+            }
+            self.kill(&turn);
+            self.next_turn();
+        }
+    }
+}
+
+/// A bit of everything; it waits for an answer at its end, so that it never ends by itself.
+const SCRIPT: &str = "think n=3 ms=1; plan; stream n=5 ms=1; tool; seed; read; write; \
+    terminal sh -c \"echo hi; exit 1\"; usage; stream n=8 ms=12; permission";
+
+#[test]
+fn at_any_message_of_a_turn() {
+    Ordeal::new().kill_after(SCRIPT, &[0, 1, 2, 4, 6, 9, 13]);
+}
+
+#[test]
+fn at_any_later_message_of_a_turn() {
+    Ordeal::new().kill_after(SCRIPT, &[18, 23, 29, 36, 44, 50]);
+}
+
+#[test]
+fn while_the_agent_pours() {
+    Ordeal::new().kill_after("flood n=60000 bytes=300; permission", &[30, 700, 5_000]);
+}
+
+#[test]
+fn while_tokens_stream() {
+    Ordeal::new().kill_after(
+        "flood n=20000 kind=delta; stream n=100 ms=3; permission",
+        &[8, 16, 30],
+    );
+}
+
+#[test]
+fn while_a_question_is_open_or_a_command_runs() {
+    let mut ordeal = Ordeal::new();
+    let turn = ordeal.client.start(&ordeal.thread, "permission");
+    let question = ordeal.client.question();
+    let queued = ordeal.client.start(&ordeal.thread, "say queued");
+    ordeal.kill(&turn);
+    let read = ordeal
+        .client
+        .call("thread/read", &json!({ "threadId": ordeal.thread }))["thread"]
+        .take();
+    assert_eq!(
+        read["pendingRequestIds"],
+        json!([]),
+        "nobody would hear the answer"
+    );
+    let late = ordeal.client.refused(
+        "item/approve",
+        &json!({ "requestId": question.text("requestId"), "approved": true }),
+    );
+    assert_eq!(late["data"]["code"], "already_resolved", "{late}");
+    // What waited behind it was not begun, and is begun now.
+    let end = ordeal.client.finish(&ordeal.thread, &queued);
+    assert_eq!((end.status(), &end.said()[..]), ("completed", "queued"));
+    ordeal.next_turn();
+
+    let turn = ordeal.client.start(&ordeal.thread, "terminal sleep 600");
+    ordeal.client.wait_for("item/terminalCommand/started");
+    ordeal.kill(&turn);
+    ordeal.next_turn();
+}
+
+#[test]
+fn between_two_turns_and_before_the_first() {
+    let mut ordeal = Ordeal::new();
+    ordeal.kill("turn_1");
+    let turn = ordeal.client.turn(&ordeal.thread, "say whole");
+    let end = turn.end.clone();
+    ordeal.kill("turn_1");
+    let told = ordeal
+        .seen
+        .values()
+        .find(|(method, _)| method == "turn/completed")
+        .unwrap();
+    assert_eq!(told.1["turn"], end, "a turn that was over stays as it was");
+    ordeal.next_turn();
+    ordeal.kill("turn_2");
+    ordeal.next_turn();
+}
+
+#[test]
+fn right_after_a_request_was_sent() {
+    let mut ordeal = Ordeal::new();
+    for k in 1..=3 {
+        // The answer is not waited for: whether the turn has begun is left to chance.
+        let params = json!({ "threadId": ordeal.thread, "text": SCRIPT, "clientTurnId": k.to_string() });
+        ordeal.client.request("turn/start", &params);
+        let before = ordeal
+            .seen
+            .values()
+            .filter(|(method, _)| method == "turn/started")
+            .count();
+        ordeal.kill(&format!("turn_{}", before + 1));
+        ordeal.next_turn();
+    }
+    // A client that had no answer asks again, and gets no second turn if the first one was taken.
+    let params = json!({ "threadId": ordeal.thread, "text": "say once", "clientTurnId": "again" });
+    let first = ordeal.client.call("turn/start", &params);
+    ordeal.kill(first["turn"]["id"].as_str().unwrap());
+    let second = ordeal.client.call("turn/start", &params);
+    assert_eq!(first["turn"]["id"], second["turn"]["id"]);
+}
+
+#[test]
+fn while_a_thread_starts() {
+    let mut daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    client.request(
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": daemon.place.work(), "text": "say hi" }),
+    );
+    let started = client.wait_for("thread/started");
+    daemon.kill();
+    daemon.place.wait_for_no_agents();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    let thread = started.text("threadId");
+    let resumed = client.resume(thread, 0);
+    let replay = client.until(|message| resumed["latestSeq"] == message.seq());
+    assert_eq!(*replay[0], *started);
+    let turn = client.turn(thread, "say back");
+    assert_eq!((turn.status(), &turn.said()[..]), ("completed", "back"));
+}

@@ -1,0 +1,265 @@
+//! Who leaves and comes back sees every event once, in order, however often and wherever it was cut off.
+
+mod support;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, Incoming, peak_kib};
+
+/// Numbers that look random and are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Method and params: what must be the same for everyone. The id tells only who was asked.
+fn facts(messages: &[Arc<Incoming>]) -> Vec<(&str, &Value)> {
+    messages
+        .iter()
+        .map(|message| (&message.method[..], &message.params))
+        .collect()
+}
+
+/// Fails at the first difference, without printing all of two long lists.
+fn assert_same(left: &[Arc<Incoming>], right: &[Arc<Incoming>]) {
+    for (left, right) in facts(left).iter().zip(facts(right)) {
+        assert_eq!(*left, right);
+    }
+    assert_eq!(left.len(), right.len());
+}
+
+fn is_end(message: &Incoming) -> bool {
+    message.method == "turn/completed"
+}
+
+#[test]
+fn a_client_that_breaks_off_again_and_again_misses_nothing() {
+    let daemon = Daemon::start();
+    let mut witness = Client::new(&daemon);
+    let thread = witness.thread(&daemon);
+    let script = "stream n=100 ms=1; flood n=4000; think n=100 ms=1; tool; flood n=4000 kind=chunkmeta; stream n=100 ms=1";
+    witness.start(&thread, script);
+    let mut dice = Dice(42);
+    let (mut seen, mut connections) = (Vec::<Arc<Incoming>>::new(), 0);
+    while !seen.last().is_some_and(|last| is_end(last)) {
+        let mut client = Client::new(&daemon);
+        connections += 1;
+        client.resume(&thread, seen.last().map_or(0, |last| last.seq()));
+        for _ in 0..=dice.roll(600) {
+            seen.push(client.next());
+            if is_end(&seen[seen.len() - 1]) {
+                break;
+            }
+        }
+        // It leaves with unread events in its socket.
+    }
+    assert!(connections > 10, "{connections}");
+    let whole = witness.until(is_end);
+    assert_eq!(whole[0].seq(), 1);
+    assert_same(&seen, &whole);
+    // And once more, from the log alone.
+    let mut late = Client::new(&daemon);
+    late.resume(&thread, 0);
+    assert_same(&late.until(is_end), &whole);
+}
+
+#[test]
+fn clients_that_come_at_any_moment_agree() {
+    let daemon = Daemon::start();
+    let mut witness = Client::new(&daemon);
+    let thread = witness.thread(&daemon);
+    witness.start(
+        &thread,
+        "flood n=3000 kind=delta; stream n=50 ms=2; flood n=6000; stream n=50 ms=2",
+    );
+    let mut whole = Vec::new();
+    let mut others = Vec::new();
+    for _ in 0..6 {
+        // Each begins at a cursor of its own while the flood runs.
+        for _ in 0..800 {
+            if whole.last().is_some_and(|last: &Arc<Incoming>| is_end(last)) {
+                break;
+            }
+            whole.push(witness.next());
+        }
+        let after = whole.last().map_or(0, |last| last.seq()) / 2;
+        let mut other = Client::observer(&daemon);
+        other.resume(&thread, after);
+        others.push((after, other));
+    }
+    if !is_end(&whole[whole.len() - 1]) {
+        whole.extend(witness.until(is_end));
+    }
+    for (after, mut other) in others {
+        let after = usize::try_from(after).unwrap();
+        assert_same(&other.until(is_end), &whole[after..]);
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
+    let daemon = Daemon::start();
+    let mut fast = Client::new(&daemon);
+    let thread = fast.thread(&daemon);
+    let mut slow = Client::new(&daemon);
+    slow.resume(&thread, 0);
+    let before = peak_kib(daemon.pid());
+    fast.start(
+        &thread,
+        "flood n=50000 bytes=600; permission; permission; say done",
+    );
+    let mut messages = fast.until(Incoming::is_question);
+    // 30 MB went by while one client took nothing: they wait in the log, not in memory.
+    let grown = (peak_kib(daemon.pid()) - before) / 1024;
+    assert!(grown < 100, "the daemon grew by {grown} MiB");
+    let first = messages[messages.len() - 1].clone();
+
+    // Another one comes now and has not got far when the next question comes: it is asked that, too.
+    let mut late = Client::new(&daemon);
+    late.resume(&thread, 0);
+    fast.respond(&first, &json!({ "decision": "accept" }));
+    messages.extend(fast.until(Incoming::is_question));
+    let second = late
+        .until(|message| message.is_question() && message.params["requestId"] != first.params["requestId"])
+        .pop()
+        .unwrap();
+    assert!(second.id.is_some(), "it is not asked: {second:?}");
+    late.respond(&second, &json!({ "decision": "accept" }));
+    messages.extend(fast.until(is_end));
+
+    let updates = messages.iter().filter(|message| message.method == "item/updated");
+    assert!(updates.count() > 50_000);
+    let all = slow.until(is_end);
+    assert_eq!(all[0].seq(), 1);
+    assert_same(&all[all.len() - messages.len()..], &messages);
+}
+
+#[test]
+fn a_thread_opens_with_its_latest_turns_and_a_way_to_the_older_ones() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    for k in 1..=22 {
+        client.turn(&thread, &format!("say {k}"));
+    }
+    let mut late = Client::new(&daemon);
+    let resumed = late.call("thread/resume", &json!({ "threadId": thread }));
+    let turns = resumed["thread"]["turns"].as_array().unwrap();
+    assert_eq!(
+        (turns.len(), &turns[0]["id"], &turns[19]["id"]),
+        (20, &json!("turn_3"), &json!("turn_22"))
+    );
+    assert_eq!(turns[19]["items"][1]["text"], "22");
+    let older = late.call(
+        "thread/read",
+        &json!({ "threadId": thread, "includeTurns": true, "cursor": resumed["thread"]["cursor"] }),
+    );
+    let ids: Vec<&Value> = older["thread"]["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| &turn["id"])
+        .collect();
+    assert_eq!(ids, ["turn_1", "turn_2"]);
+    assert_eq!(older["thread"].get("cursor"), None);
+    assert!(
+        late.seen.is_empty(),
+        "nothing is replayed without after: {:?}",
+        late.seen
+    );
+    assert_eq!(late.turn(&thread, "say live").said(), "live");
+    assert_eq!(late.seen[0].seq(), resumed["latestSeq"].as_u64().unwrap() + 1);
+
+    let latest = client.call("thread/read", &json!({ "threadId": thread }))["thread"]["latestSeq"]
+        .as_u64()
+        .unwrap();
+    let beyond = Client::new(&daemon).refused(
+        "thread/resume",
+        &json!({ "threadId": thread, "after": latest + 1 }),
+    );
+    assert_eq!(beyond["code"], -32602, "{beyond}");
+}
+
+#[test]
+fn a_turn_in_the_middle_is_shown_and_goes_on_live() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.start(&thread, "say begun; permission; say ended");
+    client.question();
+    let mut late = Client::new(&daemon);
+    let resumed = late.call("thread/resume", &json!({ "threadId": thread }));
+    let shown = &resumed["thread"]["turns"][0];
+    assert_eq!(
+        (&shown["status"], &shown["items"][1]["text"]),
+        (&json!("running"), &json!("begun"))
+    );
+    let question = late.question();
+    late.respond(&question, &json!({ "decision": "accept" }));
+    let rest = late.finish(&thread, &turn);
+    assert_eq!(rest.said(), "allowed (allow_once)ended");
+}
+
+#[test]
+fn a_question_is_asked_again_of_who_comes_later_until_it_is_answered() {
+    let daemon = Daemon::start();
+    let mut observer = Client::observer(&daemon);
+    let thread = observer.thread(&daemon);
+    let turn = observer.start(&thread, "permission");
+    // Nobody can be asked: it waits.
+    let asked = observer.question();
+    assert_eq!(asked.id, None);
+    let mut late: Vec<Client> = (0..3)
+        .map(|k| Client::named(&daemon, &format!("late-{k}"), &json!({ "approvals": true })))
+        .collect();
+    late[0].call("thread/resume", &json!({ "threadId": thread }));
+    late[1].resume(&thread, asked.seq());
+    late[2].resume(&thread, 0);
+    for client in &mut late {
+        let question = client.question();
+        assert_eq!((&question.params, question.id.is_some()), (&asked.params, true));
+    }
+    let question = late[1].seen[0].clone();
+    late[1].respond(&question, &json!({ "decision": "accept" }));
+    for client in late.iter_mut().chain([&mut observer]) {
+        let end = client.finish(&thread, &turn);
+        assert_eq!(end.one("serverRequest/resolved").params["by"]["client"], "late-1");
+        let questions = client.seen.iter().filter(|message| message.is_question()).count();
+        assert_eq!(questions, 1, "asked once each");
+    }
+    let mut after = Client::new(&daemon);
+    after.resume(&thread, 0);
+    let turn = after.finish(&thread, &turn);
+    assert!(
+        turn.messages.iter().all(|message| message.id.is_none()),
+        "an old question is not asked"
+    );
+}
+
+#[test]
+fn a_client_may_begin_anew_on_the_same_connection() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "stream n=5; tool");
+    let turn = client.start(&thread, "permission");
+    client.question();
+    // The last that happens: nothing of the old subscription is on its way any more.
+    client.wait_for("thread/status/changed");
+    for after in [0, 7, 3] {
+        client.resume(&thread, after);
+        let question = client.question();
+        assert!(question.id.is_some());
+        client.wait_for("thread/status/changed");
+    }
+    client.call("turn/interrupt", &json!({}));
+    assert_eq!(client.finish(&thread, &turn).status(), "interrupted");
+}

@@ -1,0 +1,309 @@
+//! `acpd run`: one turn from a terminal or a script.
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
+use support::{Client, Daemon, Running, acpd, outcome, outcome_with_input, signal};
+
+/// The same command without a terminal to ask on.
+fn without_terminal(command: &Command) -> Command {
+    let mut detached = Command::new("setsid");
+    detached.arg(command.get_program()).args(command.get_args());
+    copy_surroundings(command, &mut detached);
+    detached
+}
+
+/// The same command with a terminal of its own, whose screen is standard output and whose keys are standard
+/// input.
+fn on_terminal(command: &Command) -> Command {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<_> = words
+        .map(|word| format!("'{}'", word.to_str().expect("it is text")))
+        .collect();
+    let mut typed = Command::new("script");
+    typed.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);
+    copy_surroundings(command, &mut typed);
+    typed
+}
+
+fn copy_surroundings(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+    to.current_dir(from.get_current_dir().expect("it has a directory"));
+}
+
+/// The thread that `acpd run` has told of.
+fn thread_of(stderr: &str) -> String {
+    let line = stderr.lines().find_map(|line| line.strip_prefix("thread "));
+    line.unwrap_or_else(|| panic!("no thread: {stderr}")).to_owned()
+}
+
+#[test]
+fn the_answer_is_on_standard_output_and_all_else_beside_it() {
+    let daemon = Daemon::start();
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "--agent",
+            "fake",
+            "think n=1 text=hm; tool; plan; say 'Hello.'",
+        ],
+    );
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "Hello.\n"),
+        "{}",
+        run.stderr
+    );
+    for expected in ["hm 1", "● edit", "+    println!(\"new\");", "○ ", "thread "] {
+        assert!(
+            run.stderr.contains(expected),
+            "{expected:?} is missing: {}",
+            run.stderr
+        );
+    }
+    assert!(!run.stderr.contains('\u{1b}'), "colours are for terminals");
+    let id = thread_of(&run.stderr);
+    let again = acpd(&daemon.place, &["run", "--thread", &id, "cwd"]);
+    let work = daemon.place.work().display().to_string();
+    assert_eq!(again.stdout, format!("session {work}, process {work}\n"));
+    assert_eq!(thread_of(&again.stderr), id);
+}
+
+#[test]
+fn jsonl_is_the_protocol_line_by_line() {
+    let daemon = Daemon::start();
+    let run = acpd(&daemon.place, &["run", "--format", "jsonl", "stream n=3"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let lines: Vec<Value> = run
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["method"], "thread/started");
+    assert_eq!(lines.last().unwrap()["method"], "turn/completed");
+    for (at, line) in lines.iter().enumerate() {
+        assert_eq!(
+            (&line["jsonrpc"], &line["params"]["seq"]),
+            (&json!("2.0"), &json!(at + 1))
+        );
+    }
+}
+
+#[test]
+fn the_exit_code_says_how_the_turn_ended() {
+    let daemon = Daemon::start();
+    for (prompt, code, told) in [
+        ("say fine", 0, ""),
+        ("error message='no more'", 1, "no more"),
+        ("crash", 1, "exited with code 3"),
+        ("stop reason=refusal", 3, "refus"),
+        ("stop reason=max_tokens", 4, "max_tokens"),
+        ("stop reason=max_turn_requests", 4, "max_turn_requests"),
+        ("stop reason=cancelled", 130, "interrupted"),
+    ] {
+        let run = acpd(&daemon.place, &["run", prompt]);
+        assert_eq!(run.code, Some(code), "{prompt}: {}", run.stderr);
+        assert!(run.stderr.contains(told), "{prompt}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn ctrl_c_interrupts_the_turn_and_waits_for_its_end() {
+    let daemon = Daemon::start();
+    let run = Running::start(&mut daemon.place.command(&["run", "say begun; latecancel"]));
+    run.wait_for_error("work");
+    signal(run.pid(), Signal::INT);
+    let run = run.finish();
+    assert_eq!(run.code, Some(130), "{}", run.stderr);
+    assert!(
+        run.stdout.starts_with("begun") && run.stdout.contains("winding down"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stderr.contains("interrupting"), "{}", run.stderr);
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_the_turn_to_the_daemon() {
+    let daemon = Daemon::start();
+    let run = Running::start(&mut daemon.place.command(&["run", "say begun; stubborn ms=600000"]));
+    run.wait_for_error("work");
+    signal(run.pid(), Signal::INT);
+    run.wait_for_error("interrupting");
+    signal(run.pid(), Signal::INT);
+    let run = run.finish();
+    assert_eq!(run.code, Some(130), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("the turn goes on in the daemon"),
+        "{}",
+        run.stderr
+    );
+    let listed = Client::new(&daemon).call("thread/list", &json!({}));
+    assert_eq!(listed["data"][0]["status"], "running");
+}
+
+#[test]
+fn permissions_are_granted_or_denied_as_told() {
+    let daemon = Daemon::start();
+    for (how, said) in [
+        ("allow", "allowed (allow_once)\n"),
+        ("deny", "rejected (reject_once)\n"),
+    ] {
+        let run = acpd(
+            &daemon.place,
+            &["run", "--permissions", how, "permission kind=edit"],
+        );
+        assert_eq!((run.code, &run.stdout[..]), (Some(0), said), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn without_a_terminal_nothing_is_allowed_and_that_is_said() {
+    let daemon = Daemon::start();
+    let run = outcome(&mut without_terminal(
+        &daemon.place.command(&["run", "permission"]),
+    ));
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "rejected (reject_once)\n"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("nobody can be asked"), "{}", run.stderr);
+}
+
+#[test]
+fn on_a_terminal_a_key_decides() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(
+        &daemon
+            .place
+            .command(&["run", "permission command=\"rm -r x\"; permission"]),
+    ));
+    run.wait_for_output("Your choice [1-4]: ");
+    // What is none is asked again.
+    run.write("9\n");
+    run.wait_for_output("Your choice [1-4]: 9\r\nYour choice [1-4]: ");
+    run.write("1\n");
+    run.wait_for_output("allowed (allow_once)");
+    run.wait_for_output("$ echo hi\r\n  1) Allow");
+    run.write("3\n");
+    run.wait_for_output("rejected (reject_once)");
+    let run = run.finish();
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    for expected in ["The agent asks: ", "$ rm -r x", "1) Allow", "4) Always reject"] {
+        assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn ctrl_c_works_while_a_question_is_on_the_screen() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", "permission"])));
+    run.wait_for_output("Your choice [1-4]: ");
+    run.write("\u{3}");
+    run.wait_for_output("interrupted");
+    let run = run.finish();
+    assert_eq!(run.code, Some(130), "{}", run.stdout);
+}
+
+#[test]
+fn a_question_that_somebody_else_answers_leaves_the_screen() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(
+        &daemon
+            .place
+            .command(&["run", "permission; permission command=second"]),
+    ));
+    run.wait_for_output("Your choice [1-4]: ");
+    let mut other = Client::new(&daemon);
+    let listed = other.call("thread/list", &json!({}));
+    let thread = listed["data"][0]["id"].as_str().unwrap().to_owned();
+    other.resume(&thread, 0);
+    let question = other.question();
+    other.respond(
+        &question,
+        &json!({ "decision": "accept", "optionId": "allow_always" }),
+    );
+    run.wait_for_output("allowed (allow_always)");
+    // The next question is this terminal's again.
+    run.wait_for_output("$ second");
+    run.write("4\n");
+    run.wait_for_output("rejected (reject_always)");
+    assert_eq!(run.finish().code, Some(0));
+}
+
+#[test]
+fn a_prompt_comes_from_standard_input() {
+    let daemon = Daemon::start();
+    let run = outcome_with_input(&mut daemon.place.command(&["run", "-"]), "say 'from a pipe'\n");
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "from a pipe\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_does_no_harm() {
+    let daemon = Daemon::start();
+    for format in ["text", "jsonl"] {
+        let mut command =
+            daemon
+                .place
+                .command(&["run", "--format", format, "stream n=50 ms=1; think n=1; say x"]);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{format}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{format}: {stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_explained() {
+    let daemon = Daemon::with("[agents.other]\ncommand = \"/no/such/agent\"\n");
+    for (args, told) in [
+        (
+            &["run", "--agent", "nope", "x"][..],
+            "agent \"nope\" does not exist",
+        ),
+        (&["run", "--agent", "nope", "x"], "fake, other"),
+        (&["run", "x"], "name one with --agent: fake, other"),
+        (&["run", "--agent", "other", "x"], "/no/such/agent"),
+        (
+            &["run", "--agent", "fake", "--cwd", "/no/such/dir", "x"],
+            "there is no directory /no/such/dir",
+        ),
+        (
+            &["run", "--thread", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "x"],
+            "does not exist",
+        ),
+        (&["run", "--agent", "fake", ""], "the prompt is empty"),
+    ] {
+        let run = acpd(&daemon.place, args);
+        assert_eq!(
+            (run.code, &run.stdout[..]),
+            (Some(1), ""),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(run.stderr.contains(told), "{args:?}: {}", run.stderr);
+        assert!(run.stderr.starts_with("acpd: "), "{}", run.stderr);
+    }
+}

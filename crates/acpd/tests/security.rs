@@ -1,0 +1,274 @@
+//! Who is let in, what is kept from whom, and what happens to those who break the rules.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+use support::{Client, Daemon, Place, acpd, ask, upgrade, wait_until};
+use tokio_tungstenite::tungstenite::Message;
+
+fn mode(path: &Path) -> u32 {
+    let metadata = std::fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    metadata.permissions().mode() & 0o777
+}
+
+#[test]
+fn only_the_token_opens_the_door() {
+    let daemon = Daemon::start();
+    let host = daemon.address().to_string();
+    let token = daemon.place.token();
+    assert!(token.len() >= 32, "{} characters", token.len());
+    let right = format!("Bearer {token}");
+    let wrong = format!("Bearer {}x", &token[1..]);
+    let basic = format!("Basic {token}");
+    let longer = format!("Bearer {token}{token}");
+    let in_url = format!("/ws?token={token}&access_token={token}");
+    for (path, authorization, status) in [
+        ("/ws", None, 401),
+        ("/ws", Some(&wrong), 401),
+        ("/ws", Some(&basic), 401),
+        ("/ws", Some(&longer), 401),
+        ("/ws", Some(&"Bearer ".to_owned()), 401),
+        (&in_url[..], None, 401),
+        ("/ws", Some(&right), 101),
+    ] {
+        let mut headers = vec![("Host", &host[..])];
+        if let Some(authorization) = authorization {
+            headers.push(("Authorization", &authorization[..]));
+        }
+        let (got, answer) = upgrade(daemon.address(), path, &headers);
+        assert_eq!(got, status, "{path} {authorization:?}: {answer}");
+        assert!(!answer.contains(&token), "the token is told");
+        assert!(
+            status != 401 || answer.to_lowercase().contains("www-authenticate: bearer"),
+            "{answer}"
+        );
+    }
+    assert!(!daemon.log().contains(&token), "the token is logged");
+}
+
+#[test]
+fn pages_of_other_origins_and_other_names_are_turned_away() {
+    let daemon = Daemon::start();
+    let own = daemon.address().to_string();
+    let port = daemon.address().port();
+    let local = format!("localhost:{port}");
+    let rebound = format!("evil.example:{port}");
+    let bearer = format!("Bearer {}", daemon.place.token());
+    let own_origin = format!("http://{own}");
+    let local_origin = format!("http://{local}");
+    let secure = format!("https://{own}");
+    for (host, origin, status) in [
+        (&own[..], None, 101),
+        (&local, None, 101),
+        (&own, Some(&own_origin[..]), 101),
+        (&local, Some(&local_origin), 101),
+        (&own, Some("http://evil.example"), 403),
+        (&own, Some(&local_origin), 403),
+        (&own, Some("null"), 403),
+        (&own, Some(&secure), 403),
+        (&own, Some("http://127.0.0.1"), 403),
+        (&rebound, None, 403),
+        (&rebound, Some(&own_origin), 403),
+        ("127.0.0.1", None, 403),
+        ("", None, 403),
+    ] {
+        let mut headers = vec![("Host", host), ("Authorization", &bearer[..])];
+        headers.extend(origin.map(|origin| ("Origin", origin)));
+        let (got, answer) = upgrade(daemon.address(), "/ws", &headers);
+        assert_eq!(got, status, "{host} {origin:?}: {answer}");
+    }
+    for (path, host, status) in [
+        ("/healthz", &own, 200),
+        ("/readyz", &own, 200),
+        ("/", &own, 404),
+        ("/healthz", &rebound, 403),
+    ] {
+        let (got, answer) = ask(daemon.address(), path, &[("Host", host)]);
+        assert_eq!(got, status, "{path} {host}: {answer}");
+    }
+}
+
+#[test]
+fn what_the_daemon_keeps_is_its_owners_alone() {
+    let mut daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    client.thread(&daemon);
+    let data = daemon.place.data();
+    assert_eq!(mode(&data), 0o700);
+    let mut files = 0;
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        files += 1;
+    }
+    assert!(files >= 3, "token, notice and log");
+    let token = daemon.place.token();
+    daemon.stop();
+    daemon.restart();
+    assert_eq!(daemon.place.token(), token, "a restart shuts nobody out");
+    daemon.stop();
+    std::fs::set_permissions(data.join("token"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = acpd(&daemon.place, &["serve"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("chmod 600") && !refused.stderr.contains(&token),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_short_token_is_refused() {
+    let place = Place::new("");
+    let refused = support::outcome(place.command(&["serve"]).env("ACPD_TOKEN", "short"));
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("at least 16 characters"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains("short"), "{}", refused.stderr);
+}
+
+#[test]
+fn an_agent_gets_nothing_of_the_daemons_own_environment() {
+    let daemon = Daemon::start();
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(
+        &thread,
+        "env CARGO_MANIFEST_DIR; env ACPD_DATA_DIR; env ACPD_TOKEN",
+    );
+    let expected = "CARGO_MANIFEST_DIR is not setACPD_DATA_DIR is not setACPD_TOKEN is not set";
+    assert_eq!(turn.said(), expected);
+    let turn = client.turn(
+        &thread,
+        "terminal sh -c \"echo [$ACPD_DATA_DIR$CARGO_MANIFEST_DIR]\"",
+    );
+    assert_eq!(turn.said(), "exit 0: []\n");
+}
+
+#[test]
+fn the_network_is_not_listened_to() {
+    let place = Place::new("");
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:4127"] {
+        let refused = acpd(&place, &["serve", "--listen", address]);
+        assert_eq!(refused.code, Some(1), "{address}");
+        assert!(
+            refused.stderr.contains("not a loopback address"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn a_message_beyond_the_limit_ends_its_connection_alone() {
+    let daemon = Daemon::start();
+    let mut other = Client::new(&daemon);
+    let thread = other.thread(&daemon);
+    let turn = other.start(&thread, "permission");
+    let question = other.question();
+
+    let request = |pad: usize| {
+        json!({ "jsonrpc": "2.0", "id": 7, "method": "agent/list", "params": { "pad": "x".repeat(pad) } })
+            .to_string()
+    };
+    let limit = 1 << 20;
+    let mut client = Client::new(&daemon);
+    client
+        .send(Message::text(request(limit - request(0).len())))
+        .unwrap();
+    client.answer(7).unwrap();
+    for excess in [1, 5 << 20] {
+        let mut client = Client::new(&daemon);
+        // The daemon may hang up before all of it is out.
+        let _ = client.send(Message::text(request(limit - request(0).len() + excess)));
+        let (_, closed) = client.drain();
+        assert_eq!(
+            closed.map(|(code, _)| code),
+            Some(1009),
+            "{excess} bytes too many"
+        );
+    }
+    other.respond(&question, &json!({ "decision": "accept" }));
+    assert_eq!(other.finish(&thread, &turn).said(), "allowed (allow_once)");
+}
+
+#[test]
+fn binary_frames_are_refused() {
+    let daemon = Daemon::start();
+    let mut other = Client::new(&daemon);
+    let mut client = Client::new(&daemon);
+    client.send(Message::binary(&b"{}"[..])).unwrap();
+    let (_, closed) = client.drain();
+    assert_eq!(closed.map(|(code, _)| code), Some(1003));
+    other.call("agent/list", &json!({}));
+}
+
+#[test]
+fn too_many_requests_are_refused_on_their_connection_alone() {
+    let daemon = Daemon::with("[limits]\nrequest_window_secs = 3600\n");
+    let mut client = Client::new(&daemon);
+    for _ in 1..60 {
+        client.call("agent/list", &json!({}));
+    }
+    let refused = client.refused("agent/list", &json!({}));
+    assert_eq!(
+        (&refused["code"], &refused["data"]["retryable"]),
+        (&json!(-32005), &json!(true))
+    );
+    Client::new(&daemon).call("agent/list", &json!({}));
+}
+
+#[test]
+fn the_window_of_requests_slides_on() {
+    let daemon = Daemon::with("[limits]\nrequests_per_window = 3\nrequest_window_secs = 1\n");
+    let mut client = Client::new(&daemon);
+    wait_until("a request is refused", || {
+        client.try_call("agent/list", &json!({})).is_err()
+    });
+    wait_until("a request is taken again", || {
+        client.try_call("agent/list", &json!({})).is_ok()
+    });
+}
+
+#[test]
+fn a_second_daemon_leaves_the_first_one_alone() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let notice = std::fs::read(daemon.place.data().join("daemon.json")).unwrap();
+    let second = acpd(&daemon.place, &["serve"]);
+    assert_eq!(second.code, Some(1));
+    assert!(
+        second.stderr.contains("in use by another acpd"),
+        "{}",
+        second.stderr
+    );
+    assert_eq!(
+        std::fs::read(daemon.place.data().join("daemon.json")).unwrap(),
+        notice
+    );
+    let thread = client.thread(&daemon);
+    assert_eq!(client.turn(&thread, "say fine").said(), "fine");
+}
+
+#[test]
+fn a_busy_port_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let place = Place::new("");
+    let refused = acpd(&place, &["serve", "--listen", &address]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains(&format!("cannot listen on {address}")),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("in use"), "{}", refused.stderr);
+    assert!(!place.data().join("daemon.json").exists());
+}

@@ -1,0 +1,151 @@
+//! `acpd` as a person runs it.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::{PATIENCE, Place};
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// A command that runs.
+pub struct Running {
+    child: Child,
+    /// Its standard input, until it is dropped.
+    pub stdin: Option<ChildStdin>,
+    stdout: Reader,
+    stderr: Reader,
+}
+
+struct Reader {
+    text: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn start(mut from: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&text);
+        let thread = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = from.read(&mut buffer) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..read]);
+            }
+        });
+        Self { text, thread }
+    }
+
+    fn text(&self) -> String {
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn finish(self) -> String {
+        self.thread.join().expect("a reader does not fail");
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl Running {
+    /// Starts a command with all three streams in our hands.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        Self {
+            stdin: child.stdin.take(),
+            stdout: Reader::start(child.stdout.take().expect("stdout is piped")),
+            stderr: Reader::start(child.stderr.take().expect("stderr is piped")),
+            child,
+        }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes to its standard input.
+    pub fn write(&mut self, text: &str) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(text.as_bytes()).expect("it reads");
+        stdin.flush().expect("it reads");
+    }
+
+    /// Waits until its standard output contains `text`.
+    pub fn wait_for_output(&self, text: &str) {
+        self.wait_for(text, &self.stdout);
+    }
+
+    /// Waits until its standard error contains `text`.
+    pub fn wait_for_error(&self, text: &str) {
+        self.wait_for(text, &self.stderr);
+    }
+
+    fn wait_for(&self, text: &str, stream: &Reader) {
+        let deadline = Instant::now() + PATIENCE;
+        while !stream.text().contains(text) {
+            if Instant::now() > deadline {
+                let (out, err) = (self.stdout.text(), self.stderr.text());
+                panic!("waited in vain for {text:?}; it says:\n{out}\n{err}");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Outcome {
+        self.stdin = None;
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                break status;
+            }
+            if Instant::now() > deadline {
+                // Lets nothing outlive the test.
+                let _ = self.child.kill();
+                let (out, err) = (self.stdout.text(), self.stderr.text());
+                panic!("the command does not end; it says:\n{out}\n{err}");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        Outcome {
+            code: status.code(),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn outcome(command: &mut Command) -> Outcome {
+    Running::start(command).finish()
+}
+
+/// Runs a command that reads `input`.
+pub fn outcome_with_input(command: &mut Command, input: &str) -> Outcome {
+    let mut running = Running::start(command);
+    running.write(input);
+    running.finish()
+}
+
+/// Runs `acpd` in `place` to its end.
+pub fn acpd(place: &Place, args: &[&str]) -> Outcome {
+    outcome(&mut place.command(args))
+}

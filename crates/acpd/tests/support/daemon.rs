@@ -1,0 +1,282 @@
+//! The real daemon, in a directory of its own.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::processes::{self, MARK};
+use super::{PATIENCE, wait_until};
+
+/// Directories and a configuration for a daemon that need not run.
+pub struct Place {
+    root: TempDir,
+}
+
+/// A daemon that runs, until it is dropped.
+pub struct Daemon {
+    /// Where it lives.
+    pub place: Place,
+    child: Option<Child>,
+    address: SocketAddr,
+}
+
+impl Place {
+    /// With the agent `fake`, and `more` lines of configuration.
+    pub fn new(more: &str) -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory can be made");
+        let place = Self { root };
+        std::fs::create_dir(place.work()).expect("the work directory can be made");
+        let config = format!("{}\n{more}\n", place.agent("fake", &["--pace", "0"], &[]));
+        place.configure(&config);
+        place
+    }
+
+    /// Replaces the configuration.
+    pub fn configure(&self, text: &str) {
+        std::fs::write(self.config(), text).expect("the configuration can be written");
+    }
+
+    /// The lines of configuration for a fake agent of that name; its sessions outlive it.
+    pub fn agent(&self, name: &str, args: &[&str], env: &[(&str, &str)]) -> String {
+        let mut env: String = env.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = write!(text, "{name} = {value:?}, ");
+            text
+        });
+        let _ = write!(env, "{MARK} = {:?}, ", self.mark());
+        let sessions = self.root.path().join("sessions").display().to_string();
+        let _ = write!(env, "FAKE_AGENT_STATE = {sessions:?}");
+        let command = fake_agent().display().to_string();
+        format!("[agents.{name}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {env} }}\n")
+    }
+
+    /// The daemon's data directory.
+    pub fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    /// A directory for agents to work in.
+    pub fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    /// The configuration file.
+    pub fn config(&self) -> PathBuf {
+        self.root.path().join("acpd.toml")
+    }
+
+    /// The daemon's own log.
+    pub fn stderr(&self) -> PathBuf {
+        self.root.path().join("stderr")
+    }
+
+    /// What every process of this place's agents has in its environment.
+    pub fn mark(&self) -> String {
+        self.root.path().display().to_string()
+    }
+
+    /// Living processes that this place's agents are, or have started.
+    pub fn agents(&self) -> Vec<u32> {
+        processes::with_mark(&self.mark())
+    }
+
+    /// Waits until no process of this place's agents lives.
+    pub fn wait_for_no_agents(&self) {
+        wait_until("all processes of the agents are gone", || {
+            self.agents().is_empty()
+        });
+    }
+
+    /// `acpd` with this place's directories; nothing of the caller's own settings goes in.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_acpd"));
+        command
+            .args(args)
+            .current_dir(self.work())
+            .env("HOME", self.root.path())
+            .env("ACPD_CONFIG", self.config())
+            .env("ACPD_DATA_DIR", self.data())
+            .env("ACPD_LISTEN", "127.0.0.1:0")
+            .env_remove("ACPD_TOKEN")
+            .env_remove("ACPD_LOG")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_STATE_HOME");
+        command
+    }
+
+    /// The access token.
+    pub fn token(&self) -> String {
+        std::fs::read_to_string(self.data().join("token")).expect("the daemon has made a token")
+    }
+
+    /// The pid of the daemon that says it runs here.
+    pub fn noticed_pid(&self) -> Option<u32> {
+        let text = std::fs::read(self.data().join("daemon.json")).ok()?;
+        let notice: serde_json::Value = serde_json::from_slice(&text).ok()?;
+        notice["pid"].as_u64()?.try_into().ok()
+    }
+
+    /// What the daemon said of itself.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.stderr()).unwrap_or_default()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for pid in self.agents() {
+            processes::signal(pid, Signal::KILL);
+        }
+    }
+}
+
+/// The scripted agent, which is built beside the daemon.
+pub fn fake_agent() -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_acpd")).with_file_name("acpd-fake-agent");
+    assert!(
+        path.is_file(),
+        "{} is missing: build it with cargo build -p acpd-fake-agent",
+        path.display()
+    );
+    path
+}
+
+impl Daemon {
+    /// With the agent `fake` and the usual limits.
+    pub fn start() -> Self {
+        Self::with("")
+    }
+
+    /// With the agent `fake`, and `more` lines of configuration.
+    pub fn with(more: &str) -> Self {
+        Self::at(Place::new(more))
+    }
+
+    /// In a place that is there already.
+    pub fn at(place: Place) -> Self {
+        let (child, address) = launch(&place);
+        Self {
+            place,
+            child: Some(child),
+            address,
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it said of itself.
+    pub fn log(&self) -> String {
+        self.place.log()
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the daemon runs").id()
+    }
+
+    /// `kill -9`, and waits until it is gone.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().expect("the daemon runs");
+        child.kill().expect("it can be killed");
+        child.wait().expect("it can be waited for");
+    }
+
+    /// Tells it to stop, and no more.
+    pub fn terminate(&self) {
+        processes::signal(self.pid(), Signal::TERM);
+    }
+
+    /// Waits until it has stopped by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("the daemon runs");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = child.try_wait().expect("it can be waited for") {
+                return status;
+            }
+            if Instant::now() > deadline {
+                // Lets nothing outlive the test.
+                let _ = child.kill();
+                panic!("the daemon does not stop; it says:\n{}", self.place.log());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+
+    /// SIGTERM, and waits until it has stopped.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Starts it again, with the same directories.
+    pub fn restart(&mut self) {
+        assert!(self.child.is_none(), "it still runs");
+        let (child, address) = launch(&self.place);
+        (self.child, self.address) = (Some(child), address);
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let log = self.place.log();
+        if std::thread::panicking() {
+            let from = log.floor_char_boundary(log.len().saturating_sub(4000));
+            eprintln!("the daemon's log ends with:\n{}", &log[from..]);
+        } else {
+            assert!(!log.contains("panicked"), "the daemon panicked:\n{log}");
+        }
+    }
+}
+
+/// Starts the binary, and reads its address from its standard output.
+fn launch(place: &Place) -> (Child, SocketAddr) {
+    let log = File::options()
+        .append(true)
+        .create(true)
+        .open(place.stderr())
+        .expect("a log can be opened");
+    let mut child = place
+        .command(&["serve"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("acpd starts");
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let (told, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // The rest is read as well, so that the daemon never waits for us.
+            let _ = told.send(line);
+        }
+    });
+    let line = heard.recv_timeout(PATIENCE);
+    let address = line
+        .ok()
+        .and_then(|line| line.strip_prefix("acpd listens on http://")?.parse().ok());
+    let Some(address) = address else {
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!(
+            "the daemon does not say where it listens; it says:\n{}",
+            place.log()
+        );
+    };
+    (child, address)
+}

@@ -1,0 +1,57 @@
+//! HTTP by hand, for what no WebSocket library would send.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use super::PATIENCE;
+
+/// Makes a GET request with exactly these headers; answers the status and everything that came.
+pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("the daemon listens");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a time-out can be set");
+    let mut head = format!("GET {path} HTTP/1.1\r\n");
+    for (name, value) in headers {
+        let _ = write!(head, "{name}: {value}\r\n");
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes()).expect("the daemon reads");
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    // An upgraded connection stays open: its head is all that is wanted.
+    while !complete(&answer) {
+        match stream.read(&mut buffer).expect("the daemon answers") {
+            0 => break,
+            read => answer.extend_from_slice(&buffer[..read]),
+        }
+    }
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.unwrap_or_else(|| panic!("no status: {text:?}")), text)
+}
+
+/// Whether a head, and as much body as it promises, is there.
+fn complete(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer).to_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    body.len() >= length.unwrap_or(0)
+}
+
+/// Asks for a WebSocket at `path`, with `more` headers; answers the status and everything that came.
+pub fn upgrade(address: SocketAddr, path: &str, more: &[(&str, &str)]) -> (u16, String) {
+    let mut headers = vec![
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    headers.extend(more);
+    ask(address, path, &headers)
+}

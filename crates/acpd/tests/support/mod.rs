@@ -1,0 +1,36 @@
+//! What the end-to-end tests stand on: the real daemon, a client of the app protocol, processes.
+//!
+//! Every wait is a blocking read, or a look at a condition, with [`PATIENCE`] as its end; nothing sleeps in
+//! the hope that something has happened by then.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(unused_imports, reason = "each test binary uses a part of it")]
+
+mod client;
+mod command;
+mod daemon;
+mod follow;
+mod http;
+mod message;
+mod processes;
+
+use std::time::{Duration, Instant};
+
+pub use client::Client;
+pub use command::{Outcome, Running, acpd, outcome, outcome_with_input};
+pub use daemon::{Daemon, Place, fake_agent};
+pub use http::{ask, upgrade};
+pub use message::{Incoming, Turn};
+pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_mark};
+
+/// How long anything is waited for. Long, since machines are slow at times; it is reached only by failures.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until `holds`; fails with `what` after [`PATIENCE`].
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

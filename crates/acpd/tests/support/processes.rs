@@ -1,0 +1,82 @@
+//! Looking at processes through `/proc`, and ending those that a test has started.
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::wait_until;
+
+/// The variable that marks every process that a test's agents start.
+pub const MARK: &str = "ACPD_TEST_MARK";
+
+/// Living processes that have `mark` in their environment.
+pub fn with_mark(mark: &str) -> Vec<u32> {
+    let wanted = format!("{MARK}={mark}");
+    all()
+        .filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment
+                .split(|byte| *byte == 0)
+                .any(|entry| entry == wanted.as_bytes())
+        })
+        .collect()
+}
+
+/// Direct children of a process.
+pub fn children_of(parent: u32) -> Vec<u32> {
+    all().filter(|pid| parent_of(*pid) == Some(parent)).collect()
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").expect("/proc can be read");
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The state's letter and the parent, behind the name in parentheses.
+fn stat(pid: u32) -> Option<(char, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    stat(pid).map(|(_, parent)| parent)
+}
+
+/// Whether a process lives; one that has ended and was not waited for does not.
+pub fn exists(pid: u32) -> bool {
+    stat(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
+}
+
+/// Memory that a process has now, in KiB.
+pub fn resident_kib(pid: u32) -> u64 {
+    status_kib(pid, "VmRSS:")
+}
+
+/// The most memory that a process has had, in KiB.
+pub fn peak_kib(pid: u32) -> u64 {
+    status_kib(pid, "VmHWM:")
+}
+
+fn status_kib(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let value = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .expect("it has memory");
+    let number = value.trim().trim_end_matches("kB").trim_end();
+    number.parse().expect("memory is a number of kB")
+}
+
+/// Sends a signal to one process. One that is gone is fine.
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid");
+    // ESRCH: it is gone.
+    let _ = kill_process(pid, signal);
+}
+
+/// Ends a process that is not our child, and waits until it is gone.
+pub fn end(pid: u32, how: Signal) {
+    signal(pid, how);
+    wait_until("a process that was told to end is gone", || !exists(pid));
+}

@@ -1,0 +1,250 @@
+//! Threads as clients find, read, leave and share them.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon};
+
+fn ids(page: &Value) -> Vec<&str> {
+    let data = page["data"].as_array().expect("a list has data");
+    data.iter()
+        .map(|thread| thread["id"].as_str().expect("a thread has an id"))
+        .collect()
+}
+
+#[test]
+fn threads_are_listed_newest_first_page_by_page() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let mut made: Vec<String> = (0..5)
+        .map(|k| {
+            let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "name": format!("thread {k}"), "text": "say x" });
+            let started = client.call("thread/start", &params);
+            let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+            client.finish(&thread, "turn_1");
+            thread
+        })
+        .collect();
+    made.reverse();
+    let all = client.call("thread/list", &json!({}));
+    assert_eq!(ids(&all), made);
+    assert_eq!(all["nextCursor"], Value::Null);
+    assert_eq!(
+        (&all["data"][0]["name"], &all["data"][0]["status"]),
+        (&json!("thread 4"), &json!("idle"))
+    );
+    assert_eq!(all["data"][0]["turnCount"], 1);
+
+    let mut paged = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let page = client.call("thread/list", &json!({ "limit": 2, "cursor": cursor }));
+        assert!(ids(&page).len() <= 2);
+        paged.extend(ids(&page).into_iter().map(str::to_owned));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(paged, made);
+
+    client.turn(&made[4].clone(), "say y");
+    let newest = client.call("thread/list", &json!({ "limit": 1 }));
+    assert_eq!(ids(&newest), [&made[4]], "a turn makes a thread the newest");
+    let found = client.call("thread/list", &json!({ "searchTerm": "thread 3" }));
+    assert_eq!(ids(&found), [&made[1]]);
+    for (params, count) in [
+        (json!({ "cwd": daemon.place.work() }), 5),
+        (json!({ "cwd": "/" }), 0),
+        (json!({ "agentType": "fake" }), 5),
+        (json!({ "agentType": "other" }), 0),
+        (json!({ "status": "idle" }), 5),
+        (json!({ "status": "active" }), 0),
+        (json!({ "archived": true }), 0),
+    ] {
+        assert_eq!(ids(&client.call("thread/list", &params)).len(), count, "{params}");
+    }
+    for params in [
+        json!({ "cursor": "nonsense" }),
+        json!({ "status": "odd" }),
+        json!({ "limit": -1 }),
+    ] {
+        assert_eq!(client.refused("thread/list", &params)["code"], -32602, "{params}");
+    }
+}
+
+#[test]
+fn a_running_thread_shows_that_it_runs() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.start(&thread, "permission");
+    let question = client.question();
+    let active = client.call("thread/list", &json!({ "status": "active" }));
+    assert_eq!(
+        (ids(&active), &active["data"][0]["status"]),
+        (vec![&thread[..]], &json!("waiting"))
+    );
+    client.respond(&question, &json!({ "decision": "accept" }));
+    client.finish(&thread, &turn);
+}
+
+#[test]
+fn a_thread_is_read_with_its_turns_page_by_page() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    for k in 1..=5 {
+        client.turn(&thread, &format!("say answer {k}"));
+    }
+    client.turn(&thread, "think n=1; tool; say done");
+    let mut reader = Client::observer(&daemon);
+    let plain = reader.call("thread/read", &json!({ "threadId": thread }))["thread"].take();
+    assert_eq!((&plain["turnCount"], plain.get("turns")), (&json!(6), None));
+
+    let mut turns: Vec<Value> = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let params = json!({ "threadId": thread, "includeTurns": true, "limit": 4, "cursor": cursor });
+        let mut read = reader.call("thread/read", &params)["thread"].take();
+        let mut page: Vec<Value> = read["turns"].as_array().unwrap().clone();
+        assert!(page.len() <= 4);
+        page.append(&mut turns);
+        turns = page;
+        cursor = read["cursor"].take();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let ids: Vec<&Value> = turns.iter().map(|turn| &turn["id"]).collect();
+    assert_eq!(ids, ["turn_1", "turn_2", "turn_3", "turn_4", "turn_5", "turn_6"]);
+    assert_eq!(turns[1]["items"][0]["text"], "say answer 2");
+    assert_eq!(turns[1]["items"][1]["text"], "answer 2");
+    let kinds: Vec<&Value> = turns[5]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| &item["type"])
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "userMessage",
+            "agentThought",
+            "toolCall",
+            "fileChange",
+            "agentMessage"
+        ]
+    );
+    assert!(
+        turns
+            .iter()
+            .all(|turn| turn["status"] == "completed" && turn["completedAt"].is_u64())
+    );
+
+    client.turn(&thread, "say x");
+    assert!(
+        reader.seen.is_empty(),
+        "reading is not subscribing: {:?}",
+        reader.seen
+    );
+}
+
+#[test]
+fn who_unsubscribes_hears_nothing_more_and_the_agent_goes_on() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let mut other = Client::new(&daemon);
+    other.resume(&thread, 0);
+    let turn = client.start(&thread, "flood n=50000 bytes=200; say done");
+    // This client does not read meanwhile, so that much is on its way to it when it leaves.
+    assert_eq!(other.finish(&thread, &turn).said(), "done");
+    // From its answer on, nothing of the thread may come: the client would take it for a new subscription.
+    let left = client.call("thread/unsubscribe", &json!({ "threadId": thread }));
+    assert_eq!(left["status"], "unsubscribed");
+    client.take();
+    let again = client.call("thread/unsubscribe", &json!({ "threadId": thread }));
+    assert_eq!(again["status"], "notSubscribed");
+    assert_eq!(
+        client.take(),
+        [],
+        "something came after the end of the subscription"
+    );
+}
+
+#[test]
+fn the_current_thread_is_the_last_one_started_or_resumed() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let first = client.thread(&daemon);
+    let second = client.thread(&daemon);
+    let turn = client.call("turn/start", &json!({ "text": "say here" }));
+    assert_eq!(
+        client
+            .finish(&second, turn["turn"]["id"].as_str().unwrap())
+            .said(),
+        "here"
+    );
+    let read = client.call("thread/read", &json!({}));
+    assert_eq!(read["thread"]["id"], json!(second));
+    client.call("thread/unsubscribe", &json!({ "threadId": first }));
+    client.resume(&first, 0);
+    client.call("turn/start", &json!({ "text": "permission" }));
+    let question = client.question();
+    assert_eq!(question.text("threadId"), first);
+    client.call("turn/interrupt", &json!({}));
+    assert_eq!(client.finish(&first, "turn_1").status(), "interrupted");
+}
+
+#[test]
+fn threads_do_not_disturb_each_other() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let crashing = client.thread(&daemon);
+    let working = client.thread(&daemon);
+    let turn = client.start(&working, "permission; say unharmed");
+    let question = client.question();
+    assert_eq!(client.turn(&crashing, "crash").status(), "failed");
+    client.respond(&question, &json!({ "decision": "accept" }));
+    let turn = client.finish(&working, &turn);
+    assert_eq!(turn.said(), "allowed (allow_once)unharmed");
+}
+
+#[test]
+fn what_a_client_does_not_want_to_hear_is_left_out() {
+    let daemon = Daemon::start();
+    let quiet = json!({ "approvals": true, "optOutNotificationMethods": ["item/agentMessage/delta", "item/started"] });
+    let mut client = Client::named(&daemon, "quiet", &quiet);
+    client.gaps = true;
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "stream n=5; think n=1");
+    assert!(turn.of("item/agentMessage/delta").is_empty() && turn.of("item/started").is_empty());
+    assert_eq!(turn.of("item/agentThought/delta").len(), 1);
+    let whole: Vec<_> = turn.of("item/completed");
+    assert!(
+        whole
+            .iter()
+            .any(|item| item.text("text") == " word 1 word 2 word 3 word 4 word 5")
+    );
+}
+
+#[test]
+fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
+    let daemon = Daemon::with("[limits]\nagent_idle_secs = 1\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say first");
+    assert_eq!(daemon.place.agents().len(), 1);
+    client.call("thread/unsubscribe", &json!({ "threadId": thread }));
+    daemon.place.wait_for_no_agents();
+    let resumed = client.call("thread/resume", &json!({ "threadId": thread }));
+    assert_eq!(resumed["thread"]["turns"][0]["items"][1]["text"], "first");
+    assert_eq!(client.turn(&thread, "say second").said(), "second");
+    let lost = client.seen.iter().filter(|m| m.text("code") == "agentLost");
+    assert!(
+        lost.clone().all(|m| m.text("level") == "info"),
+        "{:?}",
+        lost.collect::<Vec<_>>()
+    );
+}
