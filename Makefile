@@ -59,8 +59,12 @@ $(TOOLS)/bin/cargo-nextest:
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) install cargo-nextest --version 0.9.143 --locked --root $(TOOLS)
 
+# fast-agent needs Python 3.12 or later; an older one would quietly get an old version of it.
 $(FAST_AGENT):
-	python3 -m venv $(AGENTS)/venv
+	@python=$$(for p in python3.14 python3.13 python3.12 python3 $$(ls -d ~/.pyenv/versions/3.1[2-5]*/bin/python3 2>/dev/null); do \
+		command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' && echo $$p && break; done); \
+	if [ -z "$$python" ]; then echo "make test-agents needs Python 3.12 or later" >&2; exit 1; fi; \
+	$$python -m venv $(AGENTS)/venv
 	$(AGENTS)/venv/bin/pip install --quiet fast-agent-mcp==$(FAST_AGENT_VERSION)
 
 clean: ## Remove everything that was built or fetched

@@ -30,7 +30,7 @@ pub struct Running {
 
 struct Reader {
     text: Arc<Mutex<Vec<u8>>>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Reader {
@@ -44,6 +44,7 @@ impl Reader {
                 kept.extend_from_slice(&buffer[..read]);
             }
         });
+        let thread = Some(thread);
         Self { text, thread }
     }
 
@@ -52,10 +53,12 @@ impl Reader {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    fn finish(self) -> String {
-        self.thread.join().expect("a reader does not fail");
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&text).into_owned()
+    /// All of it, once the stream has ended.
+    fn finish(&mut self) -> String {
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("a reader does not fail");
+        }
+        self.text()
     }
 }
 
@@ -118,8 +121,6 @@ impl Running {
                 break status;
             }
             if Instant::now() > deadline {
-                // Lets nothing outlive the test.
-                let _ = self.child.kill();
                 let (out, err) = (self.stdout.text(), self.stderr.text());
                 panic!("the command does not end; it says:\n{out}\n{err}");
             }
@@ -130,6 +131,14 @@ impl Running {
             stdout: self.stdout.finish(),
             stderr: self.stderr.finish(),
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself; a test that failed leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
