@@ -180,8 +180,14 @@ mod tests {
     #[test]
     fn updates_are_sparse_and_unknown_members_stay() {
         let mut tool = ToolView::default();
-        apply(&mut tool, r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"pending"}"#);
-        apply(&mut tool, r#"{"toolCallId":"t","title":null,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#);
+        apply(
+            &mut tool,
+            r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"pending"}"#,
+        );
+        apply(
+            &mut tool,
+            r#"{"toolCallId":"t","title":null,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#,
+        );
         assert_eq!(
             tool.to_json().get(),
             r#"{"toolCallId":"t","title":"Edit","kind":"edit","odd":1.10,"status":"in_progress","rawInput":{"b":1,"a":18446744073709551616}}"#
@@ -209,7 +215,8 @@ mod tests {
     #[test]
     fn finds_the_diffs_among_other_content() {
         let mut tool = ToolView::default();
-        apply(&mut tool, 
+        apply(
+            &mut tool,
             r#"{"content":[{"type":"content","content":{"type":"text","text":"\"diff\""}},{"type":"diff","path":"/a","newText":"x"},{"type":"diff","path":7},{"type":"diff","path":"/b","oldText":null,"newText":"y","_meta":{}}]}"#,
         );
         let paths: Vec<_> = tool.diffs().into_iter().map(|d| d.path).collect();

@@ -10,12 +10,23 @@ pub fn members<'a>(json: &'a RawJson, mut take: impl FnMut(&'a str, &'a str)) {
     let text = json.get();
     let Some(mut at) = skip(text, 0, b'{') else { return };
     while let Some(key_start) = skip(text, at, b'"') {
-        let Some(key_end) = string_end(text.as_bytes(), key_start) else { return };
-        let Some(value_start) = skip(text, key_end + 1, b':').map(|at| blank(text.as_bytes(), at)) else { return };
-        let Some(value_end) = value_end(text.as_bytes(), value_start) else { return };
-        let (Some(key), Some(value)) = (text.get(key_start..key_end), text.get(value_start..value_end)) else { return };
+        let Some(key_end) = string_end(text.as_bytes(), key_start) else {
+            return;
+        };
+        let Some(value_start) = skip(text, key_end + 1, b':').map(|at| blank(text.as_bytes(), at)) else {
+            return;
+        };
+        let Some(value_end) = value_end(text.as_bytes(), value_start) else {
+            return;
+        };
+        let (Some(key), Some(value)) = (text.get(key_start..key_end), text.get(value_start..value_end))
+        else {
+            return;
+        };
         take(key, value);
-        let Some(next) = skip(text, value_end, b',') else { return };
+        let Some(next) = skip(text, value_end, b',') else {
+            return;
+        };
         at = next;
     }
 }
@@ -67,7 +78,9 @@ fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
         }
         _ => {
             let rest = &bytes[at..];
-            let length = rest.iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'));
+            let length = rest
+                .iter()
+                .position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'));
             Some(at + length.unwrap_or(rest.len()))
         }
     }
@@ -85,14 +98,22 @@ mod tests {
 
     fn split(text: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        members(&RawJson::parse(text).unwrap(), |key, value| found.push((key.to_owned(), value.to_owned())));
+        members(&RawJson::parse(text).unwrap(), |key, value| {
+            found.push((key.to_owned(), value.to_owned()))
+        });
         found
     }
 
     #[test]
     fn members_are_as_they_were_written() {
         let text = " {\"a\" : 1.10 ,\"b\\\"\":\"x\\\\\",\"c\":[{\"]\":\"}\"},[]] , \"d\":null,\"a\":{}\n} ";
-        let expected = [("a", "1.10"), ("b\\\"", "\"x\\\\\""), ("c", "[{\"]\":\"}\"},[]]"), ("d", "null"), ("a", "{}")];
+        let expected = [
+            ("a", "1.10"),
+            ("b\\\"", "\"x\\\\\""),
+            ("c", "[{\"]\":\"}\"},[]]"),
+            ("d", "null"),
+            ("a", "{}"),
+        ];
         assert_eq!(split(text), expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
     }
 
