@@ -17,7 +17,7 @@ pub struct Counter {
 }
 
 /// How long nothing may come.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 
 impl Counter {
     /// Connects to the relay or, with a token, to the daemon.
@@ -50,7 +50,7 @@ impl Counter {
         match text.len() {
             n @ 0..=125 => frame.push(0x80 | u8::try_from(n)?),
             n @ 126..=65535 => {
-                frame.push(0x80 | 126);
+                frame.push(0x80 | 0x7e);
                 frame.extend_from_slice(&u16::try_from(n)?.to_be_bytes());
             }
             _ => bail!("too long for a benchmark"),

@@ -96,7 +96,7 @@ pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
 }
 
 /// One turn through the daemon; answers how long it took from the prompt to the turn's end.
-fn daemon_turn(daemon: &Daemon, client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
+fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
     let started = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?;
     let thread = started["thread"]["id"].clone();
     let begun = Instant::now();
@@ -104,7 +104,6 @@ fn daemon_turn(daemon: &Daemon, client: &mut Counter, text: &str) -> anyhow::Res
     client.count_until(&[ENDS[0]])?;
     let took = begun.elapsed();
     client.request(3, "thread/unsubscribe", &json!({ "threadId": thread }))?;
-    let _ = daemon;
     Ok(took)
 }
 
@@ -139,7 +138,7 @@ fn throughput(
         let dir = tempfile::tempdir()?;
         let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
         let mut client = daemon.client()?;
-        ours.push(count as f64 / daemon_turn(&daemon, &mut client, text)?.as_secs_f64());
+        ours.push(count as f64 / daemon_turn(&mut client, text)?.as_secs_f64());
     }
     let (ours, bare) = (median(&mut ours), median(&mut bare));
     report.add(&format!("{what}: bare relay"), bare, "/s", None);
@@ -194,13 +193,12 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let mut clients: Vec<_> = (1..sizes.clients)
         .map(|_| Counter::connect(relay.address, None))
         .collect::<Result<_, _>>()?;
-    // All of them have joined once each has been echoed to; a turn of one chunk reaches everyone.
+    // A turn that reaches everyone shows that all have joined.
     prompt(&mut first, &session, "say joined")?;
-    first.count_until(&ENDS[1..])?;
-    std::thread::sleep(Duration::from_millis(200));
+    read_all(&mut first, &mut clients, Instant::now(), &ENDS[1..])?;
     let begun = Instant::now();
     prompt(&mut first, &session, &text)?;
-    let bare = read_all(&mut first, &mut clients, begun, relay_is_over)?;
+    let bare = read_all(&mut first, &mut clients, begun, &ENDS[1..])?;
     drop((relay, clients));
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
@@ -217,9 +215,7 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let begun = Instant::now();
     let params = json!({ "threadId": thread, "text": text });
     first.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
-    let ours = read_all(&mut first, &mut clients, begun, |frame| {
-        frame.starts_with(ENDS[0])
-    })?;
+    let ours = read_all(&mut first, &mut clients, begun, &ENDS[..1])?;
     let name = format!("{} clients on one thread", sizes.clients);
     report.add(
         &format!("{name}: bare relay"),
@@ -242,37 +238,19 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     Ok(())
 }
 
-fn relay_is_over(frame: &[u8]) -> bool {
-    frame.starts_with(ENDS[1]) || frame.starts_with(ENDS[2])
-}
-
 /// Each client on a thread of its own reads until the turn's end; answers when the last one has it.
 fn read_all(
     first: &mut Counter,
-    clients: &mut Vec<Counter>,
+    clients: &mut [Counter],
     begun: Instant,
-    is_over: fn(&[u8]) -> bool,
+    ends: &[&[u8]],
 ) -> anyhow::Result<Duration> {
-    let read = |client: &mut Counter, skip: bool| -> anyhow::Result<()> {
-        // The relay's clients also see the end of the turn in which they joined.
-        let mut seen = usize::from(!skip);
-        loop {
-            let frame = client.next()?;
-            if is_over(frame) {
-                seen += 1;
-                if seen == 2 {
-                    return Ok(());
-                }
-            }
-        }
-    };
-    let has_earlier_turn = is_over(b"{\"id\":2,");
     std::thread::scope(|scope| {
         let readers: Vec<_> = clients
             .iter_mut()
-            .map(|client| scope.spawn(move || read(client, has_earlier_turn)))
+            .map(|client| scope.spawn(move || client.count_until(ends).map(drop)))
             .collect();
-        read(first, false)?;
+        first.count_until(ends)?;
         readers
             .into_iter()
             .try_for_each(|reader| reader.join().map_err(|_| anyhow::anyhow!("a reader failed"))?)
