@@ -48,7 +48,8 @@ impl Directory {
             .run(asked),
         );
         for thread in interrupted {
-            if let Err(failure) = directory.find(thread, false).await {
+            // Answered once the thread has recovered, so that nobody sees a turn run that nobody runs.
+            if let Err(failure) = directory.subscribe(thread).await {
                 tracing::error!(%thread, error = %failure, "an interrupted thread cannot be opened");
             }
         }
@@ -63,8 +64,7 @@ impl Directory {
             thread,
             create,
             ToThread::Command {
-                by,
-                command: Box::new(command),
+                order: Box::new((by, command)),
                 reply,
             },
         )

@@ -48,10 +48,8 @@ impl Batch {
 pub enum ToThread {
     /// Do something.
     Command {
-        /// Who wants it.
-        by: By,
-        /// What.
-        command: Box<Command>,
+        /// Who wants it, and what. Boxed, since a mailbox keeps room for 32 messages.
+        order: Box<(By, Command)>,
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
@@ -245,9 +243,10 @@ impl ThreadActor {
 
     fn asked(&mut self, message: ToThread) {
         match message {
-            ToThread::Command { by, command, reply } => {
+            ToThread::Command { order, reply } => {
+                let (by, command) = *order;
                 self.replies.insert(self.next_call, reply);
-                self.command(by, *command);
+                self.command(by, command);
             }
             ToThread::Subscribe { reply } => {
                 let live = Box::new(self.machine.live().clone());

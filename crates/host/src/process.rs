@@ -57,7 +57,7 @@ impl AgentProcess {
         widen(&stdout);
         let stderr = tokio::spawn(async move {
             let mut tail = Tail::new(STDERR_TAIL_BYTES);
-            let mut buffer = [0; 2048];
+            let mut buffer = [0; 512];
             while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
                 tail.push(&buffer[..read]);
             }
