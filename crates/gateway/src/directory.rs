@@ -48,8 +48,7 @@ impl Directory {
             .run(asked),
         );
         for thread in interrupted {
-            // Answered once the thread has recovered, so that nobody sees a turn run that nobody runs.
-            if let Err(failure) = directory.subscribe(thread).await {
+            if let Err(failure) = directory.find(thread, false).await {
                 tracing::error!(%thread, error = %failure, "an interrupted thread cannot be opened");
             }
         }
