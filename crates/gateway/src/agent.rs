@@ -6,7 +6,7 @@ use std::time::Duration;
 use acpd_host::{AgentProcess, Environment, Program};
 use acpd_model::limits::{AGENT_BATCHES, AGENT_OUTBOX_BYTES, AGENT_WRITES};
 use acpd_model::{Failure, Limits};
-use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Output, Start};
+use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::Gone;
 use acpd_proto::wire::LineDecoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -155,12 +155,12 @@ impl Actor {
     }
 
     fn collect(&mut self) {
-        self.events.reserve(self.connection.outputs_waiting());
-        while let Some(output) = self.connection.poll_output() {
-            match output {
-                Output::Write(line) => self.outbox.extend_from_slice(&line),
-                Output::Event(event) => self.events.push(event),
-            }
+        self.outbox.append(&mut self.connection.take_writes());
+        let mut events = self.connection.take_events();
+        if self.events.is_empty() {
+            self.events = events;
+        } else {
+            self.events.append(&mut events);
         }
     }
 

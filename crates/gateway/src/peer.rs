@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use acpd_model::event::Caller;
 use acpd_model::limits::{PEER_QUEUE, PING_SECS, PONG_SECS, WRITE_SECS};
 use acpd_model::{By, Failure, RawJson, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
@@ -167,10 +168,10 @@ impl PeerActor {
             match output {
                 PeerOutput::Send(text) => self.send(text.into()).await?,
                 PeerOutput::Call { token, request } => {
-                    let by = By::Client {
+                    let by = By::Client(Box::new(Caller {
                         principal: self.peer.principal().to_owned(),
                         client: self.peer.client().name.clone(),
-                    };
+                    }));
                     let follows = &self.follows;
                     let called = self
                         .calls

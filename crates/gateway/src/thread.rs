@@ -184,7 +184,7 @@ impl ThreadActor {
                 Happened::Agent(from) => {
                     self.hear_agent(from);
                     // More of the same that is there already is stored in the same commit.
-                    while self.machine.effects_waiting() < BATCH_EVENTS {
+                    while self.machine.waiting() < BATCH_EVENTS {
                         let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
                             break;
                         };
@@ -296,26 +296,23 @@ impl ThreadActor {
     /// is heard further, for so many rounds; in the end nothing is left that is not stored.
     async fn settle(&mut self) -> Result<(), LogError> {
         let mut rounds = HEARING_ROUNDS;
-        while self.machine.effects_waiting() > 0 {
-            self.settle_round(rounds > 0).await?;
+        let mut events = Vec::new();
+        while self.machine.waiting() > 0 {
+            self.settle_round(&mut events, rounds > 0).await?;
             rounds = rounds.saturating_sub(1);
         }
+        // The machine has the other of the two; a quiet thread keeps neither.
+        self.machine.take_events(&mut Vec::new());
         Ok(())
     }
 
-    async fn settle_round(&mut self, hear: bool) -> Result<(), LogError> {
-        let mut events = Vec::with_capacity(self.machine.effects_waiting());
-        let mut after = Vec::new();
-        while let Some(effect) = self.machine.poll_effect() {
-            match effect {
-                Effect::Event(event) => events.push(event),
-                other => after.push(other),
-            }
-        }
-        let batch = self.store(&events, hear).await?;
+    async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
+        self.machine.take_events(events);
+        let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
+        let batch = self.store(events, hear).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
         let mut rest = Vec::new();
-        for effect in after {
+        for effect in effects {
             match effect {
                 Effect::Reply { call, result } => self.reply(call, result),
                 other => rest.push(other),
@@ -342,7 +339,7 @@ impl ThreadActor {
         let mut appending = log.append(self.id, events, summary.as_ref());
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
-            let room = hear && self.machine.effects_waiting() < BATCH_EVENTS;
+            let room = hear && self.machine.waiting() < BATCH_EVENTS;
             tokio::select! {
                 biased;
                 appended = &mut appending => break appended,
@@ -372,7 +369,7 @@ impl ThreadActor {
 
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Event(_) | Effect::Reply { .. } => {}
+            Effect::Reply { .. } => {}
             Effect::StartAgent(start) => {
                 let name = &self.machine.live().spec.agent;
                 let started = match self.around.agents.get(name) {

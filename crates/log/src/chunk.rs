@@ -70,24 +70,27 @@ pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
     Ok(chunk)
 }
 
-/// The chunk that holds the same in less room, where there is one.
-pub fn pack(chunk: &[u8]) -> Cow<'_, [u8]> {
+/// The chunk that holds the same in less room, where there is one. It is written into `room`, which can be used
+/// again and again.
+pub fn pack<'a>(chunk: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
     match chunk {
-        [1..=FORMAT, records @ ..] if records.len() >= WORTH_PACKING => packed(records)
+        [1..=FORMAT, records @ ..] if records.len() >= WORTH_PACKING => packed(records, room)
             .filter(|packed| packed.len() < chunk.len())
-            .map_or(Cow::Borrowed(chunk), Cow::Owned),
-        _ => Cow::Borrowed(chunk),
+            .unwrap_or(chunk),
+        _ => chunk,
     }
 }
 
-fn packed(records: &[u8]) -> Option<Vec<u8>> {
+fn packed<'a>(records: &[u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let length = u32::try_from(records.len()).ok()?;
-    let mut chunk = vec![0; HEAD + lz4_flex::block::get_maximum_output_size(records.len())];
-    let packed = lz4_flex::block::compress_into(records, &mut chunk[HEAD..]).ok()?;
-    chunk[0] = PACKED | FORMAT;
-    chunk[1..HEAD].copy_from_slice(&length.to_le_bytes());
-    chunk.truncate(HEAD + packed);
-    Some(chunk)
+    let most = HEAD + lz4_flex::block::get_maximum_output_size(records.len());
+    if room.len() < most {
+        room.resize(most, 0);
+    }
+    let packed = lz4_flex::block::compress_into(records, &mut room[HEAD..]).ok()?;
+    room[0] = PACKED | FORMAT;
+    room[1..HEAD].copy_from_slice(&length.to_le_bytes());
+    room.get(..HEAD + packed)
 }
 
 /// Format byte and length of a packed chunk.

@@ -63,12 +63,17 @@ pub enum By {
     /// The daemon itself.
     Daemon,
     /// A client.
-    Client {
-        /// Whose credentials it showed.
-        principal: String,
-        /// The name it gave itself.
-        client: String,
-    },
+    Client(Box<Caller>),
+}
+
+/// A client that caused an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    /// Whose credentials it showed.
+    pub principal: String,
+    /// The name it gave itself.
+    pub client: String,
 }
 
 /// How a thread got its agent session.
@@ -170,32 +175,37 @@ pub enum AskAbout {
     Permissions,
 }
 
+/// How a thread was made. In a box of its own, so that the events that come by the thousand are small.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadCreated {
+    /// Name of the agent in the configuration.
+    pub agent: String,
+    /// Working directory.
+    pub cwd: String,
+    /// Name that a person gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The client's own grouping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// The client's own data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RawJson>,
+    /// Further directories that belong to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additional_directories: Vec<String>,
+    /// ACP `McpServer` objects, passed on to the agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<RawJson>,
+}
+
 /// What happened. Names are in the past tense.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EventKind {
     /// The thread was made.
-    ThreadCreated {
-        /// Name of the agent in the configuration.
-        agent: String,
-        /// Working directory.
-        cwd: String,
-        /// Name that a person gave it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// The client's own grouping.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        project_id: Option<String>,
-        /// The client's own data.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        metadata: Option<RawJson>,
-        /// Further directories that belong to the workspace.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        additional_directories: Vec<String>,
-        /// ACP `McpServer` objects, passed on to the agent.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        mcp_servers: Vec<RawJson>,
-    },
+    ThreadCreated(Box<ThreadCreated>),
     /// What the thread is doing changed.
     StatusChanged {
         /// What it does now.
@@ -552,6 +562,12 @@ mod tests {
         let damaged = br#"{"seq":1,"at":2,"kind":{"itemDelta":{"item":"item_1"}}}"#;
         assert!(Event::decode(damaged).is_err());
         assert!(Event::decode(b"{").is_err());
+    }
+
+    /// An event is moved several times between the agent's line and the log.
+    #[test]
+    fn an_event_is_small() {
+        assert!(size_of::<Event>() <= 192, "{}", size_of::<Event>());
     }
 
     /// The first format, as it was written; it must open for ever.

@@ -90,7 +90,8 @@ macro_rules! numbered {
         pub struct $name(pub u32);
 
         impl $name {
-            fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+            /// Hands its text to `use_text`, without making a string of it. The text needs no escape in JSON.
+            pub fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
                 let mut buffer = [0; $prefix.len() + 10];
                 buffer[..$prefix.len()].copy_from_slice($prefix.as_bytes());
                 use_text(decimal_text(&mut buffer, $prefix.len(), self.0))

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use acpd_log::{Durability, EventLog, Sqlite};
+use acpd_model::event::ThreadCreated;
 use acpd_model::{By, Event, EventKind, Summary, ThreadId, TurnId};
 use anyhow::Context;
 use serde_json::json;
@@ -368,15 +369,11 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 raw: None,
                 raw_params: None,
             };
-            let created = EventKind::ThreadCreated {
+            let created = EventKind::ThreadCreated(Box::new(ThreadCreated {
                 agent: "fake".into(),
                 cwd: "/".into(),
-                name: None,
-                project_id: None,
-                metadata: None,
-                additional_directories: Vec::new(),
-                mcp_servers: Vec::new(),
-            };
+                ..ThreadCreated::default()
+            }));
             let events = [
                 event(1, created),
                 event(2, EventKind::TurnStarted { client_turn_id: None }),

@@ -9,6 +9,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::{LogError, chunk};
 
+/// Room for packing that is kept for the next chunk, in bytes.
+const PACKING_ROOM: usize = 1 << 20;
+
 /// Threads whose position is remembered.
 const REMEMBERED: usize = 4096;
 
@@ -83,6 +86,8 @@ pub(super) enum Failed {
 pub(super) struct Store {
     connection: Connection,
     positions: HashMap<ThreadId, Position>,
+    /// Where chunks are packed.
+    room: Vec<u8>,
 }
 
 impl Store {
@@ -90,6 +95,7 @@ impl Store {
         Self {
             connection,
             positions: HashMap::new(),
+            room: Vec::new(),
         }
     }
 
@@ -178,8 +184,11 @@ impl Store {
                 row,
                 last.cast_signed(),
                 append.seqs.start().cast_signed(),
-                chunk::pack(&append.chunk),
+                chunk::pack(&append.chunk, &mut self.room),
             ))?;
+        if self.room.len() > PACKING_ROOM {
+            self.room = Vec::new();
+        }
         self.positions.insert(thread, Position { row, last });
         Ok(Ok(()))
     }

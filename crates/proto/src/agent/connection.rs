@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use super::call::Call;
 use super::history::History;
 use super::update::Update;
-use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, Message, Pending, RpcError};
 
@@ -140,15 +139,6 @@ pub struct Capabilities {
     pub embedded_context: bool,
 }
 
-/// What the connection wants done.
-#[derive(Debug, PartialEq)]
-pub enum Output {
-    /// Write this to the agent; one line, with its end.
-    Write(Vec<u8>),
-    /// Tell the thread.
-    Event(AgentEvent),
-}
-
 #[derive(Debug)]
 enum Sent {
     Initialize,
@@ -176,7 +166,8 @@ pub struct AgentConnection {
     /// The session, while it is open but may not be used yet.
     held: Option<Opened>,
     failed: bool,
-    out: Queue<Output>,
+    events: Vec<AgentEvent>,
+    writes: Vec<u8>,
 }
 
 impl AgentConnection {
@@ -195,7 +186,8 @@ impl AgentConnection {
             history: History::default(),
             held: None,
             failed: false,
-            out: Queue::default(),
+            events: Vec::new(),
+            writes: Vec::new(),
         };
         connection.initialize(now.mono);
         connection
@@ -271,14 +263,14 @@ impl AgentConnection {
         }
     }
 
-    /// What is to be done next.
-    pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.pop()
+    /// What the thread is to be told.
+    pub fn take_events(&mut self) -> Vec<AgentEvent> {
+        std::mem::take(&mut self.events)
     }
 
-    /// How much waits to be polled.
-    pub fn outputs_waiting(&self) -> usize {
-        self.out.len()
+    /// What is to be written to the agent: whole lines.
+    pub fn take_writes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.writes)
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
@@ -555,7 +547,7 @@ impl AgentConnection {
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.out.push(Output::Event(event));
+        self.events.push(event);
     }
 
     fn write(&mut self, mut line: Vec<u8>) {
@@ -565,8 +557,8 @@ impl AgentConnection {
                 *byte = b' ';
             }
         }
-        line.push(b'\n');
-        self.out.push(Output::Write(line));
+        self.writes.append(&mut line);
+        self.writes.push(b'\n');
     }
 }
 

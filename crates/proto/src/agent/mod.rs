@@ -10,5 +10,5 @@ mod history;
 mod update;
 
 pub use call::{Call, TerminalExit};
-pub use connection::{AgentCommand, AgentConnection, AgentEvent, Capabilities, Opened, Output, Start};
+pub use connection::{AgentCommand, AgentConnection, AgentEvent, Capabilities, Opened, Start};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::item::ToolStatus;
 use acpd_model::{MessageType, RawJson};
+use compact_str::CompactString;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{self, Visitor};
@@ -101,7 +102,7 @@ pub enum ChunkContent {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolUpdate {
     /// The agent's id for the call.
-    pub id: String,
+    pub id: CompactString,
     /// Whether this is a `tool_call`, not a `tool_call_update`.
     pub opens: bool,
     /// Its title, if given.
@@ -264,7 +265,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         "agent_message_chunk" => chunk(MessageType::AgentMessage, wire)?,
         "agent_thought_chunk" => chunk(MessageType::AgentThought, wire)?,
         word @ ("tool_call" | "tool_call_update") => UpdateKind::Tool(ToolUpdate {
-            id: wire.tool_call_id.clone()?.into_string(),
+            id: CompactString::new(&**wire.tool_call_id.as_ref()?),
             opens: word == "tool_call",
             title: wire.title.to_text(),
             kind: wire.kind.to_text(),
@@ -362,6 +363,9 @@ fn canonical(chunk: &Chunk) -> Option<String> {
 /// Reads a chunk of plain text, however its members are ordered, in one pass.
 fn parse_plain(update: &str) -> Option<Chunk> {
     // Tells other updates apart before a parser is asked.
+    if update.starts_with(r#"{"sessionUpdate":"tool_call"#) {
+        return None;
+    }
     static CHUNK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("_chunk\""));
     CHUNK.find(update.as_bytes())?;
     let PlainChunk {

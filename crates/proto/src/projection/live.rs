@@ -161,7 +161,7 @@ impl Live {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
         match &event.kind {
-            EventKind::ThreadCreated { .. }
+            EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
             | EventKind::SessionInfoUpdated { .. }
             | EventKind::TurnQueued { .. }
@@ -189,15 +189,16 @@ impl Live {
 
     fn fold_thread(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::ThreadCreated {
-                agent,
-                cwd,
-                name,
-                project_id,
-                metadata,
-                additional_directories,
-                mcp_servers,
-            } => {
+            EventKind::ThreadCreated(made) => {
+                let acpd_model::event::ThreadCreated {
+                    agent,
+                    cwd,
+                    name,
+                    project_id,
+                    metadata,
+                    additional_directories,
+                    mcp_servers,
+                } = &**made;
                 self.spec = Spec {
                     agent: agent.clone(),
                     cwd: cwd.clone(),

@@ -1,7 +1,7 @@
 //! What a thread is told, and what it wants done.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{By, Event, Failure, Millis, RawJson, RequestId, TurnId};
+use acpd_model::{By, Failure, Millis, RawJson, RequestId, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, Start, TerminalExit};
 
@@ -131,8 +131,6 @@ pub struct TurnView {
 /// Something to be done, after the events before it are stored.
 #[derive(Debug)]
 pub enum Effect {
-    /// Append this, then show it to whoever watches.
-    Event(Event),
     /// Answer a client's command.
     Reply {
         /// The command's number.

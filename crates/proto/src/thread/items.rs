@@ -134,7 +134,7 @@ impl Thread {
         let has_diff = raw
             .as_ref()
             .is_some_and(|raw| DIFF.find(raw.get().as_bytes()).is_some());
-        let known = self.live.tools.get(&tool.id).copied();
+        let known = self.live.tools.get(tool.id.as_str()).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {
@@ -161,7 +161,7 @@ impl Thread {
                 }
                 let status = tool.status.unwrap_or_default();
                 let start = ItemStart::ToolCall {
-                    tool_call_id: tool.id,
+                    tool_call_id: tool.id.into_string(),
                     title: tool.title.unwrap_or_default(),
                     kind: tool.kind.unwrap_or_else(|| "other".to_owned()),
                     status,

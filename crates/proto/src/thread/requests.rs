@@ -43,7 +43,7 @@ impl Thread {
         };
         let id = asked.tool_call_id.clone();
         let update = ToolUpdate {
-            id: asked.tool_call_id,
+            id: asked.tool_call_id.into(),
             // A call that is over is not asked about: this is another one under the same id.
             opens: true,
             title: string(asked.title),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use acpd_model::event::Level;
+use acpd_model::event::{Level, ThreadCreated};
 use acpd_model::{
     By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, ThreadStatus,
     TurnId,
@@ -70,6 +70,7 @@ pub struct Thread {
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
     summary_changed: bool,
+    events: Vec<Event>,
     effects: Queue<Effect>,
 }
 
@@ -95,6 +96,7 @@ impl Thread {
             cancel_deadline: None,
             coalescer: Coalescer::default(),
             summary_changed: false,
+            events: Vec::new(),
             effects: Queue::default(),
         }
     }
@@ -137,14 +139,21 @@ impl Thread {
         }
     }
 
-    /// What is to be done next.
+    /// What happened: to be appended, then shown to whoever watches. `taken` is emptied and filled, and what it
+    /// has room for serves for the events to come.
+    pub fn take_events(&mut self, taken: &mut Vec<Event>) {
+        taken.clear();
+        std::mem::swap(&mut self.events, taken);
+    }
+
+    /// What is to be done next, once all events so far are stored.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop()
     }
 
-    /// How much waits to be polled.
-    pub fn effects_waiting(&self) -> usize {
-        self.effects.len()
+    /// How many events and effects wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.events.len() + self.effects.len()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
@@ -175,7 +184,7 @@ impl Thread {
                 project_id,
                 metadata,
             } => {
-                let kind = EventKind::ThreadCreated {
+                let kind = EventKind::ThreadCreated(Box::new(ThreadCreated {
                     agent: spec.agent,
                     cwd: spec.cwd,
                     name,
@@ -183,7 +192,7 @@ impl Thread {
                     metadata,
                     additional_directories: spec.additional_directories,
                     mcp_servers: spec.mcp_servers,
-                };
+                }));
                 self.emit(None, by, kind, None);
                 self.opening.push(call);
                 self.wake();
@@ -489,6 +498,6 @@ impl Thread {
             raw_params,
         };
         self.summary_changed |= self.live.fold(&event);
-        self.effects.push(Effect::Event(event));
+        self.events.push(event);
     }
 }

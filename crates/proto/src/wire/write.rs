@@ -41,6 +41,20 @@ impl<'a> Object<'a> {
         self
     }
 
+    /// Adds a string that needs no escape, such as a method or an id: it is only copied.
+    pub fn plain(&mut self, key: &str, text: &str) -> &mut Self {
+        debug_assert!(
+            text.bytes()
+                .all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\'),
+            "not plain: {text:?}"
+        );
+        self.key(key);
+        self.out.push(b'"');
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(b'"');
+        self
+    }
+
     /// Adds a member unless it is `None`.
     pub fn maybe<T: Serialize>(&mut self, key: &str, value: Option<&T>) -> &mut Self {
         if let Some(value) = value {

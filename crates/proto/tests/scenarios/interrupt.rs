@@ -22,7 +22,7 @@ fn the_agent_confirms() {
             matches!(s.log[cancel - 1].kind, EventKind::InterruptRequested {}),
             "it is in the log before the agent hears of it"
         );
-        assert!(matches!(s.log[cancel - 1].by, By::Client { .. }));
+        assert!(matches!(s.log[cancel - 1].by, By::Client(_)));
         assert!(
             s.thread.live().turn.is_some(),
             "the turn ends when the agent says so"

@@ -449,7 +449,7 @@ fn frames() -> Vec<Frame> {
 fn only_who_offers_approvals_is_asked_and_only_while_it_is_open() {
     let frames = frames();
     let asked = frames.iter().find(|frame| frame.ask.is_some()).unwrap();
-    let (_, asking) = asked.ask.as_ref().unwrap();
+    let (_, asking) = asked.ask.as_deref().unwrap();
     let approver = Line::ready(r#"{"approvals":true}"#).peer;
     assert_eq!(approver.select(asked, |_| true), Some(asking));
     assert_eq!(

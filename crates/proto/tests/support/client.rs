@@ -1,5 +1,6 @@
 //! What a client can do in a scene.
 
+use acpd_model::event::Caller;
 use acpd_model::{By, Failure, RawJson, RequestId, TurnId};
 use acpd_proto::projection::{Spec, text_block};
 use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
@@ -7,10 +8,10 @@ use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
 use super::scene::Scene;
 
 fn owner() -> By {
-    By::Client {
+    By::Client(Box::new(Caller {
         principal: "owner".into(),
         client: "test".into(),
-    }
+    }))
 }
 
 impl Scene {

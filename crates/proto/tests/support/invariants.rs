@@ -113,7 +113,7 @@ fn frames_are_whole(scene: &Scene) {
         );
         assert_eq!(place.turn_id, event.turn);
         assert_eq!(place.item_id, item_of(&event.kind));
-        if let Some((request, asking)) = &shown.ask {
+        if let Some((request, asking)) = shown.ask.as_deref() {
             let asked: Message = serde_json::from_slice(asking).unwrap();
             assert_eq!(asked.id, Some(request.to_string()));
             assert_eq!(asked.method, shown.method);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use acpd_model::{Event, Failure, Limits, ThreadId, TurnId};
-use acpd_proto::agent::{AgentCommand, AgentConnection, Output, Start};
+use acpd_proto::agent::{AgentCommand, AgentConnection, Start};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{Effect, Input, MachineCall, MachineReply, Reply, Thread};
@@ -151,14 +151,13 @@ impl Scene {
     /// Carries out whatever the machines want, in their order, until they want nothing.
     pub fn settle(&mut self) {
         loop {
+            self.store_events();
             if let Some(effect) = self.thread.poll_effect() {
                 self.carry_out(effect);
                 continue;
             }
-            match self.agent.as_mut().and_then(AgentConnection::poll_output) {
-                Some(Output::Write(line)) => self.note_sent(&line),
-                Some(Output::Event(event)) => self.thread.handle(Input::Agent(event), self.now),
-                None => break,
+            if !self.hear_agent() {
+                break;
             }
         }
         assert_eq!(
@@ -170,7 +169,6 @@ impl Scene {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Event(event) => self.store(event),
             Effect::Reply { call, result } => {
                 let earlier = self.replies.insert(call, result);
                 assert!(earlier.is_none(), "command {call} was answered twice");
@@ -191,21 +189,34 @@ impl Scene {
                 if let Some(agent) = &mut self.agent {
                     agent.handle_command(command);
                 }
-                self.drain_writes();
+                self.hear_agent();
             }
             Effect::Machine { call, what } => self.waiting.push((call, what)),
         }
         self.work();
     }
 
-    /// A command's line is written before anything else happens.
-    fn drain_writes(&mut self) {
-        while let Some(output) = self.agent.as_mut().and_then(AgentConnection::poll_output) {
-            match output {
-                Output::Write(line) => self.note_sent(&line),
-                Output::Event(event) => self.thread.handle(Input::Agent(event), self.now),
-            }
+    /// Takes what the connection wants written, then what it has to tell; says whether there was anything. A
+    /// command's line is written before anything else happens.
+    fn hear_agent(&mut self) -> bool {
+        let Some(agent) = &mut self.agent else {
+            return false;
+        };
+        let (writes, events) = (agent.take_writes(), agent.take_events());
+        let heard = !writes.is_empty() || !events.is_empty();
+        writes
+            .split_inclusive(|byte| *byte == b'\n')
+            .for_each(|line| self.note_sent(line));
+        for event in events {
+            self.thread.handle(Input::Agent(event), self.now);
         }
+        heard
+    }
+
+    fn store_events(&mut self) {
+        let mut events = Vec::new();
+        self.thread.take_events(&mut events);
+        events.into_iter().for_each(|event| self.store(event));
     }
 
     /// Answers what the script, or the machine that always answers, has an answer for.

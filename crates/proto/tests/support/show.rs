@@ -115,7 +115,7 @@ fn stored(event: &Event) -> String {
     let by = match event.by {
         By::Agent => "agent",
         By::Daemon => "daemon",
-        By::Client { .. } => "client",
+        By::Client(_) => "client",
     };
     let turn = event.turn.map(|turn| turn.to_string()).unwrap_or_default();
     let kind = tree(&serde_json::to_string(&event.kind).unwrap());

@@ -2,7 +2,7 @@
 
 use acpd_model::event::{AskAbout, Level, Outcome};
 use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq,
+    By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::view::{content_text, role_word};
 use crate::projection::{ToolView, unified_diff};
-use crate::wire::{Object, notification};
+use crate::wire::Object;
 
 /// What clients are sent for one event.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct Frame {
     /// The notification, one JSON text.
     pub text: Bytes,
     /// If it is a question: its id, and the same as a request, for clients that answer.
-    pub ask: Option<(RequestId, Bytes)>,
+    pub ask: Option<Box<(RequestId, Bytes)>>,
 }
 
 /// The frame for `event` of `thread`; `None` for a kind that this version cannot show.
@@ -43,17 +43,11 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
             continue;
         };
         let start = out.len();
-        notification(&mut out, method, |params| fill(params, thread, event));
+        write(&mut out, thread, event, method, None);
         let ask = match &event.kind {
             EventKind::PermissionRequested { request, .. } => {
                 let start = out.len();
-                let mut message = Object::open(&mut out);
-                message
-                    .raw("jsonrpc", "\"2.0\"")
-                    .put("id", request)
-                    .put("method", method);
-                message.object("params", |params| fill(params, thread, event));
-                message.close();
+                write(&mut out, thread, event, method, Some(*request));
                 Some((*request, start))
             }
             _ => None,
@@ -65,15 +59,25 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         seq,
         method,
         text: all.slice(start..ask.map_or(end, |(_, asking)| asking)),
-        ask: ask.map(|(request, asking)| (request, all.slice(asking..end))),
+        ask: ask.map(|(request, asking)| Box::new((request, all.slice(asking..end)))),
     };
     spans.into_iter().map(cut).collect()
+}
+
+/// One message: a request if it has an id.
+fn write(out: &mut Vec<u8>, thread: &str, event: &Event, method: &str, id: Option<RequestId>) {
+    let mut message = Object::open(out);
+    message.raw("jsonrpc", "\"2.0\"").maybe("id", id.as_ref());
+    message
+        .plain("method", method)
+        .object("params", |params| fill(params, thread, event));
+    message.close();
 }
 
 fn method(kind: &EventKind) -> Option<&'static str> {
     use EventKind as K;
     Some(match kind {
-        K::ThreadCreated { .. } => "thread/started",
+        K::ThreadCreated(_) => "thread/started",
         K::StatusChanged { .. } => "thread/status/changed",
         K::SessionInfoUpdated { .. }
         | K::AgentBound { .. }
@@ -123,15 +127,35 @@ fn method(kind: &EventKind) -> Option<&'static str> {
     })
 }
 
+/// The item that an event is about.
+fn item(kind: &EventKind) -> Option<ItemId> {
+    match kind {
+        EventKind::ItemStarted { item, .. }
+        | EventKind::ItemDelta { item, .. }
+        | EventKind::ItemContent { item, .. }
+        | EventKind::ItemUpdated { item, .. }
+        | EventKind::ItemCompleted { item, .. }
+        | EventKind::UserMessageAdded { item, .. }
+        | EventKind::TerminalOutput { item, .. }
+        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        _ => None,
+    }
+}
+
 fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
     params
-        .put("threadId", thread)
+        .plain("threadId", thread)
         .put("seq", &event.seq)
         .put("ts", &event.at);
-    params.maybe("turnId", event.turn.as_ref());
+    if let Some(turn) = event.turn {
+        turn.with_text(|text| params.plain("turnId", text));
+    }
+    if let Some(item) = item(&event.kind) {
+        item.with_text(|text| params.plain("itemId", text));
+    }
     let raw = event.raw.as_ref();
     match &event.kind {
-        EventKind::ThreadCreated { .. }
+        EventKind::ThreadCreated(_)
         | EventKind::StatusChanged { .. }
         | EventKind::SessionInfoUpdated { .. }
         | EventKind::AgentBound { .. }
@@ -160,61 +184,45 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::InterruptRequested {}
         | EventKind::DiffUpdated { .. }
         | EventKind::PlanReplaced { .. } => fill_turn(params, event),
-        EventKind::ItemStarted { item, parent, start } => {
-            params.put("itemId", item).maybe("parentItemId", parent.as_ref());
+        EventKind::ItemStarted { parent, start, .. } => {
+            params.maybe("parentItemId", parent.as_ref());
             fill_start(params, start, raw);
         }
-        EventKind::ItemDelta { item, role, text } => {
-            params.put("itemId", item).put("text", text);
+        EventKind::ItemDelta { role, text, .. } => {
+            params.put("text", text);
             if *role == MessageType::UserMessage {
                 params.put("content", &[json!({ "type": "text", "text": text })]);
             }
         }
-        EventKind::ItemContent { item, role, block } => {
+        EventKind::ItemContent { role, block, .. } => {
             let text = content_text(std::slice::from_ref(block));
-            params.put("itemId", item).put("text", &text);
+            params.put("text", &text);
             if *role == MessageType::UserMessage {
                 params.put("content", &[block]);
             } else {
                 params.put("content", block);
             }
         }
-        EventKind::ItemUpdated { item, status } => {
-            params
-                .put("itemId", item)
-                .put("status", status)
-                .json("toolCall", raw);
+        EventKind::ItemUpdated { status, .. } => {
+            params.plain("status", status.as_acp()).json("toolCall", raw);
         }
-        EventKind::UserMessageAdded { item, content } => {
-            params
-                .put("itemId", item)
-                .put("text", &content_text(content))
-                .put("content", content);
+        EventKind::UserMessageAdded { content, .. } => {
+            params.put("text", &content_text(content)).put("content", content);
         }
         EventKind::TerminalOutput {
-            item,
-            terminal_id,
-            text,
+            terminal_id, text, ..
         } => {
-            params
-                .put("itemId", item)
-                .put("terminalId", terminal_id)
-                .put("text", text);
+            params.put("terminalId", terminal_id).put("text", text);
         }
-        EventKind::ItemCompleted { item, outcome, end } => {
-            params.put("itemId", item);
-            fill_end(params, *outcome, end);
-        }
+        EventKind::ItemCompleted { outcome, end, .. } => fill_end(params, *outcome, end),
         EventKind::PermissionRequested {
             request,
-            item,
             title,
             options,
             ..
         } => {
             params
                 .put("requestId", request)
-                .put("itemId", item)
                 .put("title", title)
                 .put("options", options);
             fill_asked(params, raw);
@@ -248,21 +256,15 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
 
 fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
     match &event.kind {
-        EventKind::ThreadCreated {
-            agent,
-            cwd,
-            name,
-            project_id,
-            metadata,
-            additional_directories,
-            ..
-        } => {
+        EventKind::ThreadCreated(made) => {
             params.object("thread", |t| {
-                t.put("id", thread).put("agentType", agent).put("cwd", cwd);
-                t.maybe("name", name.as_ref())
-                    .maybe("projectId", project_id.as_ref());
-                t.maybe("metadata", metadata.as_ref())
-                    .put("additionalDirectories", additional_directories);
+                t.put("id", thread)
+                    .put("agentType", &made.agent)
+                    .put("cwd", &made.cwd);
+                t.maybe("name", made.name.as_ref())
+                    .maybe("projectId", made.project_id.as_ref());
+                t.maybe("metadata", made.metadata.as_ref())
+                    .put("additionalDirectories", &made.additional_directories);
                 t.put("status", "idle").put("createdAt", &event.at);
             });
         }
@@ -530,8 +532,8 @@ fn by_json(by: &By) -> serde_json::Value {
     match by {
         By::Agent => json!({ "kind": "agent" }),
         By::Daemon => json!({ "kind": "daemon" }),
-        By::Client { principal, client } => {
-            json!({ "kind": "client", "principal": principal, "client": client })
+        By::Client(caller) => {
+            json!({ "kind": "client", "principal": caller.principal, "client": caller.client })
         }
     }
 }

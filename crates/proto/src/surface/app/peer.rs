@@ -146,7 +146,7 @@ impl Peer {
         if self.client.opted_out.contains(frame.method) {
             return None;
         }
-        match &frame.ask {
+        match frame.ask.as_deref() {
             Some((request, asking)) if self.client.approvals && pending(*request) => Some(asking),
             _ => Some(&frame.text),
         }
