@@ -19,6 +19,8 @@ impl<'a> Object<'a> {
         Self { out, empty: true }
     }
 
+    // Inlined, so that a key known at compile time is one copy.
+    #[inline]
     fn key(&mut self, key: &str) {
         if !self.empty {
             self.out.push(b',');
@@ -30,6 +32,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a member. `key` must need no escape.
+    #[inline]
     pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.key(key);
         let before = self.out.len();
@@ -42,6 +45,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a string that needs no escape, such as a method or an id: it is only copied.
+    #[inline]
     pub fn plain(&mut self, key: &str, text: &str) -> &mut Self {
         debug_assert!(
             text.bytes()
