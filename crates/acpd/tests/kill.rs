@@ -82,10 +82,11 @@ impl Ordeal {
                 "{turn}"
             );
         }
-        let open = |method: &str| {
+        // Of this turn alone: one that waited behind it may be running already.
+        let items = |method: &str, of: Option<&str>| {
             replay
                 .iter()
-                .filter(|m| m.method == method)
+                .filter(|m| m.method == method && of.is_none_or(|turn| m.text("turnId") == turn))
                 .map(|m| m.text("itemId"))
                 .collect::<Vec<_>>()
         };
@@ -94,10 +95,11 @@ impl Ordeal {
             ("item/toolCall/started", "item/toolCall/completed"),
             ("item/terminalCommand/started", "item/terminalCommand/completed"),
         ] {
-            let (mut started, mut ended) = (open(start), open(end));
-            started.sort_unstable();
-            ended.sort_unstable();
-            assert_eq!(started, ended, "{start}: something is still open");
+            let ended = items(end, None);
+            for item in items(start, Some(turn)) {
+                let ends = ended.iter().filter(|ended| **ended == item).count();
+                assert_eq!(ends, 1, "{start}: {item} must have ended once");
+            }
         }
         self.client = client;
     }

@@ -111,6 +111,8 @@ pub struct ToolUpdate {
     pub kind: Option<String>,
     /// Its status, if given and known.
     pub status: Option<ToolStatus>,
+    /// Whether there may be diffs in its content.
+    pub has_diff: bool,
 }
 
 /// Every member that some update has; each update has its own few.
@@ -270,6 +272,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
             title: wire.title.to_text(),
             kind: wire.kind.to_text(),
             status: wire.status.0.as_deref().and_then(ToolStatus::from_acp),
+            has_diff: wire.content.is_some_and(may_have_diff),
         }),
         "plan" => UpdateKind::Plan(plan_entries(wire.entries?)?),
         "available_commands_update" => UpdateKind::Commands,
@@ -309,6 +312,12 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         }
         _ => UpdateKind::Other,
     })
+}
+
+/// Most content has no diff; this says so without reading it.
+fn may_have_diff(content: &RawValue) -> bool {
+    static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
+    DIFF.find(content.get().as_bytes()).is_some()
 }
 
 fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
@@ -362,10 +371,7 @@ fn canonical(chunk: &Chunk) -> Option<String> {
 
 /// Reads a chunk of plain text, however its members are ordered, in one pass.
 fn parse_plain(update: &str) -> Option<Chunk> {
-    // Tells other updates apart before a parser is asked.
-    if update.starts_with(r#"{"sessionUpdate":"tool_call"#) {
-        return None;
-    }
+    // Tells other updates apart before a parser is asked: its errors cost more than all the rest.
     static CHUNK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("_chunk\""));
     CHUNK.find(update.as_bytes())?;
     let PlainChunk {

@@ -1,21 +1,14 @@
 //! What the agent reports becomes items and state.
 
-use std::sync::LazyLock;
-
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::TURN_DIFF_BYTES;
 use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
 
-use memchr::memmem::Finder;
-
 use super::steps::{Speaking, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};
 use crate::fanout::Delta;
 use crate::projection::{ItemView, unified_diff};
-
-/// Says at once that an update has no diff, as most have none.
-static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
 
 impl Thread {
     pub(super) fn handle_update(&mut self, update: Update) {
@@ -131,9 +124,6 @@ impl Thread {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
-        let has_diff = raw
-            .as_ref()
-            .is_some_and(|raw| DIFF.find(raw.get().as_bytes()).is_some());
         let known = self.live.tools.get(tool.id.as_str()).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {
@@ -145,7 +135,7 @@ impl Thread {
                     status,
                 };
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
-                self.follow_tool(known.item, status, has_diff);
+                self.follow_tool(known.item, status, tool.has_diff);
             }
             (None, Some(known)) if !tool.opens => {
                 let kind = EventKind::ItemUpdated {
@@ -172,7 +162,7 @@ impl Thread {
                     start,
                 };
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
-                self.follow_tool(item, status, has_diff);
+                self.follow_tool(item, status, tool.has_diff);
             }
         }
     }

@@ -52,6 +52,7 @@ impl Thread {
                 .as_deref()
                 .and_then(ToolStatus::from_acp)
                 .filter(|status| !status.is_final()),
+            has_diff: true,
         };
         self.handle_tool(update, Some(tool.clone()), None);
         let Some(known) = self.live.tools.get(&id).copied() else {

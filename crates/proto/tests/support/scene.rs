@@ -216,7 +216,9 @@ impl Scene {
     fn store_events(&mut self) {
         let mut events = Vec::new();
         self.thread.take_events(&mut events);
-        events.into_iter().for_each(|event| self.store(event));
+        for event in events {
+            self.store(event);
+        }
     }
 
     /// Answers what the script, or the machine that always answers, has an answer for.
