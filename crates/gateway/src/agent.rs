@@ -136,7 +136,7 @@ impl Actor {
                     }
                 },
                 command = commands.recv() => match command {
-                    Some(command) => self.connection.handle_command(*command),
+                    Some(command) => self.connection.handle_command(*command, self.clock.now()),
                     None => break,
                 },
                 () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
@@ -174,8 +174,12 @@ impl Actor {
         if let Some(line) = self.decoder.finish() {
             self.connection.handle_line(&line, now);
         }
+        self.connection.handle_command(AgentCommand::Close, now);
         self.collect();
-        drop(stdin);
+        // Best effort: one that takes nothing any more is ended by its signals.
+        if let Some(mut stdin) = stdin {
+            let _ = tokio::time::timeout(self.grace, stdin.write_all(&self.outbox)).await;
+        }
         if !self.events.is_empty() {
             // A thread that is gone needs no news; the process is ended all the same.
             let _ = told

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use acpd_log::{Filter, ListCursor, Listed};
 use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
 use acpd_model::{By, ErrorCode, Failure, RawJson, Seq, ThreadId};
+use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, Spec, Transcript};
 use acpd_proto::surface::app::{
     Request, StartThread, StartTurn, summary_json, thread_json, turn_json, turns_json,
@@ -111,12 +112,38 @@ impl Calls {
             Request::TurnInterrupt { thread, turn } => {
                 self.simple(thread, by, Command::Interrupt { turn }).await
             }
+            Request::Agent {
+                thread,
+                request,
+                wants_answer,
+            } => self.ask_agent(thread, by, request, wants_answer).await,
+            Request::AgentNotify {
+                thread,
+                method,
+                params,
+            } => self.simple(thread, by, Command::Notify { method, params }).await,
             Request::Answer { request, answer } => {
                 self.simple(request.thread, by, Command::Answer { request, answer })
                     .await
             }
         };
         called.unwrap_or_else(|failure| Called::now(Err(failure)))
+    }
+
+    async fn ask_agent(
+        &self,
+        thread: ThreadId,
+        by: By,
+        request: AgentRequest,
+        wants_answer: bool,
+    ) -> Result<Called, Failure> {
+        let answer = self.directory.command(thread, by, Command::Ask(request)).await?;
+        Ok(Called::answer(async move {
+            match heard(answer).await? {
+                Reply::Agent(result) if wants_answer => Ok(json!({ "result": result }).into()),
+                _ => Ok(json!({}).into()),
+            }
+        }))
     }
 
     async fn simple(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
@@ -154,6 +181,8 @@ impl Calls {
             metadata,
             additional_directories,
             mcp_servers,
+            mode,
+            config,
             turn,
         } = start;
         self.check_agent(&agent_type)?;
@@ -175,6 +204,15 @@ impl Calls {
         };
         let created = self.directory.command(thread, by.clone(), create).await?;
         let subscribed = self.directory.subscribe(thread).await?;
+        let mode = mode.map(|mode_id| AgentRequest::SetMode { mode_id });
+        let config = config
+            .into_iter()
+            .map(|(config_id, value)| AgentRequest::SetConfigOption { config_id, value });
+        let mut settings = Vec::new();
+        for request in mode.into_iter().chain(config) {
+            let command = Command::Ask(request);
+            settings.push(self.directory.command(thread, by.clone(), command).await?);
+        }
         let first_turn = match turn {
             StartTurn { input, .. } if input.is_empty() => None,
             StartTurn {
@@ -196,6 +234,12 @@ impl Calls {
         let calls = self.clone();
         let answer = Box::pin(async move {
             heard(created).await?;
+            for setting in settings {
+                heard(setting).await.map_err(|failure| Failure {
+                    message: format!("the thread {thread} was started, but {}", failure.message),
+                    ..failure
+                })?;
+            }
             let turn = match first_turn {
                 Some(answer) => Some(turn_result(heard(answer).await?)?),
                 None => None,
@@ -370,7 +414,7 @@ async fn heard(answer: Answer) -> Result<Reply, Failure> {
 fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
     match reply {
         Reply::Turn(turn) => Ok(json!({ "turn": turn_json(&turn) }).into()),
-        Reply::Done => Err(Failure::new(
+        Reply::Done | Reply::Agent(_) => Err(Failure::new(
             ErrorCode::Internal,
             "the thread answered without a turn",
         )),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
-use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId};
-use acpd_proto::projection::Live;
+use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId, TurnId};
+use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frames};
 use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -406,12 +406,38 @@ impl ThreadActor {
                     agent.tell(command).await;
                 }
             }
+            Effect::Recall { except, bytes } => {
+                let text = self.recall(except, bytes).await;
+                self.machine
+                    .handle(Input::Recalled(text), self.around.clock.now());
+            }
             Effect::Machine { call, what } => {
                 if let Some(host) = &mut self.host {
                     host.handle(call, what);
                 }
             }
         }
+    }
+
+    /// The conversation so far. Without it the agent can still work, so that a log that cannot be read is only told.
+    async fn recall(&self, except: TurnId, bytes: usize) -> String {
+        let mut recall = Recall::new(Some(except), bytes);
+        let mut after = 0;
+        loop {
+            let page = match self.around.log.read(self.id, after).await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    break;
+                }
+            };
+            page.events.iter().for_each(|event| recall.fold(event));
+            after = page.events.last().map_or(after, |event| event.seq);
+            if page.at_end {
+                break;
+            }
+        }
+        recall.finish()
     }
 
     /// The daemon stops: the agent is given its grace, and its end is still recorded.

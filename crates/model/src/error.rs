@@ -20,6 +20,8 @@ pub enum ErrorCode {
     Internal,
     /// No credentials, or wrong ones.
     Unauthenticated,
+    /// The agent opens no session until somebody signs in to it.
+    SignInRequired,
     /// A queue is full; the same request may succeed later.
     Overloaded,
     /// The thing that was named does not exist.
@@ -49,7 +51,7 @@ impl ErrorCode {
             Self::MethodNotFound => -32601,
             Self::InvalidParams => -32602,
             Self::Internal => -32603,
-            Self::Unauthenticated => -32000,
+            Self::Unauthenticated | Self::SignInRequired => -32000,
             Self::Overloaded => -32001,
             Self::NotFound => -32002,
             Self::Handshake => -32003,

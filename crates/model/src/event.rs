@@ -379,6 +379,11 @@ pub enum EventKind {
         /// The agent's id for it.
         mode_id: String,
     },
+    /// The agent works with another model; of agents that have no config option for it.
+    ModelChanged {
+        /// The agent's id for it.
+        model_id: String,
+    },
     /// The agent's options changed; `raw` has them whole.
     ConfigOptionsReplaced {},
     /// The agent's slash commands changed; `raw` has them whole.

@@ -26,6 +26,11 @@ pub struct Limits {
     pub agent_exit_grace_secs: u64,
     /// Seconds that an agent is kept running with no turn and nobody watching its thread.
     pub agent_idle_secs: u64,
+    /// Seconds that an agent may work on a turn without a sign of life, before it is told to stop; 0 is for ever.
+    /// Time in which a person is asked, or in which the agent waits for a file or a terminal of ours, does not count.
+    pub agent_silence_secs: u64,
+    /// Bytes of the conversation so far that an agent is told which has forgotten it; 0 tells it nothing.
+    pub recall_bytes: usize,
 }
 
 impl Default for Limits {
@@ -41,6 +46,8 @@ impl Default for Limits {
             cancel_secs: 30,
             agent_exit_grace_secs: 2,
             agent_idle_secs: 600,
+            agent_silence_secs: 7200,
+            recall_bytes: 64 << 10,
         }
     }
 }
@@ -56,6 +63,10 @@ pub const AGENT_READ_BYTES: usize = 128 << 10;
 pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.
 pub const AGENT_BATCHES: usize = 4;
+/// How long an agent that has failed twice waits for its next start; each further failure doubles it, in milliseconds.
+pub const RESTART_MILLIS: u64 = 1000;
+/// The longest that an agent waits for its next start, in milliseconds.
+pub const RESTART_MILLIS_MAX: u64 = 30_000;
 /// Messages that may wait for an agent's stdin.
 pub const AGENT_WRITES: usize = 64;
 /// Commands that may wait for a thread.
@@ -98,6 +109,8 @@ pub const TERMINALS: usize = 64;
 pub const LIST_PAGE: usize = 100;
 /// Turns on one page of a thread, when the caller names no limit.
 pub const TURNS_PAGE: usize = 20;
+/// Seconds that a person has to sign in to an agent.
+pub const SIGN_IN_SECS: u64 = 600;
 /// Seconds between pings to a client.
 pub const PING_SECS: u64 = 30;
 /// Seconds of silence after a ping until a client counts as gone.

@@ -3,16 +3,22 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use acpd_model::limits::MALFORMED_BYTES;
+use acpd_model::limits::{MALFORMED_BYTES, SIGN_IN_SECS};
 use acpd_model::{Failure, RawJson, TurnId, event::Binding};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::call::Call;
+use super::capabilities::Capabilities;
 use super::history::History;
+use super::opening::method;
+use super::request::{AgentRequest, Around};
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, Message, Pending, RpcError};
+
+/// How long a person may take to sign in.
+const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 
 /// What a connection needs to know to open its session.
 #[derive(Debug, Clone)]
@@ -41,6 +47,22 @@ pub enum AgentCommand {
     },
     /// Ask the agent to end the running turn.
     Cancel,
+    /// Ask it for something else; answered with [`AgentEvent::Answered`].
+    Ask {
+        /// Comes back with the answer.
+        ask: u64,
+        /// What.
+        request: AgentRequest,
+    },
+    /// Tell it something that ACP does not know.
+    Notify {
+        /// Method; its name begins with `_`.
+        method: String,
+        /// Params, passed on as they came.
+        params: Option<RawJson>,
+    },
+    /// Let it close its session, if it can: what it has begun ends with that, for some agents only with that.
+    Close,
     /// Answer a callback.
     Answer {
         /// Which one.
@@ -54,7 +76,23 @@ pub enum AgentCommand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     /// Its session is open: it takes prompts.
-    Opened(Opened),
+    Opened(Box<Opened>),
+    /// It has refused to go on with the earlier session in one way; the next one is tried.
+    NotReopened {
+        /// Which way.
+        how: Binding,
+        /// Its error.
+        error: RpcError,
+    },
+    /// It opens no session until somebody signs in with [`AgentRequest::Authenticate`].
+    SignInRequired(Failure),
+    /// It answered an [`AgentCommand::Ask`].
+    Answered {
+        /// Which.
+        ask: u64,
+        /// The result, or the agent's error.
+        result: Result<RawJson, RpcError>,
+    },
     /// It could not be made ready; the process is of no use.
     Failed(Failure),
     /// It reports.
@@ -122,49 +160,43 @@ pub struct Opened {
     pub capabilities: Capabilities,
 }
 
-/// What an agent declared and we act on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capabilities {
-    /// `session/load`.
-    pub load: bool,
-    /// `session/resume`.
-    pub resume: bool,
-    /// `additionalDirectories`.
-    pub additional_directories: bool,
-    /// Image blocks in prompts.
-    pub image: bool,
-    /// Audio blocks in prompts.
-    pub audio: bool,
-    /// Embedded resources in prompts.
-    pub embedded_context: bool,
-}
-
+/// What an answer of the agent belongs to.
 #[derive(Debug)]
-enum Sent {
+pub(super) enum Sent {
     Initialize,
     Open(Binding),
     Prompt(TurnId),
+    Ask {
+        ask: u64,
+        signs_in: bool,
+        method: String,
+    },
+    /// Nobody waits for the answer.
+    Close,
 }
 
 /// The client's side of ACP with one agent process that has one session.
 #[derive(Debug)]
 pub struct AgentConnection {
-    start: Start,
-    pending: Pending<Sent>,
+    pub(super) start: Start,
+    pub(super) pending: Pending<Sent>,
     /// Callbacks not answered yet: our number → the agent's id as it wrote it.
     calls: BTreeMap<u64, RawJson>,
     next_call: u64,
-    agent: Option<RawJson>,
-    capabilities: Capabilities,
-    session: Option<String>,
+    /// The result of `initialize`.
+    pub(super) agent: Option<RawJson>,
+    pub(super) capabilities: Capabilities,
+    pub(super) session: Option<String>,
     /// What a line begins with if it is an update of our session in the usual form.
-    prefix: String,
+    pub(super) prefix: String,
     /// Ways to open the session that were not tried yet.
-    ways: VecDeque<Binding>,
+    pub(super) ways: VecDeque<Binding>,
     /// What the agent repeats of an earlier session, which the log has already.
-    history: History,
+    pub(super) history: History,
     /// The session, while it is open but may not be used yet.
-    held: Option<Opened>,
+    pub(super) held: Option<Opened>,
+    /// Whether no session is opened until somebody signs in.
+    pub(super) waits_for_sign_in: bool,
     failed: bool,
     events: Vec<AgentEvent>,
     writes: Vec<u8>,
@@ -185,6 +217,7 @@ impl AgentConnection {
             ways: VecDeque::new(),
             history: History::default(),
             held: None,
+            waits_for_sign_in: false,
             failed: false,
             events: Vec::new(),
             writes: Vec::new(),
@@ -208,8 +241,15 @@ impl AgentConnection {
     }
 
     /// Does what the thread wants.
-    pub fn handle_command(&mut self, command: AgentCommand) {
+    pub fn handle_command(&mut self, command: AgentCommand, now: Now) {
         match command {
+            AgentCommand::Ask { ask, request } => self.ask(ask, &request, now),
+            AgentCommand::Notify { method, params } => {
+                let mut line = Vec::new();
+                wire::notification_with(&mut line, &method, params.as_ref());
+                self.write(line);
+            }
+            AgentCommand::Close => self.close(),
             AgentCommand::Prompt { turn, prompt } => {
                 let id = self.pending.open(Sent::Prompt(turn), None);
                 let session = self.session.as_deref().unwrap_or_default();
@@ -258,7 +298,17 @@ impl AgentConnection {
                         method(how)
                     )));
                 }
-                Sent::Prompt(_) => {}
+                Sent::Ask { ask, method, .. } => {
+                    let error = RpcError::new(
+                        -32603,
+                        format!("the agent did not answer {method} within {seconds} s"),
+                    );
+                    self.event(AgentEvent::Answered {
+                        ask,
+                        result: Err(error),
+                    });
+                }
+                Sent::Prompt(_) | Sent::Close => {}
             }
         }
     }
@@ -358,7 +408,7 @@ impl AgentConnection {
         if self.history.expire(now.mono)
             && let Some(opened) = self.held.take()
         {
-            self.event(AgentEvent::Opened(opened));
+            self.event(AgentEvent::Opened(Box::new(opened)));
         }
     }
 
@@ -399,6 +449,50 @@ impl AgentConnection {
         }
     }
 
+    fn ask(&mut self, ask: u64, request: &AgentRequest, now: Now) {
+        if let Err(failure) = request.check(&self.capabilities) {
+            let result = Err(RpcError::from(&failure));
+            return self.event(AgentEvent::Answered { ask, result });
+        }
+        let method = request.method().to_owned();
+        let signs_in = matches!(request, AgentRequest::Authenticate { .. });
+        // A person may have to open a browser first.
+        let patience = if signs_in { SIGN_IN } else { self.start.patience };
+        let sent = Sent::Ask {
+            ask,
+            signs_in,
+            method: method.clone(),
+        };
+        let id = self.pending.open(sent, Some(now.mono + patience));
+        let mut line = Vec::new();
+        match request {
+            AgentRequest::Extension { params, .. } => {
+                wire::request_with(&mut line, id, &method, params.as_ref());
+            }
+            other => {
+                let around = Around {
+                    session: self.session.as_deref().unwrap_or_default(),
+                    cwd: &self.start.cwd,
+                    mcp_servers: &self.start.mcp_servers,
+                };
+                wire::request(&mut line, id, &method, |params| other.fill(params, around));
+            }
+        }
+        self.write(line);
+    }
+
+    fn close(&mut self) {
+        let Some(session) = self.session.clone().filter(|_| self.capabilities.close) else {
+            return;
+        };
+        let id = self.pending.open(Sent::Close, None);
+        let mut line = Vec::new();
+        wire::request(&mut line, id, "session/close", |params| {
+            params.put("sessionId", &session);
+        });
+        self.write(line);
+    }
+
     fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
         match (sent, result) {
             (Sent::Initialize, Ok(result)) => self.initialized(result, now),
@@ -411,126 +505,19 @@ impl AgentConnection {
                 let result = result.map(RawJson::from);
                 self.event(AgentEvent::PromptEnded { turn, result });
             }
-        }
-    }
-
-    fn initialize(&mut self, now: Instant) {
-        let id = self
-            .pending
-            .open(Sent::Initialize, Some(now + self.start.patience));
-        let mut line = Vec::new();
-        wire::request(&mut line, id, "initialize", |params| {
-            params
-                .put("protocolVersion", &1)
-                .raw(
-                    "clientCapabilities",
-                    concat!(
-                        r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"#,
-                        r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#
-                    ),
-                )
-                .object("clientInfo", |info| {
-                    info.put("name", "acpd")
-                        .put("title", "acpd")
-                        .put("version", env!("CARGO_PKG_VERSION"));
-                });
-        });
-        self.write(line);
-    }
-
-    fn initialized(&mut self, result: &RawValue, now: Now) {
-        let Ok(hello) = serde_json::from_str::<Hello>(result.get()) else {
-            return self.fail(Failure::agent(
-                "the agent's answer to initialize has no protocolVersion",
-            ));
-        };
-        if hello.protocol_version != 1 {
-            let version = hello.protocol_version;
-            return self.fail(Failure::agent(format!(
-                "the agent speaks ACP version {version}; acpd speaks version 1"
-            )));
-        }
-        self.capabilities = Capabilities::read(&hello.agent_capabilities.unwrap_or_default());
-        self.agent = Some(result.into());
-        if self.start.earlier_session.is_some() {
-            self.ways
-                .extend(self.capabilities.resume.then_some(Binding::Resume));
-            self.ways.extend(self.capabilities.load.then_some(Binding::Load));
-        }
-        self.ways.push_back(Binding::New);
-        self.open_next(now.mono);
-    }
-
-    fn open_next(&mut self, now: Instant) {
-        let Some(how) = self.ways.pop_front() else { return };
-        self.history.open(how);
-        self.session = if how == Binding::New {
-            None
-        } else {
-            self.start.earlier_session.clone()
-        };
-        let id = self
-            .pending
-            .open(Sent::Open(how), Some(now + self.start.patience));
-        let mut line = Vec::new();
-        wire::request(&mut line, id, method(how), |params| {
-            if let Some(session) = &self.session {
-                params.put("sessionId", session);
-            }
-            params
-                .put("cwd", &self.start.cwd)
-                .put("mcpServers", &self.start.mcp_servers);
-            if self.capabilities.additional_directories && !self.start.additional_directories.is_empty() {
-                params.put("additionalDirectories", &self.start.additional_directories);
-            }
-        });
-        self.write(line);
-    }
-
-    fn opened(&mut self, how: Binding, result: &RawValue, now: Now) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct New {
-            session_id: String,
-        }
-        if how == Binding::New {
-            match serde_json::from_str::<New>(result.get()) {
-                Ok(New { session_id }) => self.session = Some(session_id),
-                Err(_) => {
-                    return self.not_opened(how, &RpcError::new(-32603, "its answer names no session"), now);
+            (Sent::Ask { ask, signs_in, .. }, result) => {
+                let signed_in = signs_in && result.is_ok();
+                let result = result.map(RawJson::from);
+                self.event(AgentEvent::Answered { ask, result });
+                if signed_in {
+                    self.signed_in(now);
                 }
             }
-        }
-        let (Some(session_id), Some(agent)) = (self.session.clone(), self.agent.clone()) else {
-            return;
-        };
-        self.prefix = usual_prefix(&session_id);
-        let opened = Opened {
-            session_id,
-            how,
-            agent,
-            session: result.into(),
-            capabilities: self.capabilities,
-        };
-        if self.history.opened(how, now.mono, self.start.patience) {
-            self.event(AgentEvent::Opened(opened));
-        } else {
-            self.held = Some(opened);
+            (Sent::Close, _) => {}
         }
     }
 
-    fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
-        if how == Binding::New {
-            let failure = match error.code {
-                -32000 => format!("the agent wants you to sign in first: {error}"),
-                _ => format!("the agent could not open a session: {error}"),
-            };
-            return self.fail(Failure::agent(failure));
-        }
-        self.open_next(now.mono);
-    }
-
-    fn fail(&mut self, failure: Failure) {
+    pub(super) fn fail(&mut self, failure: Failure) {
         if !self.failed {
             self.failed = true;
             self.event(AgentEvent::Failed(failure));
@@ -546,11 +533,11 @@ impl AgentConnection {
         });
     }
 
-    fn event(&mut self, event: AgentEvent) {
+    pub(super) fn event(&mut self, event: AgentEvent) {
         self.events.push(event);
     }
 
-    fn write(&mut self, mut line: Vec<u8>) {
+    pub(super) fn write(&mut self, mut line: Vec<u8>) {
         // Line ends can only stand between the tokens of what a client gave us; here they would end the message.
         for byte in &mut line {
             if matches!(byte, b'\n' | b'\r') {
@@ -562,45 +549,7 @@ impl AgentConnection {
     }
 }
 
-fn method(how: Binding) -> &'static str {
-    match how {
-        Binding::New => "session/new",
-        Binding::Load => "session/load",
-        Binding::Resume => "session/resume",
-    }
-}
-
 fn rebuild_params(session: &str, update: &str) -> String {
     let session = serde_json::Value::from(session);
     format!(r#"{{"sessionId":{session},"update":{update}}}"#)
-}
-
-fn usual_prefix(session: &str) -> String {
-    let session = serde_json::Value::from(session);
-    format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":"#)
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Hello {
-    protocol_version: u64,
-    #[serde(default)]
-    agent_capabilities: Option<serde_json::Value>,
-}
-
-impl Capabilities {
-    /// Reads `agentCapabilities`; what is not there, or not shaped as expected, is not supported.
-    fn read(declared: &serde_json::Value) -> Self {
-        let session = &declared["sessionCapabilities"];
-        let prompt = &declared["promptCapabilities"];
-        let flag = |value: &serde_json::Value| value.as_bool().unwrap_or(false);
-        Self {
-            load: flag(&declared["loadSession"]),
-            resume: session["resume"].is_object(),
-            additional_directories: session["additionalDirectories"].is_object(),
-            image: flag(&prompt["image"]),
-            audio: flag(&prompt["audio"]),
-            embedded_context: flag(&prompt["embeddedContext"]),
-        }
-    }
 }

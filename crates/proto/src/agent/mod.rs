@@ -5,10 +5,17 @@
 //! decides what an update means for a thread, or answers a callback by itself unless it must be refused.
 
 mod call;
+mod capabilities;
 mod connection;
 mod history;
+mod opening;
+mod quirks;
+mod request;
 mod update;
 
 pub use call::{Call, TerminalExit};
-pub use connection::{AgentCommand, AgentConnection, AgentEvent, Capabilities, Opened, Start};
+pub use capabilities::Capabilities;
+pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
+pub use quirks::Quirks;
+pub use request::{AgentRequest, ConfigValue, check_extension};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};

@@ -1,6 +1,7 @@
 //! One item while it grows.
 
 use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType, RawJson};
+use serde::Deserialize;
 
 use super::tool::ToolView;
 
@@ -138,4 +139,20 @@ impl MessageView {
 /// An ACP content block of plain text.
 pub fn text_block(text: &str) -> RawJson {
     serde_json::json!({ "type": "text", "text": text }).into()
+}
+
+/// The words of a message, without what is not text.
+pub fn content_text(content: &[RawJson]) -> String {
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(default)]
+        text: String,
+    }
+    let blocks = content.iter().filter_map(|block| block.read::<Block>().ok());
+    blocks
+        .filter(|block| block.kind == "text")
+        .map(|block| block.text)
+        .collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{PermissionOption, TurnStatus};
+use acpd_model::event::{Binding, PermissionOption, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, TurnId,
@@ -117,6 +117,12 @@ pub struct Live {
     pub mode: Option<String>,
     /// The modes of the session, ACP's `modes`.
     pub modes: Option<RawJson>,
+    /// The current model of an agent that has `models`.
+    pub model: Option<String>,
+    /// The models of the session, which older agents have in place of a config option.
+    pub models: Option<RawJson>,
+    /// Whether the agent knows nothing of the turns before: its session is a new one, and no turn went through it.
+    pub forgotten: bool,
     /// The options of the session, ACP's list.
     pub config_options: Option<RawJson>,
     /// The slash commands, ACP's update.
@@ -149,6 +155,9 @@ impl Live {
             last_request: 0,
             mode: None,
             modes: None,
+            model: None,
+            models: None,
+            forgotten: false,
             config_options: None,
             commands: None,
             plan: None,
@@ -242,7 +251,13 @@ impl Live {
                 });
                 self.summary.updated_at = event.at;
             }
-            EventKind::TurnSettled { status, .. } => {
+            EventKind::TurnSettled {
+                status, stop_reason, ..
+            } => {
+                // The agent has taken a prompt, and with it what it was told of the turns before.
+                if stop_reason.is_some() {
+                    self.forgotten = false;
+                }
                 self.queue.retain(|queued| Some(queued.id) != event.turn);
                 self.turn = self.turn.filter(|turn| Some(turn.id) != event.turn);
                 for turn in self.client_turns.values_mut() {
@@ -330,22 +345,11 @@ impl Live {
     fn fold_session(&mut self, event: &Event) {
         match &event.kind {
             EventKind::AgentBound {
-                session_id, session, ..
-            } => {
-                if self.session.as_ref() != Some(session_id) {
-                    self.tools.clear();
-                }
-                self.session = Some(session_id.clone());
-                let opened: SessionState = session.read().unwrap_or_default();
-                if let Some(modes) = opened.modes {
-                    let current = modes.read::<CurrentMode>().ok();
-                    self.mode = current.map(|mode| mode.current_mode_id);
-                    self.modes = Some(modes);
-                }
-                if let Some(options) = opened.config_options {
-                    self.config_options = Some(options);
-                }
-            }
+                session_id,
+                session,
+                how,
+                ..
+            } => self.fold_bound(session_id, *how, session),
             EventKind::InterruptRequested {} => {
                 if let Some(turn) = &mut self.turn {
                     turn.interrupted = true;
@@ -366,6 +370,7 @@ impl Live {
             EventKind::PlanReplaced { .. } => self.plan = Some(event.kind.clone()),
             EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
             EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
+            EventKind::ModelChanged { model_id } => self.model = Some(model_id.clone()),
             EventKind::ConfigOptionsReplaced {} => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
@@ -378,12 +383,49 @@ impl Live {
     }
 }
 
+impl Live {
+    fn fold_bound(&mut self, session_id: &str, how: Binding, session: &RawJson) {
+        self.forgotten |= how == Binding::New && self.session.is_some() && self.summary.turns > 0;
+        if self.session.as_deref() != Some(session_id) {
+            self.tools.clear();
+        }
+        self.session = Some(session_id.to_owned());
+        let opened: SessionState = session.read().unwrap_or_default();
+        if how == Binding::New {
+            // What an earlier session had is no longer there.
+            (self.mode, self.modes, self.config_options) = (None, None, None);
+            (self.model, self.models) = (None, None);
+        }
+        if let Some(modes) = opened.modes {
+            self.mode = modes.read::<CurrentMode>().ok().map(|mode| mode.current_mode_id);
+            self.modes = Some(modes);
+        }
+        if let Some(models) = opened.models {
+            self.model = models
+                .read::<CurrentModel>()
+                .ok()
+                .map(|model| model.current_model_id);
+            self.models = Some(models);
+        }
+        if let Some(options) = opened.config_options {
+            self.config_options = Some(options);
+        }
+    }
+}
+
 /// The members of an opened session, and of an update of its options, that are kept as they came.
 #[derive(serde::Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SessionState {
     modes: Option<RawJson>,
+    models: Option<RawJson>,
     config_options: Option<RawJson>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CurrentModel {
+    current_model_id: String,
 }
 
 #[derive(serde::Deserialize)]

@@ -5,13 +5,19 @@
 //!
 //! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
 //! * [`Transcript`]: turns and items, to be read
+//! * [`Options`]: what a client may set
+//! * [`Recall`]: the conversation as text, for an agent that has forgotten it
 
 mod item;
 mod live;
+mod options;
+mod recall;
 mod tool;
 mod transcript;
 
-pub use item::{ItemView, MessageView, Part, text_block};
+pub use item::{ItemView, MessageView, Part, content_text, text_block};
 pub use live::{ClientTurn, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
+pub use recall::Recall;
 pub use tool::{FileDiff, ToolView, unified_diff};
 pub use transcript::{Item, Transcript, Turn};

@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{By, Failure, Millis, RawJson, RequestId, TurnId};
 
-use crate::agent::{AgentCommand, AgentEvent, Start, TerminalExit};
+use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub enum Input {
         /// How it went.
         result: Result<MachineReply, Failure>,
     },
+    /// The conversation so far was collected, see [`Effect::Recall`].
+    Recalled(String),
     /// A terminal did something by itself.
     Terminal {
         /// Which one.
@@ -81,6 +83,15 @@ pub enum Command {
         /// What.
         answer: Answer,
     },
+    /// Have the agent do something beside turns; answered with [`Reply::Agent`].
+    Ask(AgentRequest),
+    /// Tell the agent something that ACP does not know.
+    Notify {
+        /// Method; its name begins with `_`.
+        method: String,
+        /// Params, passed on as they came.
+        params: Option<RawJson>,
+    },
     /// Let the agent go, if no turn runs.
     Rest,
     /// The daemon stops: let everything go, and say so.
@@ -113,6 +124,8 @@ pub enum Reply {
     Done,
     /// The turn that was started or queued.
     Turn(TurnView),
+    /// What the agent answered.
+    Agent(RawJson),
 }
 
 /// A turn at a glance.
@@ -144,6 +157,14 @@ pub enum Effect {
     StopAgent,
     /// Tell the agent.
     Agent(AgentCommand),
+    /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
+    /// [`Input::Recalled`].
+    Recall {
+        /// Leave this turn out: it is about to be prompted.
+        except: TurnId,
+        /// At most so much, in bytes.
+        bytes: usize,
+    },
     /// Touch the machine for the agent.
     Machine {
         /// The agent's callback, to be answered with [`Input::Machine`].

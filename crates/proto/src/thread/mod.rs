@@ -5,6 +5,8 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
+mod asks;
+mod care;
 mod command;
 mod items;
 mod machine;

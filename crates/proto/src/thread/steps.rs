@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use acpd_model::event::{Level, ThreadCreated};
+use acpd_model::event::{Binding, Level, ThreadCreated};
 use acpd_model::{
     By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, ThreadStatus,
     TurnId,
@@ -23,10 +23,21 @@ pub(super) enum AgentState {
     Absent,
     /// One was started and its session is not open yet.
     Starting,
+    /// It opens no session until somebody signs in.
+    SigningIn,
     /// Its session is open.
     Ready,
     /// It was told to go.
     Stopping,
+}
+
+/// Where the conversation so far is, for an agent that has forgotten it.
+#[derive(Debug, Default)]
+pub(super) enum Recalling {
+    #[default]
+    NotAsked,
+    Asked,
+    Here(String),
 }
 
 /// The message that the agent is in the middle of.
@@ -67,11 +78,15 @@ pub struct Thread {
     pub(super) wanted: bool,
     /// Callers who wait for the agent to be ready.
     pub(super) opening: Vec<u64>,
+    /// What clients want of the agent beside turns, by the number of their command.
+    pub(super) asks: BTreeMap<u64, super::asks::Ask>,
+    pub(super) recall: Recalling,
+    pub(super) care: super::care::Care,
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
     summary_changed: bool,
     events: Vec<Event>,
-    effects: Queue<Effect>,
+    pub(super) effects: Queue<Effect>,
 }
 
 impl Thread {
@@ -93,6 +108,9 @@ impl Thread {
             calls: 0,
             wanted: false,
             opening: Vec::new(),
+            asks: BTreeMap::new(),
+            recall: Recalling::default(),
+            care: super::care::Care::default(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
             summary_changed: false,
@@ -119,7 +137,14 @@ impl Thread {
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
+        if matches!(&input, Input::Agent(_) | Input::Machine { .. }) {
+            self.care.sign_of_life(now.mono);
+        }
         match input {
+            Input::Recalled(text) => {
+                self.recall = Recalling::Here(text);
+                self.prompt_if_ready();
+            }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentGone(gone) => self.handle_gone(&gone),
@@ -136,6 +161,12 @@ impl Thread {
         }
         if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
+        }
+        if self.silence_ends().is_some_and(|at| at <= now.mono) {
+            self.agent_is_silent();
+        }
+        if self.care.start_is_due(now.mono) {
+            self.wake();
         }
     }
 
@@ -158,7 +189,8 @@ impl Thread {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        earliest(self.coalescer.deadline(), self.cancel_deadline)
+        let waiting = earliest(self.coalescer.deadline(), self.cancel_deadline);
+        earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 
     /// The summary, if it changed since the last call.
@@ -209,8 +241,11 @@ impl Thread {
             } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
             Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
             Command::Answer { request, answer } => self.answer(by, request, &answer).map(|()| Reply::Done),
+            Command::Ask(request) => return self.ask_agent(call, by, request),
+            Command::Notify { method, params } => self.notify_agent(method, params),
             Command::Rest => {
-                if self.live.turn.is_none() && self.agent == AgentState::Ready {
+                let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
+                if self.live.turn.is_none() && self.asks.is_empty() && idle {
                     self.stop_agent();
                 }
                 Ok(Reply::Done)
@@ -225,7 +260,18 @@ impl Thread {
 
     fn handle_agent(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::Opened(opened) => self.agent_opened(opened),
+            AgentEvent::Opened(opened) => self.agent_opened(*opened),
+            AgentEvent::NotReopened { how, error } => {
+                let way = match how {
+                    Binding::Load => "session/load",
+                    Binding::Resume => "session/resume",
+                    Binding::New => "session/new",
+                };
+                let message = format!("The agent did not go on with its session by {way}: {error}");
+                self.notice(Level::Info, "notReopened", &message);
+            }
+            AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
+            AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
@@ -278,7 +324,16 @@ impl Thread {
 
     /// Has the agent started, unless it is there or on its way.
     pub(super) fn wake(&mut self) {
-        if self.agent != AgentState::Absent {
+        match self.agent {
+            AgentState::Absent => {}
+            // Somebody may have signed in elsewhere; another process finds out.
+            AgentState::SigningIn => {
+                self.wanted = true;
+                return self.stop_agent();
+            }
+            _ => return,
+        }
+        if !self.care.may_start(self.now.mono) {
             return;
         }
         self.agent = AgentState::Starting;
@@ -327,6 +382,7 @@ impl Thread {
                 result: Ok(Reply::Done),
             });
         }
+        self.send_asks();
         self.prompt_if_ready();
     }
 
@@ -340,6 +396,9 @@ impl Thread {
     fn handle_gone(&mut self, gone: &Gone) {
         let expected = self.agent == AgentState::Stopping;
         self.agent = AgentState::Absent;
+        if !expected {
+            self.care.agent_failed(self.now.mono);
+        }
         let Gone { reason, stderr } = gone.clone();
         self.flush();
         self.emit(
@@ -360,7 +419,7 @@ impl Thread {
         }
     }
 
-    fn refuse_openers(&mut self, failure: &Failure) {
+    pub(super) fn refuse_openers(&mut self, failure: &Failure) {
         for call in std::mem::take(&mut self.opening) {
             self.effects.push(Effect::Reply {
                 call,
@@ -370,7 +429,8 @@ impl Thread {
     }
 
     pub(super) fn stop_agent(&mut self) {
-        if matches!(self.agent, AgentState::Starting | AgentState::Ready) {
+        let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
+        if up.contains(&self.agent) {
             self.agent = AgentState::Stopping;
             self.prompted = None;
             self.effects.push(Effect::StopAgent);

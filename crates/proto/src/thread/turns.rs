@@ -8,8 +8,8 @@ use acpd_model::{
 };
 use serde::Deserialize;
 
-use super::command::TurnView;
-use super::steps::{AgentState, Thread};
+use super::command::{Effect, TurnView};
+use super::steps::{AgentState, Recalling, Thread};
 use crate::agent::{AgentCommand, Capabilities};
 use crate::wire::RpcError;
 
@@ -48,7 +48,7 @@ impl Thread {
         if input.is_empty() {
             return Err(Failure::invalid_params("a turn needs some input"));
         }
-        check_blocks(&input, self.capabilities)?;
+        check_blocks(&input, self.capabilities.as_ref())?;
         if self.live.queue.len() >= self.limits.queued_turns {
             let waiting = self.live.queue.len();
             return Err(Failure::new(
@@ -139,17 +139,55 @@ impl Thread {
 
     /// Sends the running turn's prompt, once there is an agent to take it.
     pub(super) fn prompt_if_ready(&mut self) {
-        if self.agent != AgentState::Ready || self.prompted.is_some() {
+        if self.agent != AgentState::Ready || self.prompted.is_some() || self.settings_wait() {
             return;
         }
-        let (Some(turn), Some(prompt)) = (self.current_turn(), self.prompt.take()) else {
+        let (Some(turn), true) = (self.current_turn(), self.prompt.is_some()) else {
             return;
         };
-        if let Err(failure) = check_blocks(&prompt, self.capabilities) {
+        let Some(primer) = self.primer(turn) else { return };
+        let Some(mut prompt) = self.prompt.take() else {
+            return;
+        };
+        if let Err(failure) = check_blocks(&prompt, self.capabilities.as_ref()) {
             return self.settle(Ending::failed(&failure.message), &By::Daemon);
         }
+        prompt.splice(0..0, primer);
         self.prompted = Some(turn);
+        self.care.sign_of_life(self.now.mono);
         self.tell_agent(AgentCommand::Prompt { turn, prompt });
+    }
+
+    /// What an agent that has forgotten the conversation is told of it before the prompt; `None` while that is
+    /// being collected. It is not part of what the person said, and no event holds it.
+    fn primer(&mut self, turn: TurnId) -> Option<Option<RawJson>> {
+        if !self.live.forgotten || self.limits.recall_bytes == 0 {
+            return Some(None);
+        }
+        match std::mem::take(&mut self.recall) {
+            Recalling::NotAsked => {
+                self.recall = Recalling::Asked;
+                self.effects.push(Effect::Recall {
+                    except: turn,
+                    bytes: self.limits.recall_bytes,
+                });
+                None
+            }
+            Recalling::Asked => {
+                self.recall = Recalling::Asked;
+                None
+            }
+            Recalling::Here(text) if text.is_empty() => Some(None),
+            Recalling::Here(text) => {
+                let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
+                Some(Some(primer_block(&text, embeds)))
+            }
+        }
+    }
+
+    /// Fails the running turn; the ones that wait go on.
+    pub(super) fn fail_turn(&mut self, reason: &str) {
+        self.settle(Ending::failed(reason), &By::Agent);
     }
 
     pub(super) fn interrupt(&mut self, by: &By, turn: Option<TurnId>) -> Result<(), Failure> {
@@ -186,12 +224,13 @@ impl Thread {
         let seconds = self.limits.cancel_secs;
         self.cancel_deadline = None;
         self.stop_agent();
-        self.settle(
-            Ending::failed(&format!(
-                "the agent did not end the turn within {seconds} s of being told to; it was stopped"
-            )),
-            &By::Daemon,
-        );
+        let reason = match self.care.take_silence() {
+            Some(silence) => format!("{silence}, nor did it end the turn within {seconds} s; it was stopped"),
+            None => {
+                format!("the agent did not end the turn within {seconds} s of being told to; it was stopped")
+            }
+        };
+        self.settle(Ending::failed(&reason), &By::Daemon);
     }
 
     pub(super) fn prompt_ended(&mut self, turn: TurnId, result: Result<RawJson, RpcError>) {
@@ -200,7 +239,10 @@ impl Thread {
         }
         self.prompted = None;
         let interrupted = self.live.turn.is_some_and(|turn| turn.interrupted);
+        let silence = self.care.take_silence();
+        self.care.agent_works();
         let ending = match result {
+            _ if silence.is_some() => Ending::failed(&silence.unwrap_or_default()),
             Ok(response) => Ending::from_response(&response),
             Err(error) if interrupted => Ending {
                 status: TurnStatus::Interrupted,
@@ -218,6 +260,9 @@ impl Thread {
         self.flush();
         self.void_requests(reason);
         self.working.clear();
+        self.refuse_asks(reason);
+        self.recall = Recalling::NotAsked;
+        self.care.take_silence();
         self.capabilities = None;
         self.close_terminals();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
@@ -311,8 +356,28 @@ impl Ending {
     }
 }
 
+/// The conversation so far, for the agent alone: an embedded resource if it takes one, else text that says what it
+/// is.
+fn primer_block(text: &str, embeds: bool) -> RawJson {
+    const WHAT: &str =
+        "Earlier conversation in this thread, of which you have no memory. For your information only.";
+    if embeds {
+        let text = format!("{WHAT}\n\n{text}");
+        serde_json::json!({
+            "type": "resource",
+            "resource": { "uri": "acpd:earlier-conversation", "mimeType": "text/markdown", "text": text },
+            "annotations": { "audience": ["assistant"] },
+        })
+        .into()
+    } else {
+        let text = format!("<earlier-conversation>\n{WHAT}\n\n{text}</earlier-conversation>\n");
+        serde_json::json!({ "type": "text", "text": text, "annotations": { "audience": ["assistant"] } })
+            .into()
+    }
+}
+
 /// Refuses blocks that are none, or that the agent cannot take.
-fn check_blocks(blocks: &[RawJson], capabilities: Option<Capabilities>) -> Result<(), Failure> {
+fn check_blocks(blocks: &[RawJson], capabilities: Option<&Capabilities>) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Block {
         #[serde(rename = "type")]

@@ -15,4 +15,4 @@ pub use lines::{Line, LineDecoder};
 pub use members::members;
 pub use pending::Pending;
 pub use text::Text;
-pub use write::{Object, error_response, notification, request, response};
+pub use write::{Object, error_response, notification, notification_with, request, request_with, response};

@@ -118,6 +118,20 @@ pub fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Ob
     });
 }
 
+/// Appends a request whose params are JSON text already.
+pub fn request_with(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&RawJson>) {
+    message(out, |m| {
+        m.put("id", &id).put("method", method).json("params", params);
+    });
+}
+
+/// Appends a notification whose params are JSON text already.
+pub fn notification_with(out: &mut Vec<u8>, method: &str, params: Option<&RawJson>) {
+    message(out, |m| {
+        m.put("method", method).json("params", params);
+    });
+}
+
 /// Appends a result under the peer's own id, which is JSON text.
 pub fn response(out: &mut Vec<u8>, id: &str, result: &str) {
     message(out, |m| {

@@ -82,7 +82,8 @@ fn an_agent_that_always_dies_ends() {
         for text in ["a", "b", "c"] {
             s.prompt(text);
         }
-        for _ in 0..4 {
+        for wait in [0, 0, 1000, 2000] {
+            s.later(wait);
             s.exits("exit status 1");
         }
         assert_eq!(s.starts.len(), 4, "one process for each turn, and no more");

@@ -5,7 +5,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asks;
 mod callbacks;
+mod care;
 mod carried;
 mod interrupt;
 mod lost_agent;

@@ -67,7 +67,10 @@ fn then_load_then_a_new_session_that_remembers_nothing() {
         assert!(params.get("sessionId").is_none());
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         assert_eq!(bindings(s), [Binding::New, Binding::New]);
-        assert_eq!(s.notices(), ["agentLost", "agentForgot"]);
+        assert_eq!(
+            s.notices(),
+            ["agentLost", "notReopened", "notReopened", "agentForgot"]
+        );
         assert_eq!(s.thread.live().session.as_deref(), Some("s-2"));
         s.prompt("and now?");
         assert_eq!(s.sent_as("session/prompt")[1].json["params"]["sessionId"], "s-2");

@@ -66,6 +66,11 @@ impl Scene {
         self.ending(turn).0
     }
 
+    /// Why turn `turn` failed.
+    pub fn settled_error(&self, turn: TurnId) -> &str {
+        self.ending(turn).2.unwrap_or_default()
+    }
+
     /// How turns ended, in the order in which they did.
     pub fn settled_turns(&self) -> Vec<TurnStatus> {
         self.kinds()

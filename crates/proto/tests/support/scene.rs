@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::{Event, Failure, Limits, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Start};
-use acpd_proto::projection::Live;
+use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{Effect, Input, MachineCall, MachineReply, Reply, Thread};
 use acpd_proto::time::{Now, earliest};
@@ -187,9 +187,14 @@ impl Scene {
                 }
                 // A process that is gone hears nothing.
                 if let Some(agent) = &mut self.agent {
-                    agent.handle_command(command);
+                    agent.handle_command(command, self.now);
                 }
                 self.hear_agent();
+            }
+            Effect::Recall { except, bytes } => {
+                let mut recall = Recall::new(Some(except), bytes);
+                self.log.iter().for_each(|event| recall.fold(event));
+                self.thread.handle(Input::Recalled(recall.finish()), self.now);
             }
             Effect::Machine { call, what } => self.waiting.push((call, what)),
         }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::view::{content_text, role_word};
-use crate::projection::{ToolView, unified_diff};
+use super::view::role_word;
+use crate::projection::{ToolView, content_text, unified_diff};
 use crate::wire::Object;
 
 /// What clients are sent for one event.
@@ -82,6 +82,7 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         K::SessionInfoUpdated { .. }
         | K::AgentBound { .. }
         | K::ModeChanged { .. }
+        | K::ModelChanged { .. }
         | K::ConfigOptionsReplaced {}
         | K::CommandsReplaced {} => "thread/updated",
         K::AgentLost { .. } | K::NoticeGiven { .. } | K::LineMalformed { .. } | K::CallRefused { .. } => {
@@ -160,6 +161,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::SessionInfoUpdated { .. }
         | EventKind::AgentBound { .. }
         | EventKind::ModeChanged { .. }
+        | EventKind::ModelChanged { .. }
         | EventKind::ConfigOptionsReplaced {}
         | EventKind::CommandsReplaced {}
         | EventKind::UsageUpdated { .. }
@@ -291,6 +293,9 @@ fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
         }
         EventKind::ModeChanged { mode_id } => {
             params.put("modeId", mode_id);
+        }
+        EventKind::ModelChanged { model_id } => {
+            params.put("modelId", model_id);
         }
         EventKind::ConfigOptionsReplaced {} => {
             params.maybe("configOptionUpdate", event.raw.as_ref());

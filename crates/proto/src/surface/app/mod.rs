@@ -4,6 +4,7 @@
 //! the handshake, the connection's current thread, its rate window. Never: keeps anything about a thread; all
 //! it shows is computed from events and views.
 
+mod agent;
 mod encode;
 mod peer;
 mod request;

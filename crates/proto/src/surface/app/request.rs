@@ -1,9 +1,12 @@
 //! What a client asks for.
 
+use std::collections::BTreeMap;
+
 use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::text_block;
 use crate::thread::Answer;
 
@@ -70,6 +73,24 @@ pub enum Request {
         /// Which; the running one if absent.
         turn: Option<TurnId>,
     },
+    /// `thread/mode/set`, `thread/config/set` and the methods that ask the agent for something beside turns.
+    Agent {
+        /// Whose agent.
+        thread: ThreadId,
+        /// What it is to do.
+        request: AgentRequest,
+        /// Whether the caller gets the agent's answer, or only learns that it is done.
+        wants_answer: bool,
+    },
+    /// `agent/notify`.
+    AgentNotify {
+        /// Whose agent.
+        thread: ThreadId,
+        /// Method; its name begins with `_`.
+        method: String,
+        /// Params, passed on as they came.
+        params: Option<RawJson>,
+    },
     /// `item/approve`, or the response to a server request.
     Answer {
         /// The question.
@@ -102,6 +123,12 @@ pub struct StartThread {
     /// ACP `McpServer` objects.
     #[serde(default)]
     pub mcp_servers: Vec<RawJson>,
+    /// The mode to begin in.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// Config options to begin with, by id: a value's id or a boolean.
+    #[serde(default)]
+    pub config: BTreeMap<String, ConfigValue>,
     /// The first turn, if there is `text` or `input`. Its members stand beside the others, but are read on their
     /// own: what is flattened does not keep its text.
     #[serde(skip)]
@@ -213,7 +240,7 @@ impl Request {
                 })
             },
             "item/approve" => |p, _, _| p.approve(),
-            _ => return None,
+            _ => return super::agent::parse(method, text, current),
         };
         let params = if params.is_none() {
             Ok(Params::default())
@@ -252,13 +279,21 @@ impl Request {
     }
 }
 
+/// The thread that was named, else the connection's current one.
+pub(super) fn thread_or_current(
+    named: Option<ThreadId>,
+    current: Option<ThreadId>,
+) -> Result<ThreadId, Failure> {
+    named.or(current).ok_or_else(|| {
+        Failure::invalid_params(
+            "threadId is missing, and this connection has neither started nor resumed a thread",
+        )
+    })
+}
+
 impl Params {
     fn thread(&self, current: Option<ThreadId>) -> Result<ThreadId, Failure> {
-        self.thread_id.or(current).ok_or_else(|| {
-            Failure::invalid_params(
-                "threadId is missing, and this connection has neither started nor resumed a thread",
-            )
-        })
+        thread_or_current(self.thread_id, current)
     }
 
     fn list(self) -> Result<Request, Failure> {
@@ -295,10 +330,10 @@ impl Params {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))
 }
 
-fn missing(name: &str) -> Failure {
+pub(super) fn missing(name: &str) -> Failure {
     Failure::invalid_params(format!("{name} is missing"))
 }

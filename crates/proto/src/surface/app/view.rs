@@ -1,28 +1,11 @@
 //! Threads, turns and items as results show them.
 
 use acpd_model::{EventKind, MessageType, RawJson, Summary, ThreadId};
-use serde::Deserialize;
 
 use super::encode::{fill_content, fill_start};
 use crate::projection::{Live, Transcript, Turn};
 use crate::thread::TurnView;
 use crate::wire::Object;
-
-/// The words of a message, without what is not text.
-pub(super) fn content_text(content: &[RawJson]) -> String {
-    #[derive(Deserialize)]
-    struct Block {
-        #[serde(rename = "type")]
-        kind: String,
-        #[serde(default)]
-        text: String,
-    }
-    let blocks = content.iter().filter_map(|block| block.read::<Block>().ok());
-    blocks
-        .filter(|block| block.kind == "text")
-        .map(|block| block.text)
-        .collect()
-}
 
 pub(super) fn role_word(role: MessageType) -> &'static str {
     match role {
@@ -79,7 +62,10 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
         thread
             .maybe("modeId", live.mode.as_ref())
             .maybe("modes", live.modes.as_ref());
-        thread.maybe("configOptions", live.config_options.as_ref());
+        let options = live.options().to_list();
+        if live.config_options.is_some() || !options.is_empty() {
+            thread.put("configOptions", &options);
+        }
         thread.maybe("availableCommandsUpdate", live.commands.as_ref());
         if let Some(EventKind::PlanReplaced { entries }) = &live.plan {
             thread.put("plan", entries);

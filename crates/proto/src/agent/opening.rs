@@ -1,0 +1,182 @@
+//! From a started process to an open session: `initialize`, then resume, load or new, whichever holds first.
+
+use acpd_model::event::Binding;
+use acpd_model::{ErrorCode, Failure, RawJson};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::capabilities::Capabilities;
+use super::connection::{AgentConnection, AgentEvent, Opened, Sent};
+use crate::time::{Instant, Now};
+use crate::wire::{self, RpcError};
+
+/// ACP's error code for "sign in first".
+const AUTH_REQUIRED: i64 = -32000;
+
+/// What we can do for an agent.
+const CLIENT_CAPABILITIES: &str = concat!(
+    r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
+    r#""elicitation":{"form":{},"url":{}},"#,
+    r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#
+);
+
+impl AgentConnection {
+    pub(super) fn initialize(&mut self, now: Instant) {
+        let id = self
+            .pending
+            .open(Sent::Initialize, Some(now + self.start.patience));
+        let mut line = Vec::new();
+        wire::request(&mut line, id, "initialize", |params| {
+            params
+                .put("protocolVersion", &1)
+                .raw("clientCapabilities", CLIENT_CAPABILITIES)
+                .object("clientInfo", |info| {
+                    info.put("name", "acpd")
+                        .put("title", "acpd")
+                        .put("version", env!("CARGO_PKG_VERSION"));
+                });
+        });
+        self.write(line);
+    }
+
+    pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Hello {
+            protocol_version: u64,
+        }
+        let Ok(Hello { protocol_version }) = serde_json::from_str(result.get()) else {
+            return self.fail(Failure::agent(
+                "the agent's answer to initialize has no protocolVersion",
+            ));
+        };
+        if protocol_version != 1 {
+            return self.fail(Failure::agent(format!(
+                "the agent speaks ACP version {protocol_version}; acpd speaks version 1"
+            )));
+        }
+        let hello = RawJson::from(result);
+        self.capabilities = Capabilities::read(&hello);
+        self.agent = Some(hello);
+        if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
+            return self.fail(failure);
+        }
+        self.find_ways();
+        self.open_next(now.mono);
+    }
+
+    fn find_ways(&mut self) {
+        if self.start.earlier_session.is_some() {
+            self.ways
+                .extend(self.capabilities.resume.then_some(Binding::Resume));
+            self.ways.extend(self.capabilities.load.then_some(Binding::Load));
+        }
+        self.ways.push_back(Binding::New);
+    }
+
+    fn open_next(&mut self, now: Instant) {
+        let Some(how) = self.ways.pop_front() else { return };
+        self.history.open(how);
+        self.session = if how == Binding::New {
+            None
+        } else {
+            self.start.earlier_session.clone()
+        };
+        let id = self
+            .pending
+            .open(Sent::Open(how), Some(now + self.start.patience));
+        let mut line = Vec::new();
+        wire::request(&mut line, id, method(how), |params| {
+            if let Some(session) = &self.session {
+                params.put("sessionId", session);
+            }
+            params
+                .put("cwd", &self.start.cwd)
+                .put("mcpServers", &self.start.mcp_servers);
+            if self.capabilities.additional_directories && !self.start.additional_directories.is_empty() {
+                params.put("additionalDirectories", &self.start.additional_directories);
+            }
+        });
+        self.write(line);
+    }
+
+    pub(super) fn opened(&mut self, how: Binding, result: &RawValue, now: Now) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct New {
+            session_id: String,
+        }
+        if how == Binding::New {
+            match serde_json::from_str::<New>(result.get()) {
+                Ok(New { session_id }) => self.session = Some(session_id),
+                Err(_) => {
+                    return self.not_opened(how, &RpcError::new(-32603, "its answer names no session"), now);
+                }
+            }
+        }
+        let (Some(session_id), Some(agent)) = (self.session.clone(), self.agent.clone()) else {
+            return;
+        };
+        self.prefix = usual_prefix(&session_id);
+        let opened = Opened {
+            session_id,
+            how,
+            agent,
+            session: result.into(),
+            capabilities: self.capabilities.clone(),
+        };
+        if self.history.opened(how, now.mono, self.start.patience) {
+            self.event(AgentEvent::Opened(Box::new(opened)));
+        } else {
+            self.held = Some(opened);
+        }
+    }
+
+    pub(super) fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
+        if error.code == AUTH_REQUIRED && !self.capabilities.auth_methods.is_empty() {
+            // Once somebody has signed in, all ways are tried again.
+            self.ways.clear();
+            self.waits_for_sign_in = true;
+            let methods = self.capabilities.auth_methods.join(", ");
+            let failure = Failure::new(
+                ErrorCode::SignInRequired,
+                format!("the agent wants you to sign in first: {}", error.message),
+            )
+            .with_detail(format!("ways to sign in: {methods}"));
+            return self.event(AgentEvent::SignInRequired(failure));
+        }
+        if how != Binding::New {
+            self.event(AgentEvent::NotReopened {
+                how,
+                error: error.clone(),
+            });
+            return self.open_next(now.mono);
+        }
+        let failure = match error.code {
+            AUTH_REQUIRED => format!("the agent wants you to sign in first: {error}"),
+            _ => format!("the agent could not open a session: {error}"),
+        };
+        self.fail(Failure::agent(failure));
+    }
+
+    /// Somebody has signed in: what was refused for want of that is tried again.
+    pub(super) fn signed_in(&mut self, now: Now) {
+        if std::mem::take(&mut self.waits_for_sign_in) {
+            self.find_ways();
+            self.open_next(now.mono);
+        }
+    }
+}
+
+pub(super) fn method(how: Binding) -> &'static str {
+    match how {
+        Binding::New => "session/new",
+        Binding::Load => "session/load",
+        Binding::Resume => "session/resume",
+    }
+}
+
+fn usual_prefix(session: &str) -> String {
+    let session = serde_json::Value::from(session);
+    format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":"#)
+}

@@ -1,0 +1,156 @@
+//! What we ask of an agent beside prompts: its modes and options, its sessions, signing in, extensions.
+
+use acpd_model::{ErrorCode, Failure, RawJson};
+
+use super::capabilities::Capabilities;
+use crate::wire::Object;
+
+/// A request to the agent that a client caused.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentRequest {
+    /// `session/set_mode`.
+    SetMode {
+        /// The agent's id for it.
+        mode_id: String,
+    },
+    /// `session/set_model`, which older agents have in place of a config option.
+    SetModel {
+        /// The agent's id for it.
+        model_id: String,
+    },
+    /// `session/set_config_option`.
+    SetConfigOption {
+        /// The agent's id for the option.
+        config_id: String,
+        /// What it is to be.
+        value: ConfigValue,
+    },
+    /// `authenticate`.
+    Authenticate {
+        /// One of the agent's `authMethods`.
+        method_id: String,
+    },
+    /// `logout`.
+    Logout,
+    /// `session/list`.
+    ListSessions {
+        /// Only those of this directory.
+        cwd: Option<String>,
+        /// Where the last page ended.
+        cursor: Option<String>,
+    },
+    /// `session/delete`.
+    DeleteSession {
+        /// Which.
+        session_id: String,
+    },
+    /// `session/fork` of the connection's session, as it is now.
+    ForkSession,
+    /// A request that ACP does not know; its name begins with `_`.
+    Extension {
+        /// Method.
+        method: String,
+        /// Params, passed on as they came.
+        params: Option<RawJson>,
+    },
+}
+
+/// The value of a config option.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(untagged, expecting = "a value is a string or a boolean")]
+pub enum ConfigValue {
+    /// A boolean option's value.
+    Boolean(bool),
+    /// One of a select option's values.
+    Id(String),
+}
+
+/// What a request's params need from the connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub session: &'a str,
+    pub cwd: &'a str,
+    pub mcp_servers: &'a [RawJson],
+}
+
+impl AgentRequest {
+    /// Its name in ACP.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::SetMode { .. } => "session/set_mode",
+            Self::SetModel { .. } => "session/set_model",
+            Self::SetConfigOption { .. } => "session/set_config_option",
+            Self::Authenticate { .. } => "authenticate",
+            Self::Logout => "logout",
+            Self::ListSessions { .. } => "session/list",
+            Self::DeleteSession { .. } => "session/delete",
+            Self::ForkSession => "session/fork",
+            Self::Extension { method, .. } => method,
+        }
+    }
+
+    /// Refuses what the agent did not declare.
+    pub fn check(&self, capabilities: &Capabilities) -> Result<(), Failure> {
+        let (declared, name) = match self {
+            Self::Logout => (capabilities.logout, "auth.logout"),
+            Self::ListSessions { .. } => (capabilities.list, "sessionCapabilities.list"),
+            Self::DeleteSession { .. } => (capabilities.delete, "sessionCapabilities.delete"),
+            Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
+            Self::Authenticate { method_id } => return capabilities.check_auth_method(method_id),
+            Self::Extension { method, .. } => return check_extension(method),
+            Self::SetMode { .. } | Self::SetModel { .. } | Self::SetConfigOption { .. } => return Ok(()),
+        };
+        if declared {
+            return Ok(());
+        }
+        let method = self.method();
+        Err(Failure::new(
+            ErrorCode::Unsupported,
+            format!("the agent has no {method}: it did not declare {name}"),
+        ))
+    }
+
+    pub(super) fn fill(&self, params: &mut Object<'_>, around: Around<'_>) {
+        match self {
+            Self::SetMode { mode_id } => {
+                params.put("sessionId", around.session).put("modeId", mode_id);
+            }
+            Self::SetModel { model_id } => {
+                params.put("sessionId", around.session).put("modelId", model_id);
+            }
+            Self::SetConfigOption { config_id, value } => {
+                params.put("sessionId", around.session).put("configId", config_id);
+                match value {
+                    ConfigValue::Id(id) => params.put("value", id),
+                    ConfigValue::Boolean(value) => params.put("type", "boolean").put("value", value),
+                };
+            }
+            Self::Authenticate { method_id } => {
+                params.put("methodId", method_id);
+            }
+            Self::ListSessions { cwd, cursor } => {
+                params.maybe("cwd", cwd.as_ref()).maybe("cursor", cursor.as_ref());
+            }
+            Self::DeleteSession { session_id } => {
+                params.put("sessionId", session_id);
+            }
+            Self::ForkSession => {
+                params
+                    .put("sessionId", around.session)
+                    .put("cwd", around.cwd)
+                    .put("mcpServers", around.mcp_servers);
+            }
+            Self::Logout | Self::Extension { .. } => {}
+        }
+    }
+}
+
+/// A name that ACP has, or may have one day, is not to be sent around what acpd knows of it.
+pub fn check_extension(method: &str) -> Result<(), Failure> {
+    if method.starts_with('_') {
+        return Ok(());
+    }
+    Err(Failure::invalid_params(format!(
+        "{method:?} is no extension: their names begin with an underscore"
+    )))
+}

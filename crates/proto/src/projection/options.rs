@@ -1,0 +1,186 @@
+//! A session's config options, as clients are offered them: the agent's own, and its `modes` and `models` of
+//! the days before config options, unless it has options for these as well.
+
+use acpd_model::RawJson;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Live;
+
+/// The option that stands for `modes`.
+pub const LEGACY_MODE: &str = "acpd.mode";
+/// The option that stands for `models`.
+pub const LEGACY_MODEL: &str = "acpd.model";
+
+#[derive(Deserialize)]
+struct Known {
+    id: String,
+    #[serde(default)]
+    category: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Modes {
+    available_modes: Vec<Mode>,
+}
+
+#[derive(Deserialize)]
+struct Mode {
+    id: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Models {
+    available_models: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Model {
+    model_id: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+/// Whether the result of a request has a list of options.
+pub fn has_options(result: &RawJson) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Has {
+        #[serde(rename = "configOptions")]
+        _config_options: Vec<serde::de::IgnoredAny>,
+    }
+    result.read::<Has>().is_ok()
+}
+
+/// The options of one session.
+#[derive(Debug)]
+pub struct Options<'a> {
+    live: &'a Live,
+    own: Vec<RawJson>,
+}
+
+impl Live {
+    /// The options of the session.
+    pub fn options(&self) -> Options<'_> {
+        let own = self.config_options.as_ref().and_then(|list| list.read().ok());
+        Options {
+            live: self,
+            own: own.unwrap_or_default(),
+        }
+    }
+}
+
+impl Options<'_> {
+    fn known(&self) -> impl Iterator<Item = Known> {
+        self.own.iter().filter_map(|option| option.read().ok())
+    }
+
+    fn has_category(&self, category: &str) -> bool {
+        self.known()
+            .any(|option| option.category.as_deref() == Some(category))
+    }
+
+    fn legacy<T: serde::de::DeserializeOwned + Default>(raw: Option<&RawJson>) -> T {
+        raw.and_then(|raw| raw.read().ok()).unwrap_or_default()
+    }
+
+    /// The ids of the agent's own options.
+    pub fn ids(&self) -> Vec<String> {
+        self.known().map(|option| option.id).collect()
+    }
+
+    /// The ids of the session's modes.
+    pub fn modes(&self) -> Vec<String> {
+        let modes: Modes = Self::legacy(self.live.modes.as_ref());
+        modes.available_modes.into_iter().map(|mode| mode.id).collect()
+    }
+
+    /// The ids of the session's models.
+    pub fn models(&self) -> Vec<String> {
+        let models: Models = Self::legacy(self.live.models.as_ref());
+        models
+            .available_models
+            .into_iter()
+            .map(|model| model.model_id)
+            .collect()
+    }
+
+    /// All of them, ACP's `SessionConfigOption` objects; the agent's own as they came.
+    pub fn to_list(&self) -> Vec<RawJson> {
+        let mut list = self.own.clone();
+        if !self.has_category("mode") {
+            let modes: Modes = Self::legacy(self.live.modes.as_ref());
+            let choices = modes
+                .available_modes
+                .into_iter()
+                .map(|mode| choice(&mode.id, mode.name.as_deref(), mode.description.as_deref()))
+                .collect();
+            list.extend(select(
+                LEGACY_MODE,
+                "Mode",
+                "mode",
+                self.live.mode.as_deref(),
+                choices,
+            ));
+        }
+        if !self.has_category("model") {
+            let models: Models = Self::legacy(self.live.models.as_ref());
+            let choices = models
+                .available_models
+                .into_iter()
+                .map(|model| {
+                    choice(
+                        &model.model_id,
+                        model.name.as_deref(),
+                        model.description.as_deref(),
+                    )
+                })
+                .collect();
+            list.extend(select(
+                LEGACY_MODEL,
+                "Model",
+                "model",
+                self.live.model.as_deref(),
+                choices,
+            ));
+        }
+        list
+    }
+}
+
+fn choice(value: &str, name: Option<&str>, description: Option<&str>) -> serde_json::Value {
+    let mut choice = json!({ "value": value, "name": name.unwrap_or(value) });
+    if let Some(description) = description {
+        choice["description"] = description.into();
+    }
+    choice
+}
+
+fn select(
+    id: &str,
+    name: &str,
+    category: &str,
+    current: Option<&str>,
+    choices: Vec<serde_json::Value>,
+) -> Option<RawJson> {
+    if choices.is_empty() {
+        return None;
+    }
+    let current = current.map_or_else(|| choices[0]["value"].clone(), Into::into);
+    Some(
+        json!({
+            "id": id, "name": name, "category": category, "type": "select",
+            "currentValue": current, "options": choices,
+        })
+        .into(),
+    )
+}

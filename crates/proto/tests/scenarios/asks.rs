@@ -1,0 +1,399 @@
+//! What clients want of an agent beside turns: modes, options, sessions, signing in, extensions.
+
+use acpd_model::event::Level;
+use acpd_model::{By, ErrorCode, EventKind, RawJson};
+use acpd_proto::agent::{AgentRequest, ConfigValue};
+use acpd_proto::thread::{Command, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+/// An agent of today, and one of the days before config options.
+const OPTIONS: &str = r#"{"sessionId":"s-1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]},"models":{"currentModelId":"m-1","availableModels":[{"modelId":"m-1","name":"One"},{"modelId":"m-2","name":"Two"}]},"configOptions":[{"id":"effort","name":"Effort","type":"select","currentValue":"low","options":[{"value":"low","name":"Low"},{"value":"high","name":"High"}]},{"id":"web","name":"Web","type":"boolean","currentValue":false,"big":18446744073709551616}]}"#;
+const HELLO: &str = r#"{"protocolVersion":1,"agentCapabilities":{"auth":{"logout":{}},"sessionCapabilities":{"list":{},"delete":{},"close":{},"fork":{}}},"authMethods":[{"id":"key","name":"Key"},{"id":"web","name":"Web"}]}"#;
+
+fn open(s: &mut Scene) {
+    s.create();
+    s.answer("initialize", HELLO);
+    s.answer("session/new", OPTIONS);
+}
+
+fn set(config_id: &str, value: ConfigValue) -> Command {
+    Command::Ask(AgentRequest::SetConfigOption {
+        config_id: config_id.into(),
+        value,
+    })
+}
+
+fn id(value: &str) -> ConfigValue {
+    ConfigValue::Id(value.into())
+}
+
+fn offered(s: &Scene) -> Vec<(String, Value)> {
+    let list = s.thread.live().options().to_list();
+    let read = |option: &RawJson| option.read::<Value>().unwrap();
+    list.iter()
+        .map(read)
+        .map(|mut option| {
+            (
+                option["id"].as_str().unwrap().to_owned(),
+                option["currentValue"].take(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn modes_and_models_of_older_agents_are_offered_as_options() {
+    check(|s| {
+        open(s);
+        let expected = [
+            ("effort", json!("low")),
+            ("web", json!(false)),
+            ("acpd.mode", json!("ask")),
+            ("acpd.model", json!("m-1")),
+        ];
+        assert_eq!(offered(s), expected.map(|(id, value)| (id.to_owned(), value)));
+        let own = s.thread.live().options().to_list()[1].get().to_owned();
+        assert!(own.contains("18446744073709551616"), "{own}");
+
+        let call = s.send(set("acpd.mode", id("code")));
+        assert_eq!(
+            s.sent_as("session/set_mode")[0].json["params"],
+            json!({ "sessionId": "s-1", "modeId": "code" })
+        );
+        assert!(
+            !s.replies.contains_key(&call),
+            "not before the agent has confirmed"
+        );
+        s.answer("session/set_mode", "{}");
+        assert!(s.replies[&call].is_ok());
+        s.send(set("acpd.model", id("m-2")));
+        s.answer("session/set_model", "{}");
+        assert_eq!(
+            offered(s)[2..],
+            [
+                ("acpd.mode".into(), json!("code")),
+                ("acpd.model".into(), json!("m-2"))
+            ]
+        );
+        assert!(matches!(s.log.last().unwrap().by, By::Client(_)));
+    });
+}
+
+#[test]
+fn an_option_with_a_category_of_its_own_stands_for_modes() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", HELLO);
+        s.answer(
+            "session/new",
+            r#"{"sessionId":"s-1","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"}]},"configOptions":[{"id":"m","name":"Mode","category":"mode","type":"select","currentValue":"a","options":[]}]}"#,
+        );
+        assert_eq!(offered(s), [("m".to_owned(), json!("a"))]);
+    });
+}
+
+#[test]
+fn options_are_set_and_the_agents_list_replaces_the_old_one() {
+    check(|s| {
+        open(s);
+        let call = s.send(set("web", ConfigValue::Boolean(true)));
+        assert_eq!(
+            s.sent_as("session/set_config_option")[0].json["params"],
+            json!({ "sessionId": "s-1", "configId": "web", "type": "boolean", "value": true })
+        );
+        s.answer(
+            "session/set_config_option",
+            r#"{"configOptions":[{"id":"web","name":"Web","type":"boolean","currentValue":true}]}"#,
+        );
+        assert!(matches!(s.replies[&call], Ok(Reply::Agent(_))));
+        assert_eq!(offered(s)[0], ("web".to_owned(), json!(true)));
+        assert_eq!(
+            s.params("thread/updated").last().unwrap()["configOptionUpdate"]["configOptions"][0]["id"],
+            "web"
+        );
+    });
+}
+
+#[test]
+fn what_the_agent_never_offered_is_refused_and_not_sent() {
+    check(|s| {
+        open(s);
+        let sent = s.sent.len();
+        for (command, code, word) in [
+            (set("speed", id("high")), ErrorCode::InvalidParams, "effort, web"),
+            (
+                set("acpd.mode", id("yolo")),
+                ErrorCode::InvalidParams,
+                "ask, code",
+            ),
+            (
+                set("acpd.mode", ConfigValue::Boolean(true)),
+                ErrorCode::InvalidParams,
+                "boolean",
+            ),
+            (
+                Command::Ask(AgentRequest::Authenticate {
+                    method_id: "magic".into(),
+                }),
+                ErrorCode::InvalidParams,
+                "key, web",
+            ),
+            (
+                Command::Ask(AgentRequest::Extension {
+                    method: "session/prompt".into(),
+                    params: None,
+                }),
+                ErrorCode::InvalidParams,
+                "underscore",
+            ),
+            (
+                Command::Notify {
+                    method: "session/cancel".into(),
+                    params: None,
+                },
+                ErrorCode::InvalidParams,
+                "underscore",
+            ),
+        ] {
+            let failure = s.ask(command).unwrap_err();
+            assert_eq!(failure.code, code, "{failure}");
+            assert!(failure.message.contains(word), "{failure}");
+        }
+        assert_eq!(s.sent.len(), sent);
+    });
+    check(|s| {
+        s.create();
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        let sent = s.sent.len();
+        for (request, name) in [
+            (AgentRequest::Logout, "auth.logout"),
+            (
+                AgentRequest::ListSessions {
+                    cwd: None,
+                    cursor: None,
+                },
+                "sessionCapabilities.list",
+            ),
+            (
+                AgentRequest::DeleteSession {
+                    session_id: "x".into(),
+                },
+                "sessionCapabilities.delete",
+            ),
+            (AgentRequest::ForkSession, "sessionCapabilities.fork"),
+            (AgentRequest::SetMode { mode_id: "x".into() }, "no modes"),
+        ] {
+            let failure = s.ask(Command::Ask(request)).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::Unsupported);
+            assert!(failure.message.contains(name), "{failure}");
+        }
+        assert_eq!(s.sent.len(), sent);
+    });
+}
+
+#[test]
+fn sessions_and_extensions_pass_as_they_are() {
+    check(|s| {
+        open(s);
+        let list = s.send(Command::Ask(AgentRequest::ListSessions {
+            cwd: Some("/w".into()),
+            cursor: None,
+        }));
+        assert_eq!(
+            s.sent_as("session/list")[0].json["params"],
+            json!({ "cwd": "/w" })
+        );
+        s.answer("session/list", r#"{"sessions":[],"x":1.10}"#);
+        assert_eq!(
+            s.replies[&list],
+            Ok(Reply::Agent(
+                RawJson::parse(r#"{"sessions":[],"x":1.10}"#).unwrap()
+            ))
+        );
+        s.send(Command::Ask(AgentRequest::ForkSession));
+        assert_eq!(s.sent_as("session/fork")[0].json["params"]["sessionId"], "s-1");
+        s.refuse("session/fork", -32603, "no");
+        let params = RawJson::parse(r#"{"b":18446744073709551616,"a":1.10}"#).unwrap();
+        let method = "_example.com/do".to_owned();
+        let call = s.send(Command::Ask(AgentRequest::Extension {
+            method,
+            params: Some(params.clone()),
+        }));
+        let sent = s.sent.last().unwrap().text.clone();
+        assert!(
+            sent.contains(r#""method":"_example.com/do","params":{"b":18446744073709551616,"a":1.10}"#),
+            "{sent}"
+        );
+        s.answer("_example.com/do", "null");
+        assert!(s.replies[&call].is_ok());
+        let method = "_example.com/tell".to_owned();
+        s.ask(Command::Notify {
+            method,
+            params: Some(params),
+        })
+        .unwrap();
+        assert!(s.sent.last().unwrap().json.get("id").is_none());
+    });
+}
+
+#[test]
+fn the_next_prompt_waits_for_a_mode_that_was_asked_for() {
+    check(|s| {
+        open(s);
+        s.send(Command::Ask(AgentRequest::SetMode {
+            mode_id: "code".into(),
+        }));
+        s.prompt("go");
+        assert!(!s.awaits("session/prompt"));
+        s.refuse("session/set_mode", -32603, "not now");
+        assert!(s.awaits("session/prompt"), "also when it was refused");
+    });
+}
+
+#[test]
+fn what_the_agent_never_answers_is_answered_for_it() {
+    check(|s| {
+        open(s);
+        let slow = s.send(Command::Ask(AgentRequest::ListSessions {
+            cwd: None,
+            cursor: None,
+        }));
+        s.later(60_000);
+        let failure = s.replies[&slow].clone().unwrap_err();
+        assert!(failure.message.contains("session/list within 60 s"), "{failure}");
+        let lost = s.send(Command::Ask(AgentRequest::Logout));
+        s.exits("exit status 3");
+        assert_eq!(s.replies[&lost].clone().unwrap_err().code, ErrorCode::AgentFailed);
+        // One that is not there is started for it.
+        let woken = s.send(Command::Ask(AgentRequest::Logout));
+        s.answer("initialize", HELLO);
+        s.answer("session/new", OPTIONS);
+        s.answer("logout", "{}");
+        assert!(s.replies[&woken].is_ok());
+    });
+}
+
+#[test]
+fn an_agent_that_wants_a_sign_in_gets_one() {
+    check(|s| {
+        let made = s.create();
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        let failure = s.replies[&made].clone().unwrap_err();
+        assert_eq!(failure.code, ErrorCode::SignInRequired);
+        assert_eq!(failure.detail.as_deref(), Some("ways to sign in: key, web"));
+        assert_eq!(s.notices(), ["signInRequired"]);
+        assert_eq!(s.stops, 0, "the process that waits for it is kept");
+
+        let call = s.send(Command::Ask(AgentRequest::Authenticate {
+            method_id: "web".into(),
+        }));
+        assert_eq!(
+            s.sent_as("authenticate")[0].json["params"],
+            json!({ "methodId": "web" })
+        );
+        s.later(300_000);
+        assert!(!s.replies.contains_key(&call), "a person needs time");
+        s.answer("authenticate", "{}");
+        assert!(s.replies[&call].is_ok());
+        s.answer("session/new", OPTIONS);
+        s.prompt("hello");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_turn_without_a_sign_in_fails_and_the_next_one_tries_another_process() {
+    check(|s| {
+        s.create();
+        let turn = s.prompt("hello");
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        assert!(s.settled_error(turn).contains("sign in first"));
+        s.prompt("again");
+        assert_eq!(s.stops, 1, "somebody may have signed in elsewhere");
+        s.exits("exit status 0");
+        assert_eq!(s.starts.len(), 2);
+        s.answer("initialize", HELLO);
+        s.answer("session/new", OPTIONS);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn mcp_servers_over_what_the_agent_does_not_speak_are_refused() {
+    use acpd_proto::projection::Spec;
+    for (server, speaks, ok) in [
+        (r#"{"name":"a","command":"/x","args":[],"env":[]}"#, "{}", true),
+        (
+            r#"{"type":"http","name":"b","url":"http://x","headers":[]}"#,
+            "{}",
+            false,
+        ),
+        (
+            r#"{"type":"http","name":"b","url":"http://x","headers":[]}"#,
+            r#"{"http":true}"#,
+            true,
+        ),
+        (
+            r#"{"type":"sse","name":"c","url":"http://x","headers":[]}"#,
+            r#"{"http":true}"#,
+            false,
+        ),
+        (
+            r#"{"type":"acp","name":"d"}"#,
+            r#"{"http":true,"sse":true}"#,
+            false,
+        ),
+    ] {
+        check(|s| {
+            let made = s.create_as(Spec {
+                agent: "fake".into(),
+                cwd: "/workspace".into(),
+                mcp_servers: vec![RawJson::parse(server).unwrap()],
+                ..Spec::default()
+            });
+            s.answer(
+                "initialize",
+                &format!(r#"{{"protocolVersion":1,"agentCapabilities":{{"mcpCapabilities":{speaks}}}}}"#),
+            );
+            assert_eq!(s.awaits("session/new"), ok, "{server}");
+            if ok {
+                s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+            } else {
+                let failure = s.replies[&made].clone().unwrap_err();
+                assert_eq!(failure.code, ErrorCode::Unsupported);
+                assert!(failure.message.contains("mcpCapabilities"), "{failure}");
+                s.exits("exit status 0");
+            }
+        });
+    }
+}
+
+#[test]
+fn what_a_reopening_fell_through_is_told() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.exits("exit status 1");
+        s.ask(Command::Wake).unwrap();
+        s.answer("initialize", crate::support::FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        s.answer("session/load", "{}");
+        s.later(1000);
+        let told = |event: &acpd_model::Event| match &event.kind {
+            EventKind::NoticeGiven {
+                level: Level::Info,
+                code,
+                message,
+            } if code == "notReopened" => Some(message.clone()),
+            _ => None,
+        };
+        let told: Vec<String> = s.log.iter().filter_map(told).collect();
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("session/resume: Method not found"), "{told:?}");
+    });
+}

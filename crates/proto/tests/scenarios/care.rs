@@ -1,0 +1,193 @@
+//! Agents that are silent, fail again and again, or have forgotten the conversation.
+
+use acpd_model::TurnId;
+use acpd_model::event::TurnStatus;
+use acpd_proto::thread::{Command, MachineReply};
+use serde_json::Value;
+
+use crate::support::{FULL, Scene, check, tool};
+
+const SILENCE: u64 = 7200 * 1000;
+
+#[test]
+fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
+    check(|s| {
+        s.open_turn();
+        s.later(SILENCE - 1);
+        s.chunk("still here");
+        s.later(SILENCE - 1);
+        assert!(s.sent_as("session/cancel").is_empty());
+        s.later(1);
+        assert_eq!(s.sent_as("session/cancel").len(), 1);
+        assert!(s.notices().contains(&"agentSilent".to_owned()));
+        s.stops_with("cancelled");
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
+        assert_eq!(
+            s.settled_error(TurnId(1)),
+            "the agent gave no sign of life for 7200 s"
+        );
+        s.prompt("next");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn one_that_does_not_even_stop_is_ended() {
+    check(|s| {
+        s.open_turn();
+        s.later(SILENCE);
+        s.later(30_000);
+        assert_eq!(s.stops, 1);
+        assert!(s.settled_error(TurnId(1)).contains("it was stopped"));
+        s.exits("SIGKILL");
+    });
+}
+
+#[test]
+fn waiting_for_a_person_or_for_us_is_no_silence() {
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "t");
+        s.later(10 * SILENCE);
+        assert!(s.sent_as("session/cancel").is_empty());
+        s.decide(1, acpd_proto::thread::Answer::Accept { always: false })
+            .unwrap();
+        s.calls(
+            "8",
+            "terminal/wait_for_exit",
+            r#"{"sessionId":"s-1","terminalId":"term_9"}"#,
+        );
+        s.later(10 * SILENCE);
+        assert!(s.sent_as("session/cancel").is_empty());
+        s.machine_says(Ok(MachineReply::Done));
+        s.later(SILENCE);
+        assert_eq!(s.sent_as("session/cancel").len(), 1);
+        s.stops_with("cancelled");
+    });
+}
+
+#[test]
+fn an_agent_that_fails_again_and_again_is_started_less_often() {
+    check(|s| {
+        s.open_session();
+        s.exits("exit status 1");
+        for wait in [0, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
+            let starts = s.starts.len();
+            s.send(Command::Wake);
+            if wait > 0 {
+                s.later(wait - 1);
+                assert_eq!(s.starts.len(), starts, "not before {wait} ms");
+                s.later(1);
+            }
+            assert_eq!(s.starts.len(), starts + 1, "after {wait} ms");
+            s.exits("exit status 1");
+        }
+        s.later(30_000);
+        s.send(Command::Wake);
+        s.answer("initialize", FULL);
+        s.answer("session/resume", "{}");
+        s.prompt("hello");
+        s.stops_with("end_turn");
+        s.exits("exit status 1");
+        let starts = s.starts.len();
+        s.send(Command::Wake);
+        assert_eq!(s.starts.len(), starts + 1, "a turn that worked makes up for it");
+        s.exits("exit status 1");
+    });
+}
+
+fn forget(s: &mut Scene, hello: &str) {
+    s.open_turn();
+    s.chunk("the answer is 42");
+    s.update(&tool(
+        "t",
+        false,
+        r#","title":"Look","kind":"read","status":"completed""#,
+    ));
+    s.stops_with("end_turn");
+    s.exits("exit status 0");
+    s.send(Command::Wake);
+    s.answer("initialize", hello);
+    s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+}
+
+fn prompted(s: &Scene) -> Vec<Value> {
+    let prompt = &s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"];
+    prompt.as_array().unwrap().clone()
+}
+
+#[test]
+fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
+    let plain = r#"{"protocolVersion":1}"#;
+    let embeds =
+        r#"{"protocolVersion":1,"agentCapabilities":{"promptCapabilities":{"embeddedContext":true}}}"#;
+    for (hello, kind, at) in [(plain, "text", "/text"), (embeds, "resource", "/resource/text")] {
+        check(|s| {
+            forget(s, hello);
+            assert!(s.notices().contains(&"agentForgot".to_owned()));
+            s.prompt("and why?");
+            let blocks = prompted(s);
+            assert_eq!(blocks.len(), 2);
+            assert_eq!(blocks[0]["type"], kind);
+            let told = blocks[0].pointer(at).unwrap().as_str().unwrap();
+            for part in [
+                "## User\n\ndo it",
+                "## Assistant\n\nthe answer is 42",
+                "(tool call: Look, completed)",
+            ] {
+                assert!(told.contains(part), "{told}");
+            }
+            assert!(!told.contains("and why?"), "{told}");
+            assert_eq!(blocks[1]["text"], "and why?");
+            let words = s.params("item/userMessage");
+            assert_eq!(words.last().unwrap()["text"], "and why?");
+            s.stops_with("end_turn");
+            s.prompt("once more");
+            assert_eq!(prompted(s).len(), 1, "it is told once");
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn a_prompt_that_the_agent_never_ended_does_not_count_as_told() {
+    check(|s| {
+        forget(s, r#"{"protocolVersion":1}"#);
+        s.prompt("and why?");
+        s.exits("exit status 1");
+        s.prompt("again");
+        s.later(1000);
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        let blocks = prompted(s);
+        assert!(
+            blocks[0]["text"].as_str().unwrap().contains("and why?"),
+            "{blocks:?}"
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_is_told_is_bounded_and_can_be_switched_off() {
+    for (bytes, expected) in [(0, 1), (60, 2)] {
+        let scene = Scene::with_limits(acpd_model::Limits {
+            recall_bytes: bytes,
+            ..acpd_model::Limits::default()
+        });
+        crate::support::check_in(scene, |s| {
+            forget(s, r#"{"protocolVersion":1}"#);
+            s.prompt("and why?");
+            let blocks = prompted(s);
+            assert_eq!(blocks.len(), expected);
+            if expected == 2 {
+                let told = blocks[0]["text"].as_str().unwrap();
+                assert!(
+                    told.contains("the beginning is left out") && !told.contains("do it"),
+                    "{told}"
+                );
+            }
+            s.stops_with("end_turn");
+        });
+    }
+}
