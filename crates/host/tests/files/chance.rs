@@ -4,7 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use crate::{Scene, Seen};
+use crate::Scene;
 
 /// Names that occur in paths. Those that lead out by themselves come last.
 const NAMES: [&str; 18] = [
@@ -38,12 +38,6 @@ fn scene() -> Scene {
     scene
 }
 
-fn outside(scene: &Scene) -> Vec<(String, Seen)> {
-    let all = scene.all().into_iter();
-    all.filter(|(name, _)| name != "w" && !name.starts_with("w/"))
-        .collect()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -62,12 +56,12 @@ proptest! {
             Err(failure) => prop_assert!(expected.is_none() || leads_out, "{}: {}", path, failure),
         }
 
-        let (before, all) = (outside(&scene), scene.all());
+        let (before, all) = (scene.outside(), scene.all());
         if scene.files.write_text(&path, "new").is_ok() {
             prop_assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         } else {
             prop_assert_eq!(scene.all(), all);
         }
-        prop_assert_eq!(outside(&scene), before);
+        prop_assert_eq!(scene.outside(), before);
     }
 }

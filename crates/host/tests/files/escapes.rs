@@ -1,5 +1,6 @@
 //! The table of paths that try to get out, or to hang us, and of odd ones that are good.
 
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -263,7 +264,7 @@ fn refused_as(failure: &Failure, expected: Then) -> bool {
 }
 
 /// What `before` is after a file of this name was written.
-fn written(scene: &Scene, before: &std::collections::BTreeMap<String, Seen>, name: &str) -> bool {
+fn written(scene: &Scene, before: &BTreeMap<String, Seen>, name: &str) -> bool {
     let mut expected = before.clone();
     let parents = Path::new(name).ancestors().skip(1);
     for parent in parents.filter(|parent| !parent.as_os_str().is_empty()) {

@@ -76,6 +76,13 @@ impl Scene {
         all
     }
 
+    /// Everything beside the workspace.
+    fn outside(&self) -> BTreeMap<String, Seen> {
+        let mut all = self.all();
+        all.retain(|name, _| name != "w" && !name.starts_with("w/"));
+        all
+    }
+
     fn look(&self, below: &str, all: &mut BTreeMap<String, Seen>) {
         for entry in fs::read_dir(self.base.join(below)).unwrap() {
             let entry = entry.unwrap();
