@@ -107,7 +107,12 @@ fn open(place: &Place, path: &str) -> Result<(File, u64), Failure> {
     // Looked at before it is opened, since to open a device can do things already.
     let found = place.dir.symlink_metadata(&place.name);
     regular(found.map_err(|error| of_io(path, &error))?.file_type(), path)?;
-    // Should it be a FIFO or a terminal by now, then this neither waits for a writer nor takes it as ours.
+    open_found(place, path)
+}
+
+/// Opens what was found to be a regular file, and may be anything by now.
+fn open_found(place: &Place, path: &str) -> Result<(File, u64), Failure> {
+    // A FIFO's writer is not waited for, and a terminal does not become ours.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -144,6 +149,8 @@ pub(super) fn regular(kind: FileType, path: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use acpd_model::ErrorCode;
+    use cap_std::ambient_authority;
+    use cap_std::fs::Dir;
 
     use super::*;
 
@@ -175,6 +182,33 @@ mod tests {
                 slice(Drops(file.as_bytes()), "/f", line, limit).unwrap(),
                 expected
             );
+        }
+    }
+
+    #[test]
+    fn what_takes_the_name_of_a_file_is_neither_followed_nor_waited_for() {
+        let outer = tempfile::tempdir().unwrap();
+        std::fs::write(outer.path().join("file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", outer.path().join("link")).unwrap();
+        std::fs::create_dir(outer.path().join("dir")).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(outer.path().join("socket")).unwrap());
+        let made = std::process::Command::new("mkfifo")
+            .arg(outer.path().join("fifo"))
+            .status();
+        assert!(made.unwrap().success());
+        let dir = Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap();
+        for (name, expected) in [
+            ("file", None),
+            ("link", Some(ErrorCode::Conflict)),
+            ("dir", Some(ErrorCode::Conflict)),
+            ("fifo", Some(ErrorCode::Conflict)),
+            ("socket", Some(ErrorCode::InvalidParams)),
+            ("none", Some(ErrorCode::NotFound)),
+        ] {
+            let dir = dir.try_clone().unwrap();
+            let name = name.into();
+            let opened = open_found(&Place { dir, name }, "/w/f");
+            assert_eq!(opened.err().map(|failure| failure.code), expected);
         }
     }
 

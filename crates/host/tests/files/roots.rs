@@ -111,6 +111,21 @@ fn a_missing_root_inside_another_cannot_be_made_a_way_out() {
 }
 
 #[test]
+fn of_missing_roots_the_outermost_decides() {
+    let scene = Scene::new();
+    let files = workspace(&scene, &["later/in", "later", "later/in/deep"]);
+    fs::create_dir(scene.base.join("later")).unwrap();
+    scene.link("later/in", "../outside");
+    for path in ["later/in/secret", "later/in/deep/secret"] {
+        let failure = files.read_text(&scene.path(path), None, None).unwrap_err();
+        assert!(
+            failure.message.starts_with("path outside workspace: "),
+            "{failure}"
+        );
+    }
+}
+
+#[test]
 fn an_open_root_is_the_directory_it_was() {
     let scene = Scene::new();
     fs::rename(scene.base.join("w"), scene.base.join("moved")).unwrap();
