@@ -44,8 +44,8 @@ impl Workspace {
         }
     }
 
-    /// Replaces the file as a whole, or makes it, and the directories above it. After a failure the old file is as it was,
-    /// and nothing but such directories is new.
+    /// Replaces the file as a whole, or makes it, and the directories above it. After a failure the old file is as
+    /// it was, and nothing but such directories is new.
     ///
     /// Answers the text that was there before. `None`: there is no such text, since the file is new, or what it
     /// held is too large or no text.

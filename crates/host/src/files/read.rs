@@ -1,8 +1,8 @@
 //! Reading regular files, whole or some lines of them, never more than a bound.
 //!
-//! A file with several hard links is read like any other. One of its names may lie outside the workspace, and no check can
-//! tell; but package stores, compiler caches and local clones are made of such files, and to give a file a second
-//! name one must be able to reach it already, so nothing is read that whoever made the link could not read.
+//! A file with several hard links is read like any other. One of its names may lie outside the workspace, and no
+//! check can tell; but package stores, compiler caches and local clones are made of such files, and whoever can
+//! give a file a second name reaches it already. Writing through such a name is another matter: see `write`.
 
 use std::fs::File;
 use std::io::Read;

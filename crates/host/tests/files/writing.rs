@@ -51,6 +51,18 @@ fn permissions_are_kept_and_new_ones_are_anybodys() {
 }
 
 #[test]
+fn the_owner_is_kept() {
+    let scene = Scene::new();
+    let path = scene.base.join("w/file");
+    // Only root can give it away; for others it stays theirs, before and after.
+    let _ = std::os::unix::fs::chown(&path, Some(1234), Some(2345));
+    let owner = |path| fs::metadata(path).map(|file| (file.uid(), file.gid())).unwrap();
+    let before = owner(&path);
+    scene.files.write_text(&scene.path("w/file"), "new").unwrap();
+    assert_eq!(owner(&path), before);
+}
+
+#[test]
 fn a_file_that_may_not_be_written_is_not_replaced() {
     let scene = Scene::new();
     let path = scene.path("w/file");
