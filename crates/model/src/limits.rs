@@ -89,8 +89,18 @@ pub const LOG_READS: usize = 64;
 pub const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// Bytes of a malformed line that are kept in the log.
 pub const MALFORMED_BYTES: usize = 4 << 10;
-/// Largest file that `fs/read_text_file` returns, in bytes.
+/// Most that `fs/read_text_file` returns, in bytes: of a larger file only lines can be read.
 pub const READ_FILE_BYTES: u64 = 10 << 20;
+/// Bytes of a file that are read at once when lines are looked for.
+pub const READ_CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of a file that are looked through for lines at most, which a sparse file would exceed without end.
+pub const READ_SCAN_BYTES: u64 = 1 << 30;
+/// Longest path that is looked up for an agent, in bytes; the system's own bound.
+pub const PATH_BYTES: usize = 4096;
+/// Symbolic links followed in one path; the system's own bound.
+pub const PATH_LINKS: usize = 40;
+/// Names looked up for one path, with those behind its links, and those looked up again after a `..`.
+pub const PATH_STEPS: usize = 4096;
 /// Bytes of either text that a diff is computed from; a larger file is shown as rewritten.
 pub const DIFF_BYTES: usize = 256 << 10;
 /// Callbacks of one agent that may be worked on at once.

@@ -1,0 +1,247 @@
+//! From a path to a place: a directory's handle and one name in it.
+//!
+//! Every step opens one name below a handle and follows no link, so that no step can leave the directory it is
+//! taken in. A link, or a `..`, gives a new path, which begins again at a root of the workspace like one that
+//! was asked for. (cap-std's own lookup is as safe, but refuses every absolute link, also one to the inside.)
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use acpd_model::limits::{PATH_BYTES, PATH_LINKS, PATH_STEPS};
+use acpd_model::{ErrorCode, Failure};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Workspace;
+use super::failure::{invalid, of_errno, of_io, outside};
+
+/// A directory of the workspace.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// Its name as it was given.
+    given: PathBuf,
+    opened: OnceLock<Opened>,
+}
+
+/// The handle alone decides what is reached. The name only tells which paths are meant, so it does no harm
+/// if the two were looked up at different moments.
+#[derive(Debug)]
+struct Opened {
+    /// Its name without links; agents ask by this one as well, since it is what `getcwd` tells them.
+    real: PathBuf,
+    dir: Dir,
+}
+
+impl Root {
+    pub(super) fn open(given: PathBuf) -> Self {
+        let root = Self {
+            given,
+            opened: OnceLock::new(),
+        };
+        // If it cannot be opened, the reason is told to whoever asks for something below it.
+        let _ = root.opened();
+        root
+    }
+
+    fn opened(&self) -> io::Result<&Opened> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let dir = Dir::open_ambient_dir(&self.given, ambient_authority())?;
+        let real = self.given.canonicalize()?;
+        Ok(self.opened.get_or_init(|| Opened { real, dir }))
+    }
+}
+
+/// What to do about directories on the way that do not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parents {
+    /// The path does not exist, then.
+    Needed,
+    /// They are made.
+    Made,
+}
+
+/// One name in an open directory of the workspace. When it was found it was no symbolic link, if it was there at all.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) dir: Dir,
+    pub(super) name: OsString,
+}
+
+impl Workspace {
+    /// Finds the place that `path` means, through all links that stay inside.
+    pub(super) fn find(&self, path: &str, parents: Parents) -> Result<Place, Failure> {
+        check(path)?;
+        let mut text = PathBuf::from(path);
+        let mut links = 0;
+        let mut steps = 0;
+        'again: loop {
+            let (root, below) = self.root_of(&text, path)?;
+            let mut dir = root.dir.try_clone().map_err(|error| of_io(path, &error))?;
+            let mut walked = root.real.clone();
+            let mut parts = below.components();
+            while let Some(part) = parts.next() {
+                steps += 1;
+                if steps > PATH_STEPS {
+                    return Err(invalid(path, "takes too many steps to follow"));
+                }
+                let Component::Normal(name) = part else {
+                    // `..` of a directory is the one it was reached in: `walked` is free of links.
+                    walked.pop();
+                    text = walked.join(parts.as_path());
+                    continue 'again;
+                };
+                let rest = parts.as_path();
+                let last = rest.as_os_str().is_empty();
+                let next = if last {
+                    leaf(&dir, name)
+                } else {
+                    let make = parents == Parents::Made && only_names(rest);
+                    descend(&dir, name, make)
+                };
+                match next.map_err(|errno| of_errno(path, errno))? {
+                    Step::Leaf => {
+                        let name = name.to_owned();
+                        return Ok(Place { dir, name });
+                    }
+                    Step::Into(next) => {
+                        dir = next;
+                        walked.push(name);
+                    }
+                    Step::Link(target) => {
+                        links += 1;
+                        if links > PATH_LINKS {
+                            return Err(of_errno(path, Errno::LOOP));
+                        }
+                        let target = walked.join(target);
+                        text = if last { target } else { target.join(rest) };
+                        continue 'again;
+                    }
+                }
+            }
+            return Err(of_errno(path, Errno::ISDIR));
+        }
+    }
+
+    /// The root that holds `text`, and the way from there: of several the innermost. `path` is what was asked for.
+    fn root_of<'a>(&'a self, text: &'a Path, path: &str) -> Result<(&'a Opened, &'a Path), Failure> {
+        // The shorter the rest, the longer the name that matched.
+        let length = |below: &Path| below.components().count();
+        let opened = self.roots.iter().filter_map(|root| {
+            let opened = root.opened.get()?;
+            let given = text.strip_prefix(&root.given).ok();
+            let real = text.strip_prefix(&opened.real).ok();
+            let below = given.into_iter().chain(real).min_by_key(|below| length(below))?;
+            Some((opened, below))
+        });
+        if let Some((opened, below)) = opened.min_by_key(|(_, below)| length(below)) {
+            // A removed directory keeps its handle, in which nothing can be found or made any more.
+            if opened.dir.dir_metadata().is_ok_and(|dir| dir.nlink() == 0) {
+                let root = opened.real.display();
+                return Err(Failure::new(
+                    ErrorCode::NotFound,
+                    format!("the workspace directory {root} was removed; a new session opens it again"),
+                ));
+            }
+            return Ok((opened, below));
+        }
+        // Only now, so that a name below an open root goes by that root's rules, whatever it has become since.
+        // The outermost, for the same reason; nothing below it can be opened if it cannot.
+        let closed = self.roots.iter().filter_map(|root| {
+            let below = text.strip_prefix(&root.given).ok()?;
+            Some((root, below))
+        });
+        let (root, below) = closed
+            .max_by_key(|(_, below)| length(below))
+            .ok_or_else(|| outside(path))?;
+        let opened = root.opened().map_err(|error| {
+            let mut failure = of_io(path, &error);
+            failure.message = format!(
+                "the workspace directory {} cannot be opened: {error}",
+                root.given.display()
+            );
+            failure
+        })?;
+        Ok((opened, below))
+    }
+}
+
+/// What can be said about a path without looking at any file.
+fn check(path: &str) -> Result<(), Failure> {
+    if path.len() > PATH_BYTES {
+        let length = path.len();
+        return Err(Failure::invalid_params(format!(
+            "the path is too long: {length} bytes, and {PATH_BYTES} are allowed"
+        )));
+    }
+    if path.contains('\0') {
+        return Err(Failure::invalid_params("the path has a NUL character in it"));
+    }
+    if !path.starts_with('/') {
+        return Err(Failure::invalid_params(format!("path is not absolute: {path}")));
+    }
+    if path.ends_with('/') || path.ends_with("/.") {
+        return Err(invalid(path, "names a directory"));
+    }
+    Ok(())
+}
+
+enum Step {
+    /// The last name of the path, and no link.
+    Leaf,
+    Into(Dir),
+    /// Where the link leads, as it says itself.
+    Link(PathBuf),
+}
+
+fn leaf(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
+    match link(dir, name) {
+        Err(Errno::INVAL | Errno::NOENT) => Ok(Step::Leaf),
+        other => other,
+    }
+}
+
+fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
+    match directory(dir, name) {
+        Err(Errno::NOENT) if make => {
+            // The umask is applied, as to any program's directory. Somebody else may be faster.
+            match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(Step::Into),
+                Err(errno) => Err(errno),
+            }
+        }
+        // Which of the two a link is, is for the system to choose.
+        Err(Errno::NOTDIR | Errno::LOOP) => match link(dir, name) {
+            Err(Errno::INVAL) => Err(Errno::NOTDIR),
+            other => other,
+        },
+        other => other.map(Step::Into),
+    }
+}
+
+fn link(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
+    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
+    Ok(Step::Link(OsString::from_vec(target.into_bytes()).into()))
+}
+
+/// Opens a directory for looking names up in it, which needs no right to list it.
+fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {
+    #[cfg(target_os = "linux")]
+    const LOOKUP: OFlags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    const LOOKUP: OFlags = OFlags::empty();
+    let flags = LOOKUP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into()))
+}
+
+/// Of what is not there, `..` cannot be told; so nothing is made then.
+fn only_names(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
