@@ -86,5 +86,6 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
         env: std::collections::BTreeMap::new(),
         pass_env: Vec::new(),
         title: Some("Demo agent".to_owned()),
+        quirks: acpd_gateway::Quirks::default(),
     })
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use acpd_log::Durability;
 use acpd_model::Limits;
+use acpd_proto::agent::Quirks;
 use serde::Deserialize;
 
 /// Everything that a daemon needs to know.
@@ -41,6 +42,9 @@ pub struct AgentConfig {
     /// What people call it.
     #[serde(default)]
     pub title: Option<String>,
+    /// What is odd about it, beside what is known of such an agent.
+    #[serde(default)]
+    pub quirks: Quirks,
 }
 
 impl AgentConfig {

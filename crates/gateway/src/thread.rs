@@ -370,10 +370,11 @@ impl ThreadActor {
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Reply { .. } => {}
-            Effect::StartAgent(start) => {
+            Effect::StartAgent(mut start) => {
                 let name = &self.machine.live().spec.agent;
                 let started = match self.around.agents.get(name) {
                     Some(config) => {
+                        start.quirks = config.quirks;
                         let host =
                             Machine::new(&self.machine.live().spec, config.clone(), self.host_told.clone());
                         self.host = Some(host);

@@ -138,6 +138,14 @@ pub enum Outcome {
         /// ACP's kind of that option (`allow_once`, …).
         kind: String,
     },
+    /// What the agent wanted to know was told.
+    Accepted {
+        /// The answers, by the schema that the agent gave; nothing where it wanted no more than a yes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<RawJson>,
+    },
+    /// It was not told: the person does not want to.
+    Declined,
     /// Nobody picked one: the turn was interrupted, or a client dismissed the question.
     Cancelled,
 }
@@ -145,7 +153,11 @@ pub enum Outcome {
 impl Outcome {
     /// Whether the agent may go on.
     pub fn allows(&self) -> bool {
-        matches!(self, Self::Selected { kind, .. } if kind.starts_with("allow"))
+        match self {
+            Self::Selected { kind, .. } => kind.starts_with("allow"),
+            Self::Accepted { .. } => true,
+            Self::Declined | Self::Cancelled => false,
+        }
     }
 }
 
@@ -411,6 +423,14 @@ pub enum EventKind {
         title: String,
         /// The answers offered.
         options: Vec<PermissionOption>,
+    },
+    /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
+    /// the address.
+    InputRequested {
+        /// Ours.
+        request: RequestId,
+        /// What a person reads.
+        message: String,
     },
     /// The question was answered; the event's `by` is who did it.
     RequestSettled {

@@ -103,6 +103,8 @@ pub const PATH_LINKS: usize = 40;
 pub const PATH_STEPS: usize = 4096;
 /// Bytes of either text that a diff is computed from; a larger file is shown as rewritten.
 pub const DIFF_BYTES: usize = 256 << 10;
+/// Faults of an agent that are recorded in one turn.
+pub const VIOLATIONS: usize = 64;
 /// Callbacks of one agent that may be worked on at once.
 pub const AGENT_CALLS: usize = 256;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.

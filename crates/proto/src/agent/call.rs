@@ -19,6 +19,13 @@ pub enum Call {
         /// The params as they came.
         raw: RawJson,
     },
+    /// What does a person say to this?
+    Elicit {
+        /// What a person reads.
+        message: String,
+        /// The params as they came, with a schema or an address.
+        raw: RawJson,
+    },
     /// Read a text file.
     ReadFile {
         /// Absolute path.
@@ -94,6 +101,12 @@ struct Permission {
 }
 
 #[derive(Deserialize)]
+struct Elicitation {
+    message: String,
+    mode: String,
+}
+
+#[derive(Deserialize)]
 struct Read {
     path: String,
     line: Option<u64>,
@@ -134,7 +147,8 @@ struct Terminal {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Scope {
-    session_id: String,
+    #[serde(default)]
+    session_id: Option<String>,
 }
 
 impl Call {
@@ -150,6 +164,15 @@ impl Call {
                     options,
                     raw,
                 }
+            }
+            "elicitation/create" => {
+                let Elicitation { message, mode } = read(method, params)?;
+                if !matches!(mode.as_str(), "form" | "url") {
+                    let text = format!("{method}: mode {mode:?} is not supported; use form or url");
+                    return Err(RpcError::new(-32602, text));
+                }
+                let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
+                Self::Elicit { message, raw }
             }
             "fs/read_text_file" => {
                 let Read { path, line, limit } = read(method, params)?;
@@ -191,6 +214,16 @@ impl Call {
             _ => return Err(RpcError::new(-32601, format!("method not found: {method}"))),
         };
         let Scope { session_id } = read(method, params)?;
+        let Some(session_id) = session_id else {
+            // A question may belong to a request of ours, such as one to sign in.
+            return match call {
+                Self::Elicit { .. } => Ok(call),
+                _ => Err(RpcError::new(
+                    -32602,
+                    format!("{method}: missing field `sessionId`"),
+                )),
+            };
+        };
         if session.is_some_and(|ours| ours != session_id) {
             return Err(RpcError::new(
                 -32602,

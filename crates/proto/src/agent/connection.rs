@@ -12,6 +12,7 @@ use super::call::Call;
 use super::capabilities::Capabilities;
 use super::history::History;
 use super::opening::method;
+use super::quirks::Quirks;
 use super::request::{AgentRequest, Around};
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
@@ -33,6 +34,8 @@ pub struct Start {
     pub earlier_session: Option<String>,
     /// How long the agent may take for each step of starting.
     pub patience: Duration,
+    /// Oddities that the configuration says the agent has, beside the known ones.
+    pub quirks: Quirks,
 }
 
 /// What the thread wants of the agent, once its session is open.

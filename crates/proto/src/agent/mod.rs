@@ -18,4 +18,4 @@ pub use capabilities::Capabilities;
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
 pub use quirks::Quirks;
 pub use request::{AgentRequest, ConfigValue, check_extension};
-pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};
+pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};

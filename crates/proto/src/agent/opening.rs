@@ -57,6 +57,7 @@ impl AgentConnection {
         }
         let hello = RawJson::from(result);
         self.capabilities = Capabilities::read(&hello);
+        self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
         self.agent = Some(hello);
         if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
             return self.fail(failure);

@@ -1,8 +1,11 @@
 //! What is known to be odd about agents, as data: one table, by the name that an agent gives itself in
 //! `agentInfo`. Everything else treats all agents alike.
 
+use serde::{Deserialize, Serialize};
+
 /// The oddities of one agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Quirks {
     /// It reads a file before it writes a new one, and gives up when told that there is none: it wants an empty
     /// content.
@@ -45,6 +48,16 @@ const KNOWN: [(&str, Quirks); 3] = [
 ];
 
 impl Quirks {
+    /// These and those.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            missing_file_is_empty: self.missing_file_is_empty || other.missing_file_is_empty,
+            shell_lines: self.shell_lines || other.shell_lines,
+            repeats_messages: self.repeats_messages || other.repeats_messages,
+        }
+    }
+
     /// Those of the agent that calls itself `name`; none if it is not known.
     pub fn of(name: &str) -> Self {
         let name = name.to_lowercase();

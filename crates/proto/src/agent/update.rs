@@ -354,6 +354,11 @@ fn word(role: MessageType) -> &'static str {
     }
 }
 
+/// The `update` object of a chunk that is plain text and nothing else.
+pub fn text_chunk(role: MessageType, text: &str) -> RawJson {
+    serde_json::json!({ "sessionUpdate": word(role), "content": { "type": "text", "text": text } }).into()
+}
+
 /// The `update` object that a chunk of plain text is written as, when nothing else is known about it.
 fn canonical(chunk: &Chunk) -> Option<String> {
     let ChunkContent::Text(text) = &chunk.content else {

@@ -55,6 +55,12 @@ impl Coalescer {
         [first, None]
     }
 
+    /// The text that is held for `item`.
+    pub fn held(&self, item: ItemId) -> Option<&str> {
+        let held = self.held.as_ref().filter(|held| held.item == item)?;
+        Some(&held.text)
+    }
+
     /// Hands back what is held, since something else is to go out.
     pub fn flush(&mut self) -> Option<Delta> {
         self.held.take()

@@ -364,6 +364,15 @@ impl Live {
                 };
                 self.requests.insert(request.number, open);
             }
+            EventKind::InputRequested { request, .. } => {
+                self.last_request = self.last_request.max(request.number);
+                let open = OpenRequest {
+                    id: *request,
+                    event: event.clone(),
+                    options: Vec::new(),
+                };
+                self.requests.insert(request.number, open);
+            }
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);
             }

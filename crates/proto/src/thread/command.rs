@@ -98,7 +98,7 @@ pub enum Command {
     Stop,
 }
 
-/// An answer to a permission request.
+/// An answer to a permission request, or to a question for information.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// One of the agent's own options.
@@ -113,6 +113,8 @@ pub enum Answer {
         /// For the rest of the session, if the agent offers that.
         always: bool,
     },
+    /// What the agent wanted to know, by its schema.
+    Tell(RawJson),
     /// Neither: the question is dropped.
     Cancel,
 }

@@ -2,13 +2,13 @@
 
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::TURN_DIFF_BYTES;
+use acpd_model::limits::{TURN_DIFF_BYTES, VIOLATIONS};
 use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
 
 use super::steps::{Speaking, Thread};
-use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind};
+use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
 use crate::fanout::Delta;
-use crate::projection::{ItemView, unified_diff};
+use crate::projection::{ItemView, Part, unified_diff};
 
 impl Thread {
     pub(super) fn handle_update(&mut self, update: Update) {
@@ -19,7 +19,7 @@ impl Thread {
         } = update;
         let kind = match kind {
             UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
-            UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params),
+            UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
             UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
             UpdateKind::Commands => EventKind::CommandsReplaced {},
             UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
@@ -38,9 +38,7 @@ impl Thread {
                 code: "compaction".to_owned(),
                 message: format!("The agent shortens its context: {status}"),
             },
-            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => EventKind::AgentNotified {
-                method: "session/update".to_owned(),
-            },
+            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => unshown(),
         };
         self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
     }
@@ -54,6 +52,12 @@ impl Thread {
         } = chunk;
         let turn = self.current_turn();
         let item = self.speaker(role, message_id);
+        if let ChunkContent::Text(text) = &content
+            && self.repeats(item, text)
+        {
+            let raw = raw.unwrap_or_else(|| text_chunk(role, text));
+            return self.emit_with_params(turn, By::Agent, unshown(), Some(raw), raw_params);
+        }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
                 turn,
@@ -75,6 +79,28 @@ impl Thread {
                 let kind = EventKind::ItemContent { item, role, block };
                 self.emit_with_params(turn, By::Agent, kind, raw, raw_params);
             }
+        }
+    }
+
+    /// Whether a piece of a message is that whole message once more, from an agent that is known to do so. Anything
+    /// else that looks alike is text: "ha", "ha".
+    fn repeats(&self, item: ItemId, text: &str) -> bool {
+        let quirky = self
+            .capabilities
+            .as_ref()
+            .is_some_and(|c| c.quirks.repeats_messages);
+        let broken = self.speaking.as_ref().is_none_or(|open| open.broken);
+        if !quirky || broken || text.is_empty() {
+            return false;
+        }
+        let Some(ItemView::Message(view)) = self.live.items.get(&item).map(|open| &open.view) else {
+            return false;
+        };
+        let held = self.held_text(item);
+        match &view.parts[..] {
+            [] => held == text,
+            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(held),
+            _ => false,
         }
     }
 
@@ -118,17 +144,25 @@ impl Thread {
         }
     }
 
+    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
     pub(super) fn handle_tool(
         &mut self,
         tool: ToolUpdate,
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
+        asked: bool,
     ) {
         let known = self.live.tools.get(tool.id.as_str()).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {
                 let before = self.tool_status(known.item);
+                if tool.opens && !asked {
+                    self.violation(known.item, "opened the same tool call twice");
+                }
+                if !asked && tool.status.is_some_and(|new| new < before) {
+                    self.violation(known.item, "set the status of a tool call back");
+                }
                 let status = tool.status.map_or(before, |new| new.max(before));
                 let kind = EventKind::ItemUpdated {
                     item: known.item,
@@ -164,6 +198,17 @@ impl Thread {
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
                 self.follow_tool(item, status, tool.has_diff);
             }
+        }
+    }
+
+    /// Records what the agent did against the protocol, once for each item; it is not shown as if it were right.
+    fn violation(&mut self, item: ItemId, what: &'static str) {
+        if self.violations.len() < VIOLATIONS && self.violations.insert((item, what)) {
+            self.notice(
+                Level::Info,
+                "protocolViolation",
+                &format!("The agent {what} ({item})."),
+            );
         }
     }
 
@@ -332,5 +377,12 @@ impl Thread {
 
     pub(super) fn next_item(&self) -> ItemId {
         ItemId(self.live.last_item + 1)
+    }
+}
+
+/// An update that is kept and handed on, but changes nothing that is shown.
+fn unshown() -> EventKind {
+    EventKind::AgentNotified {
+        method: "session/update".to_owned(),
     }
 }

@@ -48,6 +48,7 @@ impl Thread {
                 options,
                 raw,
             } => self.permission_requested(call, &tool_call, options, raw),
+            Call::Elicit { message, raw } => self.input_requested(call, message, raw),
             Call::ReadFile { path, line, limit } => {
                 self.working.insert(call, Work::Read { path: path.clone() });
                 self.ask_machine(call, MachineCall::ReadFile { path, line, limit });
@@ -139,6 +140,13 @@ impl Thread {
             );
             return self.refuse_call(call, &failure);
         }
+        // An agent that is known to send a whole shell line means it.
+        let quirky = self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines);
+        let (command, args) = if quirky && args.is_empty() && command.contains(char::is_whitespace) {
+            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
+        } else {
+            (command, args)
+        };
         let terminal_id = format!("term_{}", call + 1);
         let cwd = cwd.unwrap_or_else(|| self.live.spec.cwd.clone());
         let output_bytes = limit
@@ -173,6 +181,9 @@ impl Thread {
         };
         let reply = match result {
             Ok(reply) => reply,
+            Err(failure) if self.is_empty_for(&work, &failure) => MachineReply::Read {
+                content: String::new(),
+            },
             Err(failure) => {
                 if let Work::Write {
                     path,
@@ -255,6 +266,15 @@ impl Thread {
             call,
             result: Ok(result.into()),
         });
+    }
+
+    /// Some agents take "there is no such file" for a failure of the tool with which they would make it.
+    fn is_empty_for(&self, work: &Work, failure: &Failure) -> bool {
+        let quirky = self
+            .capabilities
+            .as_ref()
+            .is_some_and(|c| c.quirks.missing_file_is_empty);
+        quirky && failure.code == ErrorCode::NotFound && matches!(work, Work::Read { .. })
     }
 
     fn file_written(&mut self, path: String, content: &str, old: Option<&str>, item: Option<ItemId>) {

@@ -54,7 +54,7 @@ impl Thread {
                 .filter(|status| !status.is_final()),
             has_diff: true,
         };
-        self.handle_tool(update, Some(tool.clone()), None);
+        self.handle_tool(update, Some(tool.clone()), None, true);
         let Some(known) = self.live.tools.get(&id).copied() else {
             return;
         };
@@ -81,10 +81,7 @@ impl Thread {
             options,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
-        // Who wants the turn to end is not asked about its next step.
-        if self.live.turn.is_some_and(|turn| turn.interrupted) {
-            self.settle_request(By::Daemon, number, &Outcome::Cancelled);
-        }
+        self.asked_in_vain(number);
         self.note_status();
     }
 
@@ -104,7 +101,10 @@ impl Thread {
             }
             return Err(Failure::not_found(request));
         };
-        let outcome = choose(&open.options, answer)?;
+        let outcome = match &open.event.kind {
+            EventKind::InputRequested { .. } => told(answer)?,
+            _ => choose(&open.options, answer)?,
+        };
         self.settle_request(by, number, &outcome);
         self.note_status();
         Ok(())
@@ -119,21 +119,56 @@ impl Thread {
             request,
             outcome: outcome.clone(),
         };
+        let wants_input = self.wants_input(number);
         self.emit(self.current_turn(), by, kind, None);
         if let Some(call) = self.asked.remove(&number) {
-            self.tell_outcome(call, outcome);
+            self.tell_outcome(call, outcome, wants_input);
         }
     }
 
-    fn tell_outcome(&mut self, call: u64, outcome: &Outcome) {
-        let outcome = match outcome {
-            Outcome::Selected { option_id, .. } => json!({ "outcome": "selected", "optionId": option_id }),
-            Outcome::Cancelled => json!({ "outcome": "cancelled" }),
+    /// Whether a question is for information, not for a permission.
+    fn wants_input(&self, number: u32) -> bool {
+        let open = self.live.requests.get(&number);
+        open.is_some_and(|open| matches!(open.event.kind, EventKind::InputRequested { .. }))
+    }
+
+    fn tell_outcome(&mut self, call: u64, outcome: &Outcome, wants_input: bool) {
+        let result = match outcome {
+            Outcome::Selected { option_id, .. } => {
+                json!({ "outcome": { "outcome": "selected", "optionId": option_id } })
+            }
+            Outcome::Accepted {
+                content: Some(content),
+            } => json!({ "action": "accept", "content": content }),
+            Outcome::Accepted { content: None } => json!({ "action": "accept" }),
+            Outcome::Declined => json!({ "action": "decline" }),
+            Outcome::Cancelled if wants_input => json!({ "action": "cancel" }),
+            Outcome::Cancelled => json!({ "outcome": { "outcome": "cancelled" } }),
         };
         self.tell_agent(AgentCommand::Answer {
             call,
-            result: Ok(json!({ "outcome": outcome }).into()),
+            result: Ok(result.into()),
         });
+    }
+
+    pub(super) fn input_requested(&mut self, call: u64, message: String, raw: RawJson) {
+        let number = self.live.last_request + 1;
+        let request = RequestId {
+            thread: self.live.thread,
+            number,
+        };
+        self.asked.insert(number, call);
+        let kind = EventKind::InputRequested { request, message };
+        self.emit(self.current_turn(), By::Agent, kind, Some(raw));
+        self.asked_in_vain(number);
+        self.note_status();
+    }
+
+    /// Who wants the turn to end is not asked about its next step.
+    fn asked_in_vain(&mut self, number: u32) {
+        if self.live.turn.is_some_and(|turn| turn.interrupted) {
+            self.settle_request(By::Daemon, number, &Outcome::Cancelled);
+        }
     }
 
     /// Everything that is asked is answered with "cancelled", as ACP wants it when a turn is cancelled.
@@ -150,9 +185,10 @@ impl Thread {
         let open: Vec<u32> = self.live.requests.keys().copied().collect();
         for number in open {
             let call = self.asked.remove(&number);
+            let wants_input = self.wants_input(number);
             self.void_request(number, reason);
             if let Some(call) = call.filter(|_| self.agent == AgentState::Ready) {
-                self.tell_outcome(call, &Outcome::Cancelled);
+                self.tell_outcome(call, &Outcome::Cancelled, wants_input);
             }
         }
     }
@@ -200,6 +236,23 @@ impl Thread {
     }
 }
 
+/// What an answer to a question for information means.
+fn told(answer: &Answer) -> Result<Outcome, Failure> {
+    Ok(match answer {
+        Answer::Tell(content) => Outcome::Accepted {
+            content: Some(content.clone()),
+        },
+        Answer::Accept { .. } => Outcome::Accepted { content: None },
+        Answer::Decline { .. } => Outcome::Declined,
+        Answer::Cancel => Outcome::Cancelled,
+        Answer::Option(_) => {
+            return Err(Failure::invalid_params(
+                "the agent wants information: answer with item/answer",
+            ));
+        }
+    })
+}
+
 /// The agent's option that an answer means.
 fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Failure> {
     let by_kind = |kinds: [&str; 2]| {
@@ -219,6 +272,11 @@ fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Fail
     };
     let option = match answer {
         Answer::Cancel => return Ok(Outcome::Cancelled),
+        Answer::Tell(_) => {
+            return Err(Failure::invalid_params(
+                "the agent asks for a permission: answer with item/approve",
+            ));
+        }
         Answer::Option(id) => options
             .iter()
             .find(|option| option.option_id == *id)
@@ -258,7 +316,7 @@ mod tests {
     fn chosen(kinds: &[&str], answer: &Answer) -> Option<String> {
         match choose(&options(kinds), answer).unwrap() {
             Outcome::Selected { option_id, .. } => Some(option_id),
-            Outcome::Cancelled => None,
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The machine itself: its state, its four verbs, and how events come to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Level, ThreadCreated};
@@ -10,7 +10,7 @@ use acpd_model::{
 };
 
 use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
-use crate::agent::{AgentCommand, AgentEvent, Capabilities, Start};
+use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks, Start};
 use crate::fanout::{Coalescer, Delta};
 use crate::projection::Live;
 use crate::queue::Queue;
@@ -82,6 +82,8 @@ pub struct Thread {
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
     pub(super) recall: Recalling,
     pub(super) care: super::care::Care,
+    /// What the agent did against the protocol in this turn.
+    pub(super) violations: BTreeSet<(ItemId, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
     summary_changed: bool,
@@ -111,6 +113,7 @@ impl Thread {
             asks: BTreeMap::new(),
             recall: Recalling::default(),
             care: super::care::Care::default(),
+            violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
             summary_changed: false,
@@ -344,6 +347,7 @@ impl Thread {
             mcp_servers: self.live.spec.mcp_servers.clone(),
             earlier_session: self.live.session.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
+            quirks: Quirks::default(),
         }));
     }
 
@@ -513,6 +517,11 @@ impl Thread {
         for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
             self.emit_delta(due);
         }
+    }
+
+    /// What is held back of `item`.
+    pub(super) fn held_text(&self, item: ItemId) -> &str {
+        self.coalescer.held(item).unwrap_or_default()
     }
 
     pub(super) fn flush(&mut self) {

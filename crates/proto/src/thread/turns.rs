@@ -86,6 +86,7 @@ impl Thread {
     fn begin(&mut self, turn: TurnId, by: By, input: Vec<RawJson>, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
+        self.violations.clear();
         self.emit(
             Some(turn),
             by.clone(),

@@ -259,11 +259,7 @@ fn an_extension_request_is_refused_and_recorded() {
     let scene = check(|s| {
         s.open_turn();
         s.calls("\"x-1\"", "_vendor/pick", r#"{"n":1234567890123456789012}"#);
-        s.calls(
-            "8",
-            "elicitation/create",
-            r#"{"sessionId":"s-1","mode":"form","message":"?"}"#,
-        );
+        s.calls("8", "mcp/message", r#"{"sessionId":"s-1"}"#);
         s.calls("null", "terminal/hologram", "[]");
         s.stops_with("end_turn");
     });

@@ -238,7 +238,7 @@ fn questions_end_once(log: &[Event]) {
     let mut last = 0;
     for event in log {
         match &event.kind {
-            EventKind::PermissionRequested { request, .. } => {
+            EventKind::PermissionRequested { request, .. } | EventKind::InputRequested { request, .. } => {
                 last += 1;
                 assert_eq!(request.number, last, "questions are numbered without gaps");
                 open.insert(*request);

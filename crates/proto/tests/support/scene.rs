@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use acpd_model::{Event, Failure, Limits, ThreadId, TurnId};
-use acpd_proto::agent::{AgentCommand, AgentConnection, Start};
+use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{Effect, Input, MachineCall, MachineReply, Reply, Thread};
@@ -29,6 +29,8 @@ pub struct Sent {
 
 /// What happens on the stage, and what has come out of it.
 pub struct Scene {
+    /// What the configuration says is odd about the agent.
+    pub quirks: Quirks,
     pub thread: Thread,
     pub id: ThreadId,
     pub now: Now,
@@ -73,6 +75,7 @@ impl Scene {
             wall: 1_700_000_000_000,
         };
         Self {
+            quirks: Quirks::default(),
             thread: Thread::new(id, limits, now),
             id,
             now,
@@ -173,7 +176,8 @@ impl Scene {
                 let earlier = self.replies.insert(call, result);
                 assert!(earlier.is_none(), "command {call} was answered twice");
             }
-            Effect::StartAgent(start) => {
+            Effect::StartAgent(mut start) => {
+                start.quirks = self.quirks;
                 assert!(self.agent.is_none(), "a second process beside the first");
                 self.open.clear();
                 self.called.clear();

@@ -45,7 +45,7 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         let start = out.len();
         write(&mut out, thread, event, method, None);
         let ask = match &event.kind {
-            EventKind::PermissionRequested { request, .. } => {
+            EventKind::PermissionRequested { request, .. } | EventKind::InputRequested { request, .. } => {
                 let start = out.len();
                 write(&mut out, thread, event, method, Some(*request));
                 Some((*request, start))
@@ -121,6 +121,7 @@ fn method(kind: &EventKind) -> Option<&'static str> {
             AskAbout::FileChange => "item/fileChange/requestApproval",
             AskAbout::Permissions => "item/permissions/requestApproval",
         },
+        K::InputRequested { .. } => "item/tool/requestUserInput",
         K::RequestSettled { .. } | K::RequestVoided { .. } => "serverRequest/resolved",
         K::FileRead { .. } => "thread/file/read",
         K::FileWritten { .. } => "thread/file/written",
@@ -229,6 +230,10 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
                 .put("options", options);
             fill_asked(params, raw);
         }
+        EventKind::InputRequested { request, message } => {
+            params.put("requestId", request).put("title", message);
+            fill_wanted(params, raw);
+        }
         EventKind::RequestSettled { request, outcome } => {
             params.put("requestId", request);
             match outcome {
@@ -238,6 +243,14 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
                         .put("outcome", decision)
                         .put("optionId", option_id)
                         .put("optionKind", kind);
+                }
+                Outcome::Accepted { content } => {
+                    params
+                        .plain("outcome", "accepted")
+                        .json("answers", content.as_ref());
+                }
+                Outcome::Declined => {
+                    params.plain("outcome", "declined");
                 }
                 Outcome::Cancelled => {
                     params.put("outcome", "cancelled");
@@ -531,6 +544,31 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
         params.put("path", &first.path);
     }
     params.json("toolCall", Some(&tool_call));
+}
+
+/// What an agent wants to know: the form's schema or the address, and all of its params.
+fn fill_wanted(params: &mut Object<'_>, raw: Option<&RawJson>) {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wanted {
+        mode: RawJson,
+        #[serde(default)]
+        requested_schema: Option<RawJson>,
+        #[serde(default)]
+        url: Option<RawJson>,
+    }
+    if let Some(Wanted {
+        mode,
+        requested_schema,
+        url,
+    }) = raw.and_then(|raw| raw.read().ok())
+    {
+        params
+            .json("mode", Some(&mode))
+            .json("schema", requested_schema.as_ref())
+            .json("url", url.as_ref());
+    }
+    params.json("elicitation", raw);
 }
 
 fn by_json(by: &By) -> serde_json::Value {

@@ -240,6 +240,12 @@ impl Request {
                 })
             },
             "item/approve" => |p, _, _| p.approve(),
+            "item/answer" => |p, text, _| {
+                let request = p.request_id.ok_or_else(|| missing("requestId"))?;
+                let Told { answers, dismissed } = read(text)?;
+                let answer = told(answers, dismissed)?;
+                Ok(Self::Answer { request, answer })
+            },
             _ => return super::agent::parse(method, text, current),
         };
         let params = if params.is_none() {
@@ -255,9 +261,14 @@ impl Request {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Response {
-            decision: String,
+            #[serde(default)]
+            decision: Option<String>,
             #[serde(default)]
             option_id: Option<String>,
+            #[serde(default)]
+            answers: Option<RawJson>,
+            #[serde(default)]
+            dismissed: bool,
         }
         // A client that answers with an error will not decide; others may.
         let Ok(raw) = result else {
@@ -265,7 +276,17 @@ impl Request {
                 "an error is no decision; the question stays open",
             ));
         };
-        let Response { decision, option_id } = read(raw.get())?;
+        let Response {
+            decision,
+            option_id,
+            answers,
+            dismissed,
+        } = read(raw.get())?;
+        let Some(decision) = decision else {
+            let answer = told(answers, dismissed)
+                .map_err(|_| Failure::invalid_params("the response has neither decision nor answers"))?;
+            return Ok(Self::Answer { request, answer });
+        };
         let answer = match (option_id, decision.as_str()) {
             (Some(option), _) => Answer::Option(option),
             (None, "accept") => Answer::Accept { always: false },
@@ -289,6 +310,23 @@ pub(super) fn thread_or_current(
             "threadId is missing, and this connection has neither started nor resumed a thread",
         )
     })
+}
+
+/// What a client says to a question for information.
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    answers: Option<RawJson>,
+    #[serde(default)]
+    dismissed: bool,
+}
+
+fn told(answers: Option<RawJson>, dismissed: bool) -> Result<Answer, Failure> {
+    match (answers, dismissed) {
+        (_, true) => Ok(Answer::Decline { always: false }),
+        (Some(answers), false) => Ok(Answer::Tell(answers)),
+        (None, false) => Err(missing("answers")),
+    }
 }
 
 impl Params {

@@ -1,0 +1,140 @@
+//! Questions for information: forms and addresses.
+
+use acpd_model::event::Outcome;
+use acpd_model::{ErrorCode, EventKind, RawJson};
+use acpd_proto::thread::Answer;
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+const FORM: &str = r#"{"sessionId":"s-1","mode":"form","message":"Which key?","requestedSchema":{"type":"object","properties":{"key":{"type":"string"},"n":{"type":"integer","maximum":18446744073709551616}}}}"#;
+
+fn open_form(s: &mut Scene) {
+    s.open_turn();
+    s.calls("9", "elicitation/create", FORM);
+}
+
+fn told(s: &Scene) -> &Value {
+    let answer = s
+        .sent
+        .iter()
+        .rfind(|sent| sent.answers.as_deref() == Some("elicitation/create"));
+    &answer.expect("the agent has its answer").json["result"]
+}
+
+#[test]
+fn a_form_is_shown_with_its_schema_and_its_answers_reach_the_agent() {
+    check(|s| {
+        open_form(s);
+        let asked = &s.params("item/tool/requestUserInput")[0];
+        assert_eq!(
+            (&asked["title"], &asked["mode"]),
+            (&json!("Which key?"), &json!("form"))
+        );
+        assert_eq!(asked["schema"]["properties"]["key"]["type"], "string");
+        let frame = s.frames.iter().find(|frame| frame.ask.is_some()).unwrap();
+        let text = std::str::from_utf8(&frame.text).unwrap();
+        assert!(text.contains("18446744073709551616"), "{text}");
+        let answers = RawJson::parse(r#"{"key":"k","n":12345678901234567890123}"#).unwrap();
+        s.decide(1, Answer::Tell(answers)).unwrap();
+        let sent = s.sent.last().unwrap().text.clone();
+        assert!(
+            sent.contains(r#""action":"accept""#) && sent.contains(r#""key":"k""#),
+            "{sent}"
+        );
+        assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], "accepted");
+        assert_eq!(
+            s.decide(1, Answer::Cancel).unwrap_err().code,
+            ErrorCode::AlreadyResolved
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn no_and_never_mind_are_not_the_same() {
+    for (answer, action, outcome) in [
+        (Answer::Decline { always: false }, "decline", "declined"),
+        (Answer::Cancel, "cancel", "cancelled"),
+        (Answer::Accept { always: false }, "accept", "accepted"),
+    ] {
+        check(|s| {
+            open_form(s);
+            s.decide(1, answer).unwrap();
+            assert_eq!(told(s), &json!({ "action": action }));
+            assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], outcome);
+        });
+    }
+}
+
+#[test]
+fn each_question_has_its_own_kind_of_answer() {
+    check(|s| {
+        open_form(s);
+        let wrong = s.decide(1, Answer::Option("ao".into())).unwrap_err();
+        assert!(wrong.message.contains("item/answer"), "{wrong}");
+        s.asks_permission("10", "t");
+        let wrong = s.decide(2, Answer::Tell(json!({}).into())).unwrap_err();
+        assert!(wrong.message.contains("item/approve"), "{wrong}");
+        assert_eq!(s.thread.live().requests.len(), 2, "both are still open");
+        s.decide(1, Answer::Cancel).unwrap();
+        s.decide(2, Answer::Cancel).unwrap();
+    });
+}
+
+#[test]
+fn an_interrupted_turn_cancels_the_question() {
+    check(|s| {
+        open_form(s);
+        s.interrupt();
+        assert_eq!(told(s), &json!({ "action": "cancel" }));
+        s.calls("10", "elicitation/create", FORM);
+        assert_eq!(
+            told(s),
+            &json!({ "action": "cancel" }),
+            "and the ones that come late"
+        );
+        s.stops_with("cancelled");
+    });
+}
+
+#[test]
+fn an_address_and_a_question_outside_of_a_session() {
+    check(|s| {
+        s.open_session();
+        s.calls(
+            "9",
+            "elicitation/create",
+            r#"{"requestId":1,"mode":"url","message":"Sign in","url":"https://example.com/?a=1","elicitationId":"e"}"#,
+        );
+        let asked = &s.params("item/tool/requestUserInput")[0];
+        assert_eq!(asked["url"], "https://example.com/?a=1");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        let settled = |kind: &EventKind| {
+            matches!(
+                kind,
+                EventKind::RequestSettled {
+                    outcome: Outcome::Accepted { .. },
+                    ..
+                }
+            )
+        };
+        assert!(s.kinds().any(settled));
+    });
+}
+
+#[test]
+fn what_is_no_question_is_refused() {
+    check(|s| {
+        s.open_turn();
+        for params in [
+            r#"{"sessionId":"s-1","mode":"hologram","message":"x"}"#,
+            r#"{"sessionId":"s-1","mode":"form"}"#,
+            r#"{"sessionId":"other","mode":"form","message":"x","requestedSchema":{"type":"object"}}"#,
+        ] {
+            s.calls("9", "elicitation/create", params);
+            assert_eq!(s.sent.last().unwrap().json["error"]["code"], -32602, "{params}");
+        }
+        assert!(s.thread.live().requests.is_empty());
+    });
+}
