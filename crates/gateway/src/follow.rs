@@ -159,6 +159,7 @@ impl Follower {
                 () = self.deliver.closed() => return None,
             };
             match batch {
+                Ok(batch) if batch.first == 0 => self.deliver(batch, 0, None).await?,
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
                     Step::Send { from } => self.deliver(batch, from, None).await?,
                     Step::Skip => {}

@@ -8,7 +8,7 @@ use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
 use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{Live, Recall};
-use acpd_proto::surface::app::{Frame, frames};
+use acpd_proto::surface::app::{Frame, frames, live_frame};
 use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -20,7 +20,7 @@ use crate::machine::{FromMachine, Machine};
 /// Events that were stored together, as clients are sent them.
 #[derive(Debug)]
 pub struct Batch {
-    /// The first event's number.
+    /// The first event's number; 0 for frames that belong to no event and are only shown.
     pub first: Seq,
     /// The last event's number.
     pub last: Seq,
@@ -406,6 +406,15 @@ impl ThreadActor {
                 if let Some(agent) = &self.agent {
                     agent.tell(command).await;
                 }
+            }
+            Effect::Show { turn, at, shown } => {
+                let batch = Batch {
+                    first: 0,
+                    last: 0,
+                    frames: vec![live_frame(&self.id_text, turn, at, &shown)],
+                };
+                // Who does not watch now misses it.
+                let _ = self.publish.send(Arc::new(batch));
             }
             Effect::Recall { except, bytes } => {
                 let text = self.recall(except, bytes).await;

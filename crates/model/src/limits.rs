@@ -115,6 +115,10 @@ pub const TURN_DIFF_BYTES: usize = 1 << 20;
 pub const TERMINAL_BYTES: usize = 1 << 20;
 /// Most that an agent may ask to be kept of a terminal's output, in bytes.
 pub const TERMINAL_BYTES_MAX: usize = 10 << 20;
+/// Of output beyond what is kept, clients are shown the last bytes of each window; so many.
+pub const LIVE_OUTPUT_BYTES: usize = 16 << 10;
+/// Length of such a window, in milliseconds.
+pub const LIVE_OUTPUT_MILLIS: u64 = 100;
 /// Terminals of one thread that may live at once.
 pub const TERMINALS: usize = 64;
 /// Threads on one page of `thread/list`, at most and by default.

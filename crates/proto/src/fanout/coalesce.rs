@@ -7,6 +7,15 @@ use acpd_model::{ItemId, MessageType, RawJson, TurnId};
 
 use crate::time::Instant;
 
+/// Whose text it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Somebody's words.
+    Message(MessageType),
+    /// The output of one of our terminals, by its id.
+    Terminal(String),
+}
+
 /// Text for one item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
@@ -14,8 +23,8 @@ pub struct Delta {
     pub turn: Option<TurnId>,
     /// The item.
     pub item: ItemId,
-    /// Who speaks.
-    pub role: MessageType,
+    /// Whose text it is.
+    pub source: Source,
     /// What was added.
     pub text: String,
     /// The update it came as, while it stands for one update alone and cannot be rebuilt.
@@ -96,7 +105,7 @@ mod tests {
         Delta {
             turn: None,
             item: ItemId(item),
-            role: MessageType::AgentMessage,
+            source: Source::Message(MessageType::AgentMessage),
             text: text.into(),
             raw: None,
         }

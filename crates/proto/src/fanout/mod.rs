@@ -4,7 +4,9 @@
 //! events. Behind it, a [`Subscription`] follows one thread from a cursor for one client.
 
 mod coalesce;
+mod live_tail;
 mod subscription;
 
-pub use coalesce::{Coalescer, Delta};
+pub use coalesce::{Coalescer, Delta, Source};
+pub use live_tail::{LiveTail, LiveText};
 pub use subscription::{Step, Subscription};

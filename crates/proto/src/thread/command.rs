@@ -4,6 +4,7 @@ use acpd_model::event::TurnStatus;
 use acpd_model::{By, Failure, Millis, RawJson, RequestId, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
+use crate::fanout::LiveText;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -159,6 +160,15 @@ pub enum Effect {
     StopAgent,
     /// Tell the agent.
     Agent(AgentCommand),
+    /// Show this to whoever watches right now. It is in no log, has no number and never comes again.
+    Show {
+        /// The turn that runs.
+        turn: Option<TurnId>,
+        /// When.
+        at: Millis,
+        /// What.
+        shown: LiveText,
+    },
     /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
     /// [`Input::Recalled`].
     Recall {

@@ -7,7 +7,7 @@ use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Message
 
 use super::steps::{Speaking, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
-use crate::fanout::Delta;
+use crate::fanout::{Delta, Source};
 use crate::projection::{ItemView, Part, unified_diff};
 
 impl Thread {
@@ -62,7 +62,7 @@ impl Thread {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
                 turn,
                 item,
-                role,
+                source: Source::Message(role),
                 text,
                 raw,
             }),

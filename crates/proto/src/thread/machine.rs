@@ -4,9 +4,10 @@ use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMIN
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use serde_json::{Value, json};
 
-use super::command::{MachineCall, MachineEvent, MachineReply};
+use super::command::{Effect, MachineCall, MachineEvent, MachineReply};
 use super::steps::Thread;
 use crate::agent::{AgentCommand, Call, TerminalExit};
+use crate::fanout::{Delta, LiveText, Source};
 use crate::projection::{ItemView, unified_diff};
 
 /// A callback that the machine works on, with what its end needs to know.
@@ -161,6 +162,7 @@ impl Thread {
             cwd: cwd.clone(),
         };
         self.working.insert(call, work);
+        self.kept_output.insert(terminal_id.clone(), output_bytes);
         self.ask_machine(
             call,
             MachineCall::CreateTerminal {
@@ -185,6 +187,9 @@ impl Thread {
                 content: String::new(),
             },
             Err(failure) => {
+                if let Work::Create { terminal_id, .. } = &work {
+                    self.kept_output.remove(terminal_id);
+                }
                 if let Work::Write {
                     path,
                     item: Some(item),
@@ -306,6 +311,37 @@ impl Thread {
         self.emit_turn_diff();
     }
 
+    /// Output is kept until there is as much of it as the agent wants kept; after that it is only shown, and the log
+    /// has its end when the command has ended. So an endless command fills neither memory nor the log.
+    fn terminal_wrote(&mut self, item: ItemId, terminal_id: &str, text: String) {
+        let kept = self
+            .kept_output
+            .get(terminal_id)
+            .copied()
+            .unwrap_or(TERMINAL_BYTES);
+        let written = match self.live.items.get(&item).map(|open| &open.view) {
+            Some(ItemView::Terminal { output, .. }) => output.len() + self.held_text(item).len(),
+            _ => 0,
+        };
+        if written >= kept {
+            self.live_tail.push(item, terminal_id, &text, self.now.mono);
+            return;
+        }
+        self.emit_text(Delta {
+            turn: self.current_turn(),
+            item,
+            source: Source::Terminal(terminal_id.to_owned()),
+            text,
+            raw: None,
+        });
+    }
+
+    pub(super) fn show(&mut self, shown: LiveText) {
+        let turn = self.current_turn();
+        let at = self.now.wall;
+        self.effects.push(Effect::Show { turn, at, shown });
+    }
+
     pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: MachineEvent) {
         let found = self.live.items.iter().find(
             |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
@@ -314,11 +350,7 @@ impl Thread {
             return;
         };
         let kind = match event {
-            MachineEvent::Output(text) => EventKind::TerminalOutput {
-                item,
-                terminal_id: terminal_id.to_owned(),
-                text,
-            },
+            MachineEvent::Output(text) => return self.terminal_wrote(item, terminal_id, text),
             MachineEvent::Exited {
                 exit,
                 output,
@@ -333,6 +365,11 @@ impl Thread {
                     code: exit_code,
                     signal,
                 } = exit;
+                // What is still held comes before the end.
+                for shown in self.live_tail.flush() {
+                    self.show(shown);
+                }
+                self.kept_output.remove(terminal_id);
                 let terminal_id = terminal_id.to_owned();
                 let end = ItemEnd::TerminalCommand {
                     terminal_id,

@@ -11,7 +11,7 @@ use acpd_model::{
 
 use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks, Start};
-use crate::fanout::{Coalescer, Delta};
+use crate::fanout::{Coalescer, Delta, LiveTail, Source};
 use crate::projection::Live;
 use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
@@ -86,6 +86,9 @@ pub struct Thread {
     pub(super) violations: BTreeSet<(ItemId, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
+    pub(super) live_tail: LiveTail,
+    /// Bytes that are kept of each terminal's output, by its id.
+    pub(super) kept_output: BTreeMap<String, usize>,
     summary_changed: bool,
     events: Vec<Event>,
     pub(super) effects: Queue<Effect>,
@@ -116,6 +119,8 @@ impl Thread {
             violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
+            live_tail: LiveTail::default(),
+            kept_output: BTreeMap::new(),
             summary_changed: false,
             events: Vec::new(),
             effects: Queue::default(),
@@ -162,6 +167,9 @@ impl Thread {
         if let Some(delta) = self.coalescer.expire(now.mono) {
             self.emit_delta(delta);
         }
+        for shown in self.live_tail.expire(now.mono) {
+            self.show(shown);
+        }
         if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
         }
@@ -192,7 +200,8 @@ impl Thread {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let waiting = earliest(self.coalescer.deadline(), self.cancel_deadline);
+        let held = earliest(self.coalescer.deadline(), self.live_tail.deadline());
+        let waiting = earliest(held, self.cancel_deadline);
         earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 
@@ -534,17 +543,19 @@ impl Thread {
         let Delta {
             turn,
             item,
-            role,
+            source,
             text,
             raw,
         } = delta;
-        self.record(
-            turn,
-            By::Agent,
-            EventKind::ItemDelta { item, role, text },
-            raw,
-            None,
-        );
+        let kind = match source {
+            Source::Message(role) => EventKind::ItemDelta { item, role, text },
+            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
+                item,
+                terminal_id,
+                text,
+            },
+        };
+        self.record(turn, By::Agent, kind, raw, None);
     }
 
     fn record(

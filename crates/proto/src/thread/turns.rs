@@ -266,6 +266,8 @@ impl Thread {
         self.care.take_silence();
         self.capabilities = None;
         self.close_terminals();
+        self.live_tail.flush();
+        self.kept_output.clear();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {
             self.settle(Ending::failed(reason), by);

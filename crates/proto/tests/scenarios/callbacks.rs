@@ -424,3 +424,78 @@ fn a_file_may_be_asked_for_between_turns() {
         );
     });
 }
+
+fn outputs(s: &Scene) -> Vec<String> {
+    let text = |kind: &EventKind| match kind {
+        EventKind::TerminalOutput { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    s.kinds().filter_map(text).collect()
+}
+
+fn running(s: &mut Scene, limit: &str) {
+    s.open_turn();
+    s.calls(
+        "1",
+        "terminal/create",
+        &format!(r#"{{"sessionId":"s-1","command":"yes"{limit}}}"#),
+    );
+    s.machine_says(Ok(MachineReply::Created));
+}
+
+#[test]
+fn output_is_merged_like_deltas() {
+    check(|s| {
+        running(s, "");
+        for text in ["a", "b", "c"] {
+            s.terminal_says("term_1", MachineEvent::Output(text.into()));
+        }
+        assert_eq!(outputs(s), ["a"], "the first at once");
+        s.later(10);
+        assert_eq!(outputs(s), ["a", "bc"]);
+        s.terminal_says("term_1", MachineEvent::Output("d".into()));
+        s.chunk("meanwhile");
+        assert_eq!(outputs(s), ["a", "bc", "d"], "before anything else");
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn endless_output_fills_neither_memory_nor_the_log() {
+    check(|s| {
+        running(s, r#","outputByteLimit":5000"#);
+        let before = s.log.len();
+        for _ in 0..1000 {
+            s.terminal_says("term_1", MachineEvent::Output("y".repeat(4000)));
+        }
+        assert!(s.shown.is_empty());
+        s.later(100);
+        assert_eq!(outputs(s).concat().len(), 8000, "what passes the limit is whole");
+        assert_eq!(s.log.len(), before + 2);
+        assert_eq!(s.shown.len(), 1);
+        let shown: Value = serde_json::from_slice(&s.shown[0].text).unwrap();
+        let params = &shown["params"];
+        assert_eq!(shown["method"], "item/terminalCommand/output");
+        assert_eq!(
+            (&params["terminalId"], &params["turnId"]),
+            (&"term_1".into(), &"turn_1".into())
+        );
+        assert!(params.get("seq").is_none(), "it is in no log");
+        let text = params["text"].as_str().unwrap().len() as u64;
+        assert_eq!(text + params["skippedBytes"].as_u64().unwrap(), 998 * 4000);
+        s.terminal_says("term_1", MachineEvent::Output("the end".into()));
+        let exited = MachineEvent::Exited {
+            exit: TerminalExit::default(),
+            output: "…the end".into(),
+            truncated: true,
+        };
+        s.terminal_says("term_1", exited);
+        assert_eq!(s.shown.len(), 2, "what was held comes before the end");
+        assert_eq!(
+            s.params("item/terminalCommand/completed")[0]["output"],
+            "…the end"
+        );
+        s.stops_with("end_turn");
+    });
+}

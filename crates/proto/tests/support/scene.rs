@@ -29,6 +29,8 @@ pub struct Sent {
 
 /// What happens on the stage, and what has come out of it.
 pub struct Scene {
+    /// What clients were only shown.
+    pub shown: Vec<Frame>,
     /// What the configuration says is odd about the agent.
     pub quirks: Quirks,
     pub thread: Thread,
@@ -75,6 +77,7 @@ impl Scene {
             wall: 1_700_000_000_000,
         };
         Self {
+            shown: Vec::new(),
             quirks: Quirks::default(),
             thread: Thread::new(id, limits, now),
             id,
@@ -194,6 +197,10 @@ impl Scene {
                     agent.handle_command(command, self.now);
                 }
                 self.hear_agent();
+            }
+            Effect::Show { turn, at, shown } => {
+                let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
+                self.shown.push(frame);
             }
             Effect::Recall { except, bytes } => {
                 let mut recall = Recall::new(Some(except), bytes);

@@ -2,15 +2,17 @@
 
 use acpd_model::event::{AskAbout, Level, Outcome};
 use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq,
+    By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId,
+    Seq, TurnId,
 };
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::view::role_word;
+use crate::fanout::LiveText;
 use crate::projection::{ToolView, content_text, unified_diff};
-use crate::wire::Object;
+use crate::wire::{Object, notification};
 
 /// What clients are sent for one event.
 #[derive(Debug, Clone)]
@@ -62,6 +64,28 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         ask: ask.map(|(request, asking)| Box::new((request, all.slice(asking..end)))),
     };
     spans.into_iter().map(cut).collect()
+}
+
+/// The frame for output that is only shown: it has no `seq`.
+pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, shown: &LiveText) -> Frame {
+    const METHOD: &str = "item/terminalCommand/output";
+    let mut out = Vec::with_capacity(shown.text.len() + 256);
+    notification(&mut out, METHOD, |params| {
+        params.plain("threadId", thread).put("ts", &at);
+        params.maybe("turnId", turn.as_ref());
+        params
+            .put("itemId", &shown.item)
+            .put("terminalId", &shown.terminal_id);
+        params
+            .put("text", &shown.text)
+            .put("skippedBytes", &shown.skipped);
+    });
+    Frame {
+        seq: 0,
+        method: METHOD,
+        text: Bytes::from(out),
+        ask: None,
+    }
 }
 
 /// One message: a request if it has an id.

@@ -10,7 +10,7 @@ mod peer;
 mod request;
 mod view;
 
-pub use encode::{Frame, frame, frames};
+pub use encode::{Frame, frame, frames, live_frame};
 pub use peer::{Client, Peer, PeerOutput};
 pub use request::{Request, StartThread, StartTurn};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
