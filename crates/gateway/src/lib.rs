@@ -19,6 +19,7 @@ mod machine;
 mod peer;
 mod thread;
 
+pub use acpd_host::keep;
 pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};
