@@ -4,7 +4,7 @@
 //! In: spawned pids. Out: whose exit status belongs to somebody here. Owns: the list, which is one for the
 //! whole process, as children are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,11 +16,14 @@ use crate::mark::{Mark, NUMBERS, Run};
 struct Children {
     /// Pids of those who live or were not waited for yet, with their numbers.
     known: BTreeMap<i32, u32>,
+    /// Pids of those who were there before any of ours.
+    older: BTreeSet<i32>,
     last: u32,
 }
 
 static CHILDREN: Mutex<Children> = Mutex::new(Children {
     known: BTreeMap::new(),
+    older: BTreeSet::new(),
     last: 0,
 });
 
@@ -67,8 +70,16 @@ pub(crate) fn forget(pid: Pid) {
     lock().known.remove(&pid.as_raw_pid());
 }
 
-/// Calls `reap` with a test for pids that somebody here waits for; none is added meanwhile.
+/// Whoever started this program by exec may have left children to it; they are none of our business.
+#[cfg(target_os = "linux")]
+pub(crate) fn spare(pids: impl Iterator<Item = i32>) {
+    lock().older.extend(pids);
+}
+
+/// Calls `reap` with a test for pids that somebody here waits for, or that are to be left alone; none is added
+/// meanwhile.
+#[cfg(target_os = "linux")]
 pub(crate) fn while_known<T>(reap: impl FnOnce(&dyn Fn(i32) -> bool) -> T) -> T {
     let children = lock();
-    reap(&|pid| children.known.contains_key(&pid))
+    reap(&|pid| children.known.contains_key(&pid) || children.older.contains(&pid))
 }

@@ -62,7 +62,9 @@ pub(crate) fn cannot_start(program: &Program, error: &io::Error) -> String {
         }
         (io::ErrorKind::NotFound, _) => format!("the program {command:?} was not found"),
         (io::ErrorKind::PermissionDenied, _) => {
-            format!("the program {command:?} may not be executed, or the directory {place} may not be entered")
+            format!(
+                "the program {command:?} may not be executed, or the directory {place} may not be entered"
+            )
         }
         (io::ErrorKind::ArgumentListTooLong, _) => {
             format!("the arguments and the environment of {command:?} are too long for this system")

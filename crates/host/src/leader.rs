@@ -116,7 +116,9 @@ impl Leader {
     pub fn terminate(&mut self) {
         self.signal(Signal::TERM);
         let whose = Whose::Leader(self.mark, Some(self.pid));
-        self.telling = Some(tokio::task::spawn_blocking(move || sweep::signal(whose, Signal::TERM)));
+        self.telling = Some(tokio::task::spawn_blocking(move || {
+            sweep::signal(whose, Signal::TERM)
+        }));
     }
 
     /// Ends it and all that came from it. What it left behind after it ended by itself has a moment to go;
@@ -259,6 +261,11 @@ pub(crate) fn close_others() {
     // SAFETY: a system call that takes numbers; it closes nothing before exec.
     unsafe {
         // An old system says no; then it is as it was.
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        );
     }
 }

@@ -171,7 +171,15 @@ mod tests {
         for limit in [0, 200_000, IS_MARK - 1, u64::MAX, u64::MAX - 1, IS_MARK << 1] {
             assert_eq!(Mark::from_limit(limit), None, "{limit}");
         }
-        for text in ["", "1", "a-b", "x-0-1", "0-0-9999999", "fffffff0-0-1", "0-10000-1"] {
+        for text in [
+            "",
+            "1",
+            "a-b",
+            "x-0-1",
+            "0-0-9999999",
+            "fffffff0-0-1",
+            "0-10000-1",
+        ] {
             assert_eq!(Mark::parse(text), None, "{text}");
         }
     }

@@ -41,9 +41,13 @@ impl Supervision {
     /// behind. Nobody else may use the directory meanwhile. Blocks.
     pub fn begin(data_dir: &Path) -> io::Result<Self> {
         let run = Run::begin(data_dir)?;
+        sweep::spare_children();
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        sweep::end(Whose::Instance(run.instance), Duration::from_millis(LEFTOVER_MILLIS));
+        sweep::end(
+            Whose::Instance(run.instance),
+            Duration::from_millis(LEFTOVER_MILLIS),
+        );
         Ok(Self { run, keeper: None })
     }
 

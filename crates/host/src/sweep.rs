@@ -34,6 +34,7 @@ mod system {
         0
     }
     pub(crate) fn reap() {}
+    pub(crate) fn spare_children() {}
 }
 
 #[cfg(target_os = "linux")]
@@ -45,9 +46,7 @@ mod system {
 
     use acpd_model::limits::SWEEP_MILLIS;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{
-        PidfdFlags, WaitOptions, getpid, getsid, pidfd_open, pidfd_send_signal, waitpid,
-    };
+    use rustix::process::{PidfdFlags, WaitOptions, getpid, getsid, pidfd_open, pidfd_send_signal, waitpid};
 
     use super::{Duration, Pid, Signal, Whose};
     use crate::children;
@@ -89,6 +88,13 @@ mod system {
     /// Waits for orphans that the system gave to us and that have ended.
     pub(crate) fn reap() {
         reap_from(&table::shared(Instant::now()));
+    }
+
+    /// Leaves alone whoever is our child by now.
+    pub(crate) fn spare_children() {
+        let own = getpid().as_raw_pid();
+        let table = table::scan(u64::MAX);
+        children::spare(table.iter().filter(|e| e.parent == own).map(|e| e.pid));
     }
 
     fn look(whose: Whose) -> Arc<Vec<Entry>> {
@@ -181,4 +187,4 @@ mod system {
     }
 }
 
-pub(crate) use system::{end, reap, signal};
+pub(crate) use system::{end, reap, signal, spare_children};

@@ -34,7 +34,9 @@ pub(crate) fn scan(since: u64) -> Vec<Entry> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let listed = pids.filter_map(|pid| {
         let mut entry = look(pid)?;
         if entry.started >= since {
@@ -94,7 +96,9 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
 
 fn mark_in_limits(pid: i32) -> Option<Mark> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max realtime timeout"))?;
     let hard = line.split_ascii_whitespace().nth(1)?;
     Mark::from_limit(hard.parse().ok()?)
 }
@@ -116,7 +120,10 @@ mod tests {
     fn a_name_may_hold_anything() {
         let stat = b"77 (a) Z 1 (\xff) S 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 3 0 4242 0 0";
         let entry = parse(77, stat).unwrap();
-        assert_eq!((entry.parent, entry.session, entry.ended, entry.started), (5, 7, false, 4242));
+        assert_eq!(
+            (entry.parent, entry.session, entry.ended, entry.started),
+            (5, 7, false, 4242)
+        );
         let ended = b"77 (x) Z 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 1 0 4242 0 0";
         assert!(parse(77, ended).unwrap().ended);
         let first_thread_ended = b"77 (x) Z 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 2 0 4242 0 0";
@@ -130,8 +137,15 @@ mod tests {
         let asked = Instant::now();
         let first = shared(asked);
         assert!(Arc::ptr_eq(&first, &shared(asked)) || shared(asked).len() > 1);
-        assert!(first.iter().any(|entry| entry.pid == std::process::id().cast_signed()));
+        assert!(
+            first
+                .iter()
+                .any(|entry| entry.pid == std::process::id().cast_signed())
+        );
         let later = shared(Instant::now());
-        assert!(!Arc::ptr_eq(&first, &later), "a look from before the question is no answer");
+        assert!(
+            !Arc::ptr_eq(&first, &later),
+            "a look from before the question is no answer"
+        );
     }
 }

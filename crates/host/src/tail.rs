@@ -155,7 +155,10 @@ mod tests {
                 assert!(!early.contains('\u{fffd}'), "{limit} {split}: {early}");
                 tail.push(&text[split..]);
                 let (kept, cut) = tail.text(true);
-                assert!(std::str::from_utf8(text).unwrap().ends_with(&kept), "{limit} {split}: {kept}");
+                assert!(
+                    std::str::from_utf8(text).unwrap().ends_with(&kept),
+                    "{limit} {split}: {kept}"
+                );
                 assert!(kept.len() <= limit && kept.len() + 3 >= limit);
                 assert_eq!(cut, limit < text.len());
             }

@@ -301,10 +301,14 @@ async fn finish(
     stage: watch::Sender<Stage>,
     told: bool,
 ) {
+    let mut known = leader.status().map(Exit::from);
+    if known.is_none() {
+        // Before the line goes dead, which may end it as well, by another signal.
+        leader.signal(Signal::KILL);
+    }
     // Hangs up on whoever still has the terminal.
     drop(master);
     screen.over = true;
-    let mut known = leader.status().map(Exit::from);
     if let Some(exit) = &known {
         // Those who listen hear it before those who wait, if they are not behind.
         screen.tell_end(exit);

@@ -1,5 +1,6 @@
 //! Agents' processes end, whatever they have started and however it hides.
 
+#![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -80,7 +81,13 @@ fn two_hundred_agents_leave_nothing_behind() {
         });
     };
     // The runtime keeps some descriptors for good, as soon as it is first used.
-    drop(tokio::runtime::Runtime::new().unwrap().block_on(async { tokio::spawn(Supervision::reap()) }));
+    let first = tokio::runtime::Runtime::new().unwrap();
+    first.block_on(async {
+        let reaping = tokio::spawn(Supervision::reap());
+        tokio::task::yield_now().await;
+        reaping.abort();
+    });
+    drop(first);
     let before = (descriptors(), threads());
     work();
     assert_eq!((descriptors(), threads()), before);
@@ -114,7 +121,10 @@ async fn what_is_left_behind_may_say_goodbye() {
     let mut ready = [0; 6];
     agent.stdout.read_exact(&mut ready).await.unwrap();
     agent.stop(Duration::from_secs(20)).await;
-    assert_eq!(std::fs::read_to_string(here.path().join("goodbye")).unwrap(), "bye\n");
+    assert_eq!(
+        std::fs::read_to_string(here.path().join("goodbye")).unwrap(),
+        "bye\n"
+    );
     assert_eq!(with_token(&token()), [0; 0]);
 }
 
@@ -126,7 +136,10 @@ async fn an_agent_that_is_dropped_is_killed_with_all_that_it_left() {
     until("all are gone", || with_token(&token()).is_empty()).await;
     until("all are waited for", || own_children().is_empty()).await;
     reaping.abort();
-    assert_eq!(tokio::task::spawn_blocking(|| supervision.end()).await.unwrap(), 0);
+    assert_eq!(
+        tokio::task::spawn_blocking(|| supervision.end()).await.unwrap(),
+        0
+    );
 }
 
 #[tokio::test]
@@ -155,10 +168,30 @@ async fn the_next_daemon_ends_what_an_earlier_one_left_and_nothing_else() {
     drop(again.await.unwrap());
     assert_eq!(with_token(&token()), [0; 0]);
     assert_eq!(with_token(&stranger), [other.id()]);
-    assert_eq!(tokio::task::spawn_blocking(|| supervision.end()).await.unwrap(), 0);
-    assert_eq!(with_token(&stranger), [other.id()], "it is in our own session, so it is nobody's orphan");
+    assert_eq!(
+        tokio::task::spawn_blocking(|| supervision.end()).await.unwrap(),
+        0
+    );
+    assert_eq!(
+        with_token(&stranger),
+        [other.id()],
+        "it is in our own session, so it is nobody's orphan"
+    );
     other.kill().unwrap();
     other.wait().unwrap();
+}
+
+#[test]
+fn children_from_before_the_daemon_are_left_alone() {
+    let mut older = std::process::Command::new("setsid")
+        .args(["sleep", &token()])
+        .spawn()
+        .unwrap();
+    let (_data, supervision) = supervised();
+    assert_eq!(supervision.end(), 0);
+    assert!(older.try_wait().unwrap().is_none());
+    older.kill().unwrap();
+    older.wait().unwrap();
 }
 
 #[tokio::test]

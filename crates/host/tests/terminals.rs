@@ -1,5 +1,6 @@
 //! Commands on terminals: argv stays argv, the end of the output is kept, nothing outlives a kill.
 
+#![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -71,9 +72,18 @@ async fn arguments_are_never_a_shell_line() {
     let here = tempfile::tempdir().unwrap();
     let mut program = shell("", "", here.path());
     program.command = "printf".into();
-    program.args = ["%s|", "$(touch made)", "; touch made", "a b", "", "*", "'\"`touch made`", "é\n"]
-        .map(str::to_owned)
-        .into();
+    program.args = [
+        "%s|",
+        "$(touch made)",
+        "; touch made",
+        "a b",
+        "",
+        "*",
+        "'\"`touch made`",
+        "é\n",
+    ]
+    .map(str::to_owned)
+    .into();
     let (terminal, _updated) = run(program.clone(), 1000);
     assert_eq!(terminal.wait().await, code(0));
     let (output, truncated, _) = terminal.output().await;
@@ -165,7 +175,10 @@ async fn it_is_a_terminal_of_its_own() {
 
 #[tokio::test]
 async fn who_reads_gets_an_end_of_input_and_no_echo() {
-    assert_eq!(output_of("cat; cat; read line || echo none; cat < /dev/tty; echo done").await, "none\r\ndone\r\n");
+    assert_eq!(
+        output_of("cat; cat; read line || echo none; cat < /dev/tty; echo done").await,
+        "none\r\ndone\r\n"
+    );
 }
 
 #[tokio::test]
@@ -177,7 +190,10 @@ async fn kill_reaches_those_who_hide_and_the_output_stays() {
     terminal.kill().await;
     terminal.kill().await;
     assert_eq!(terminal.wait().await, signal("SIGKILL"));
-    assert_eq!(terminal.output().await, ("up\r\n".into(), false, Some(signal("SIGKILL"))));
+    assert_eq!(
+        terminal.output().await,
+        ("up\r\n".into(), false, Some(signal("SIGKILL")))
+    );
     terminal.release().await;
     assert_eq!(with_token(&token()), [0; 0]);
     terminal.kill().await;
@@ -196,7 +212,10 @@ async fn a_kill_may_be_answered() {
 
 #[tokio::test]
 async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
-    let (terminal, _updated) = sh("(trap '' HUP TERM; sleep $0) & trap '' HUP; (setsid sleep $0 &); echo up", 1000);
+    let (terminal, _updated) = sh(
+        "(trap '' HUP TERM; sleep $0) & trap '' HUP; (setsid sleep $0 &); echo up",
+        1000,
+    );
     assert_eq!(terminal.wait().await, code(0));
     assert_eq!(terminal.output().await.0, "up\r\n");
     terminal.release().await;
@@ -238,7 +257,10 @@ async fn endless_output_costs_no_more_memory_than_is_kept() {
 /// The most memory that this process has had.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     line.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
 
@@ -272,7 +294,9 @@ async fn terminals_leave_no_descriptor_and_no_process() {
         if round % 2 == 0 {
             until_output(&terminal, "up").await;
         }
-        tokio::time::timeout(Duration::from_secs(30), terminal.release()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(30), terminal.release())
+            .await
+            .unwrap();
     }
     assert_eq!(with_token(&token()), [0; 0]);
     until("all is closed", || descriptors() == before).await;

@@ -1,6 +1,7 @@
 //! What these tests stand on: programs to run, and a look at the processes of the machine that shares no code
 //! with what is tested.
 
+#![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ pub fn token() -> String {
 pub fn with_token(token: &str) -> Vec<u32> {
     let has = |pid: &u32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|argument| argument == token.as_bytes())
+        line.split(|byte| *byte == 0)
+            .any(|argument| argument == token.as_bytes())
     };
     all().filter(has).collect()
 }
@@ -44,12 +46,18 @@ pub fn own_children() -> Vec<u32> {
 
 fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").unwrap();
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse().ok()
+    stat[stat.rfind(')')? + 1..]
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// Open descriptors of this process.
