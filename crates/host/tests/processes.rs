@@ -26,7 +26,7 @@ const LITTER: &str = r#"trap "" TERM
     setsid sleep $0 &
     (setsid setsid sleep $0 &)
     (env -i setsid sh -c "env -i setsid sleep $0 & sleep $0" &)
-    until [ $(grep -lz "^$0\$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l) -ge 6 ]; do :; done
+    until [ $(pgrep -cxf "sleep $0") -eq 5 ]; do :; done
     echo ready; cat >/dev/null; exit 8"#;
 
 async fn start(script: &str, token: &str) -> AgentProcess {
