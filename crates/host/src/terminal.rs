@@ -90,7 +90,7 @@ impl Terminal {
     pub fn spawn(spec: &TerminalSpec, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| {
             let reason = cannot_start(&spec.program, &error);
-            Failure::invalid_params(format!("the command cannot be run: {reason}"))
+            Failure::invalid_params(format!("the command failed to start: {reason}"))
         };
         let no_terminal = |error: std::io::Error| {
             Failure::new(

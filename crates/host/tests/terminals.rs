@@ -101,7 +101,7 @@ async fn arguments_are_never_a_shell_line() {
     assert_eq!(refused.code, acpd_model::ErrorCode::InvalidParams);
     assert_eq!(
         refused.message,
-        "the command cannot be run: the program \"sh -c 'touch made'\" was not found"
+        "the command failed to start: the program \"sh -c 'touch made'\" was not found"
     );
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
 }
