@@ -49,6 +49,16 @@ pub enum Command {
     Threads(ThreadsArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
+    /// Started by the daemon: ends its agents if it is killed
+    #[command(hide = true)]
+    Keep(KeepArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// Which run of which daemon
+    #[arg(value_name = "RUN")]
+    pub run: String,
 }
 
 #[derive(Debug, Args)]

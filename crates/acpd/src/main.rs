@@ -30,11 +30,17 @@ fn main() -> ExitCode {
 }
 
 fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
+    if let Command::Keep(args) = &cli.command {
+        // Before all else: it needs no settings, and no thread but this.
+        acpd_gateway::keep(&args.run).map_err(anyhow::Error::msg)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let settings = settings::Settings::load(&cli.common)?;
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
+        Command::Keep(_) => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
     }
 }

@@ -6,16 +6,23 @@ use serde_json::Value;
 
 use crate::print;
 
-/// `text` without what would move a terminal's cursor or hide words: control characters become visible.
+/// `text` without what would move a terminal's cursor or hide words: control characters become visible. Lines
+/// of a command's terminal end in `\r\n`, and a piece of its output may end between the two.
 pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
+            '\n' | '\t' => plain.push(c),
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                plain.push('\u{fffd}')
+            }
+            c if c.is_control() => plain.push('\u{fffd}'),
+            c => plain.push(c),
+        }
+    }
+    plain
 }
 
 /// A terminal's command and its arguments, as one would type simple ones.
@@ -164,5 +171,6 @@ mod tests {
             super::plain("a\u{1b}[2Jb\r\u{202e}c\n\td"),
             "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\n\td"
         );
+        assert_eq!(super::plain("a\r\nb\r\r\nc\r"), "a\nb\u{fffd}\nc");
     }
 }

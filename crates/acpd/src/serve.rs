@@ -22,6 +22,8 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
             .entry("demo".to_owned())
             .or_insert(demo_agent()?);
     }
+    // This same program; where it is cannot always be known, and then the next start ends what is left.
+    settings.daemon.keeper = std::env::current_exe().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve_until_told(settings))?;
     Ok(ExitCode::SUCCESS)

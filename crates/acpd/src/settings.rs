@@ -87,6 +87,7 @@ impl Settings {
             },
             agents,
             limits,
+            keeper: None,
         };
         Ok(Self {
             daemon,

@@ -149,7 +149,7 @@ fn an_agent_gets_nothing_of_the_daemons_own_environment() {
         &thread,
         "terminal sh -c \"echo [$ACPD_DATA_DIR$CARGO_MANIFEST_DIR]\"",
     );
-    assert_eq!(turn.said(), "exit 0: []\n");
+    assert_eq!(turn.said(), "exit 0: []\r\n");
 }
 
 #[test]

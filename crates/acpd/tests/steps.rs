@@ -142,7 +142,10 @@ fn a_terminal_shows_its_command_its_output_and_its_end() {
     let done = turn.one("item/terminalCommand/completed");
     assert_eq!(done.params["exitCode"], 3);
     assert_eq!(done.text("output"), output);
-    assert!(output.contains("out\n") && output.contains("err\n"), "{output}");
+    assert!(
+        output.contains("out\r\n") && output.contains("err\r\n"),
+        "{output}"
+    );
     assert!(turn.said().starts_with("exit 3: "), "{}", turn.said());
     let turn = client.turn(&thread, "terminal /no/such/program");
     assert_eq!(turn.status(), "completed");

@@ -22,6 +22,9 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// Every bound.
     pub limits: Limits,
+    /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`; it ends the agents of a daemon that was
+    /// killed. `None`: they are ended by the next start.
+    pub keeper: Option<PathBuf>,
 }
 
 /// How to run one agent.

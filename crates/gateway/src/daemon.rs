@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
@@ -27,6 +28,8 @@ pub struct Daemon {
     door: Door,
     server: JoinHandle<()>,
     log: Arc<Sqlite>,
+    supervision: Supervision,
+    reaper: JoinHandle<()>,
 }
 
 /// Why a daemon does not come up.
@@ -62,7 +65,7 @@ pub enum StartError {
 }
 
 impl Daemon {
-    /// Comes up: log, threads, then the door. `token` overrides the data directory's own.
+    /// Comes up: log, processes of an earlier run, threads, then the door. `token` overrides the data directory's own.
     pub async fn start(config: Config, token: Option<Token>) -> Result<Self, StartError> {
         let Config {
             listen,
@@ -70,6 +73,7 @@ impl Daemon {
             durability,
             agents,
             limits,
+            keeper,
         } = config;
         if !listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(listen));
@@ -79,6 +83,13 @@ impl Daemon {
             source,
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
+        // Behind the log, which no other daemon has open now: what the directory's last one left is ours to end.
+        let supervision = supervise(&data_dir, keeper)
+            .await
+            .map_err(|source| StartError::DataDir {
+                path: data_dir.clone(),
+                source,
+            })?;
         let token = match token {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
@@ -109,6 +120,8 @@ impl Daemon {
             door,
             server,
             log,
+            supervision,
+            reaper: tokio::spawn(Supervision::reap()),
         })
     }
 
@@ -135,10 +148,33 @@ impl Daemon {
             tracing::warn!("some clients did not let go");
         }
         let _ = self.server.await;
+        self.reaper.abort();
+        let supervision = self.supervision;
+        match tokio::task::spawn_blocking(move || supervision.end()).await {
+            Ok(0) | Err(_) => {}
+            Ok(left) => tracing::warn!(left, "some processes of agents could not be ended"),
+        }
         if let Err(error) = self.log.close().await {
             tracing::error!(%error, "the log did not close cleanly");
         }
     }
+}
+
+/// Looks after processes from now on, and ends those of an earlier run.
+async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::io::Result<Supervision> {
+    let data_dir = data_dir.to_owned();
+    let begin = move || {
+        let mut supervision = Supervision::begin(&data_dir)?;
+        if let Some(program) = keeper
+            && let Err(error) = supervision.start_keeper(&program)
+        {
+            // Agents are ended all the same, only later.
+            tracing::warn!(program = %program.display(), %error, "the keeper did not start");
+        }
+        Ok(supervision)
+    };
+    let began = tokio::task::spawn_blocking(begin).await;
+    began.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
 /// Makes the directory for its owner alone; one that is there keeps its mode.

@@ -20,6 +20,7 @@ mod peer;
 mod thread;
 
 pub use acpd_proto::agent::Quirks;
+pub use acpd_host::keep;
 pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_host::{Environment, Program, Terminal, TerminalSpec, TerminalUpdate, Workspace};
+use acpd_host::{Environment, Program, TERMINAL_TYPE, Terminal, TerminalSpec, TerminalUpdate, Workspace};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::Spec;
@@ -83,6 +83,7 @@ impl Machine {
             } => {
                 let mut environment =
                     Environment::build(std::env::vars(), &self.agent.pass_env, &self.agent.env);
+                environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
                 environment.extend(env);
                 let program = Program {
                     command,
@@ -121,13 +122,14 @@ impl Machine {
                 })
             }
             MachineCall::ReleaseTerminal { terminal_id } => {
-                let released = self.with(call, &terminal_id, |terminal| async move {
-                    terminal.kill().await;
-                    terminal.wait().await;
-                    MachineReply::Done
+                let terminal = self.terminals.remove(&terminal_id);
+                return self.answer(call, async move {
+                    // One that is not there was released before, or is another's and is none of ours.
+                    if let Some(terminal) = terminal {
+                        terminal.release().await;
+                    }
+                    Ok(MachineReply::Done)
                 });
-                self.terminals.remove(&terminal_id);
-                released
             }
         };
         if let Err(failure) = result {

@@ -16,6 +16,9 @@ pub struct Program {
     pub cwd: PathBuf,
 }
 
+/// What a terminal says that it is, in `TERM`.
+pub const TERMINAL_TYPE: &str = "xterm-256color";
+
 /// Builds environments: nothing of the daemon's own goes through but what is listed.
 #[derive(Debug, Clone, Copy)]
 pub struct Environment;

@@ -3,15 +3,30 @@
 //! In: what to run, read or write. Out: bytes, exits, errors that a person understands. Owns: child processes
 //! and their groups. Never: knows a protocol, or leaves a process behind.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "marks are looked for in /proc")
+)]
+
+mod children;
 mod command;
+mod exit;
 mod files;
-mod group;
+mod leader;
+mod mark;
 mod process;
+mod pty;
+mod supervision;
+mod sweep;
+#[cfg(target_os = "linux")]
+mod table;
 mod tail;
 mod terminal;
 
-pub use command::{Environment, Program};
+pub use command::{Environment, Program, TERMINAL_TYPE};
+pub use exit::Exit;
 pub use files::Workspace;
 pub use process::{AgentProcess, Ended};
+pub use supervision::{Supervision, keep};
 pub use tail::Tail;
-pub use terminal::{Exit, Terminal, TerminalSpec, TerminalUpdate};
+pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};

@@ -1,28 +1,31 @@
 //! One agent's process.
+//!
+//! In: a program. Out: its pipes, its end, the last lines of its stderr. Owns: the process and all that comes
+//! from it. Never: reads or writes its messages.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use acpd_model::limits::STDERR_TAIL_BYTES;
 use acpd_model::{ErrorCode, Failure};
-use rustix::process::{Pid, Signal};
 use tokio::io::AsyncReadExt;
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use crate::command::Program;
-use crate::group;
+use crate::exit::{Exit, cannot_start};
+use crate::leader::{self, Ending, Leader};
 use crate::tail::Tail;
 
-/// A running agent. Dropping it kills its whole group.
+/// A running agent. Dropping it kills it and all that came from it.
 #[derive(Debug)]
 pub struct AgentProcess {
     /// Where its messages go.
     pub stdin: Option<ChildStdin>,
     /// Where its messages come from.
     pub stdout: ChildStdout,
-    child: Child,
-    group: Option<Pid>,
-    stderr: Option<JoinHandle<Tail>>,
+    leader: Leader,
+    stderr: StderrReader,
     name: String,
 }
 
@@ -35,20 +38,31 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// How long the rest of stderr is waited for after the process is gone: a grandchild may hold the pipe.
+/// How long the rest of stderr is waited for after the process is gone: one that cannot be killed may hold
+/// the pipe.
 const STDERR_GRACE: Duration = Duration::from_millis(200);
 
 impl AgentProcess {
     /// Starts the program.
     pub fn spawn(program: &Program) -> Result<Self, Failure> {
-        let mut child = group::prepare(program)
-            .spawn()
-            .map_err(|error| cannot_start(program, &error))?;
-        let group = group::group_of(&child);
+        let mut command = leader::command(program);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut leader = Leader::start(&mut command, |_| Ok(())).map_err(|error| {
+            let reason = cannot_start(program, &error);
+            if error.kind() == std::io::ErrorKind::NotFound && reason.ends_with("was not found") {
+                return Failure::agent(format!(
+                    "{reason}: install it, or give its full path in the configuration"
+                ));
+            }
+            Failure::agent(reason)
+        })?;
+        let child = &mut leader.child;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            group::signal(group, Signal::KILL);
             return Err(Failure::new(
                 ErrorCode::Internal,
                 "the agent's pipes could not be opened",
@@ -63,67 +77,66 @@ impl AgentProcess {
             }
             tail
         });
-        let name = program.command.clone();
         Ok(Self {
             stdin: Some(stdin),
             stdout,
-            child,
-            group,
-            stderr: Some(stderr),
-            name,
+            leader,
+            stderr: StderrReader(stderr),
+            name: program.command.clone(),
         })
     }
 
     /// Waits until the process is gone by itself. Safe to cancel.
     pub async fn wait(&mut self) {
-        // An error means that it cannot be waited for, so it is gone as far as we can know.
-        let _ = self.child.wait().await;
+        self.leader.exited().await;
     }
 
-    /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL to its group, with `grace`
-    /// after each of the first two. Whoever is left of its group afterwards is killed.
+    /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of
+    /// the first two. Both signals go to all that came from it; nothing of that is left afterwards.
     pub async fn stop(mut self, grace: Duration) -> Ended {
         self.stdin = None;
-        let mut status = group::wait_for(&mut self.child, grace).await;
-        if status.is_none() {
-            group::signal(self.group, Signal::TERM);
-            status = group::wait_for(&mut self.child, grace).await;
+        let told = !self.leader.exits_within(grace).await;
+        if told {
+            self.leader.terminate();
+            self.leader.exits_within(grace).await;
         }
-        group::signal(self.group, Signal::KILL);
-        let status = match status {
-            Some(status) => status,
-            None => self.child.wait().await,
-        };
-        let reason = match status.map(group::describe) {
-            Ok((Some(code), _)) => format!("{} exited with code {code}", self.name),
-            Ok((None, Some(signal))) => format!("{} was ended by {signal}", self.name),
-            _ => format!("{} ended", self.name),
-        };
-        self.group = None;
+        let ending = self.leader.end(told).await;
         Ended {
-            reason,
-            stderr: self.stderr().await,
-        }
-    }
-
-    async fn stderr(&mut self) -> String {
-        let Some(reader) = self.stderr.take() else {
-            return String::new();
-        };
-        let abort = reader.abort_handle();
-        match tokio::time::timeout(STDERR_GRACE, reader).await {
-            Ok(Ok(mut tail)) => tail.text().0.trim_end().to_owned(),
-            _ => {
-                abort.abort();
-                "(stderr is still held open by a child of the agent)".to_owned()
-            }
+            reason: reason(&self.name, &ending),
+            stderr: self.stderr.text().await,
         }
     }
 }
 
-impl Drop for AgentProcess {
+fn reason(name: &str, ending: &Ending) -> String {
+    let exit = ending.status.map(Exit::from).unwrap_or_default();
+    let end = match (exit.code, exit.signal) {
+        (Some(code), _) => format!("{name} exited with code {code}"),
+        (None, Some(signal)) => format!("{name} was ended by {signal}"),
+        (None, None) => format!("{name} ended"),
+    };
+    match ending.left {
+        0 => end,
+        left => format!("{end}; {left} of its processes could not be killed"),
+    }
+}
+
+/// The task that reads stderr; it ends with this at the latest.
+#[derive(Debug)]
+struct StderrReader(JoinHandle<Tail>);
+
+impl StderrReader {
+    async fn text(mut self) -> String {
+        match tokio::time::timeout(STDERR_GRACE, &mut self.0).await {
+            Ok(Ok(tail)) => tail.text(true).0.trim_end().to_owned(),
+            _ => "(stderr is still held open by a child of the agent)".to_owned(),
+        }
+    }
+}
+
+impl Drop for StderrReader {
     fn drop(&mut self) {
-        group::signal(self.group, Signal::KILL);
+        self.0.abort();
     }
 }
 
@@ -135,20 +148,3 @@ fn widen(stdout: &ChildStdout) {
 
 #[cfg(not(target_os = "linux"))]
 fn widen(_: &ChildStdout) {}
-
-fn cannot_start(program: &Program, error: &std::io::Error) -> Failure {
-    let Program { command, cwd, .. } = program;
-    let message = match error.kind() {
-        std::io::ErrorKind::NotFound if !cwd.is_dir() => {
-            format!("the directory {} does not exist", cwd.display())
-        }
-        std::io::ErrorKind::NotFound => {
-            format!(
-                "the program {command:?} was not found: install it, or give its full path in the configuration"
-            )
-        }
-        std::io::ErrorKind::PermissionDenied => format!("the program {command:?} may not be executed"),
-        _ => format!("the program {command:?} could not be started: {error}"),
-    };
-    Failure::agent(message)
-}

@@ -119,6 +119,26 @@ pub const TERMINAL_BYTES_MAX: usize = 10 << 20;
 pub const LIVE_OUTPUT_BYTES: usize = 16 << 10;
 /// Length of such a window, in milliseconds.
 pub const LIVE_OUTPUT_MILLIS: u64 = 100;
+/// Width of a terminal, in characters.
+pub const TERMINAL_COLUMNS: u16 = 120;
+/// Height of a terminal, in lines.
+pub const TERMINAL_ROWS: u16 = 30;
+/// Bytes of a terminal's output that one update carries at most.
+pub const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
+/// Ends of input that wait in a terminal for whoever reads from it.
+pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
+/// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
+pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
+/// Milliseconds that a child of a command that has ended may hold the terminal's output open.
+pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
+/// Milliseconds between SIGTERM and SIGKILL for what a process that has ended by itself left behind.
+pub const LEFTOVER_MILLIS: u64 = 500;
+/// Milliseconds that SIGKILL is sent again and again to processes that do not go, or make new ones.
+pub const SWEEP_MILLIS: u64 = 5_000;
+/// Milliseconds between SIGTERM and SIGKILL for what a daemon that was killed left behind.
+pub const ORPHAN_MILLIS: u64 = 1_000;
+/// Milliseconds that children of agents that were taken over, and have ended, may wait to be reaped.
+pub const REAP_MILLIS: u64 = 1_000;
 /// Terminals of one thread that may live at once.
 pub const TERMINALS: usize = 64;
 /// Threads on one page of `thread/list`, at most and by default.

@@ -21,7 +21,7 @@ pub use command::{Outcome, Running, acpd, outcome, outcome_with_input};
 pub use daemon::{Daemon, Place, fake_agent};
 pub use http::{ask, upgrade};
 pub use message::{Incoming, Turn};
-pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_mark};
+pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark};
 
 /// How long anything is waited for. Long, since machines are slow at times; it is reached only by failures.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -20,6 +20,17 @@ pub fn with_mark(mark: &str) -> Vec<u32> {
         .collect()
 }
 
+/// Living processes with `argument` among their arguments.
+pub fn with_argument(argument: &str) -> Vec<u32> {
+    all()
+        .filter(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0)
+                .any(|word| word == argument.as_bytes())
+        })
+        .collect()
+}
+
 /// Direct children of a process.
 pub fn children_of(parent: u32) -> Vec<u32> {
     all().filter(|pid| parent_of(*pid) == Some(parent)).collect()

@@ -143,8 +143,10 @@ pub const TABLE: &[Scenario] = &[
     entry("garbage", "", "twelve kinds of rubbish between good chunks, then \"still here\"",
         Words::None, &[], rubbish::garbage),
     entry("stderr", "TEXT", "a line on stderr", Words::Text, &[], processes::stderr),
-    entry("spawn", "[hold] ms=600000", "a child that ignores SIGTERM, with [hold] our stdout open; says its pid",
-        Words::Maybe(&["hold"]), &["ms"], processes::spawn),
+    entry("spawn", "[hold|away] ms=600000",
+        "a child that ignores SIGTERM: hold keeps our stdout open, away has a session of its own and no \
+        environment; says its pid",
+        Words::Maybe(&["hold", "away"]), &["ms"], processes::spawn),
     // load
     entry("flood", "n=100000 bytes=300 kind=update|delta|chunkmeta", "n updates as fast as the pipe takes them",
         Words::None, &["n", "bytes", "kind"], load::flood),

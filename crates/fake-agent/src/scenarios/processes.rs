@@ -21,14 +21,19 @@ pub fn spawn(turn: &mut Turn, args: &Args) -> Flow {
     } else {
         Stdio::null()
     };
-    let child = Command::new("sh")
+    let mut command = Command::new("sh");
+    if args.word() == "away" {
+        command = Command::new("setsid");
+        command.arg("sh").env_clear();
+    }
+    let child = command
         .args(["-c", &script])
         .stdin(Stdio::null())
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn();
     let mut child =
-        child.map_err(|error| End::Fail(RpcError::new(INTERNAL_ERROR, format!("sh: {error}"))))?;
+        child.map_err(|error| End::Fail(RpcError::new(INTERNAL_ERROR, format!("spawn: {error}"))))?;
     if let Some(stderr) = child.stderr.take() {
         // Whether it says so or dies first, there is nothing more to wait for.
         let _ = BufReader::new(stderr).read_line(&mut String::new());

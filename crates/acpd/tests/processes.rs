@@ -1,0 +1,133 @@
+//! Nothing that an agent has started outlives the daemon, however it hides and however the daemon ends.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use rustix::process::Signal;
+use support::{Client, Daemon, children_of, exists, signal, wait_until, with_argument};
+
+/// A daemon with an agent in mid-turn that has started processes which ignore SIGTERM, in sessions of their
+/// own, without an environment, and with parents that are gone.
+struct Litter {
+    daemon: Daemon,
+    /// Started by the agent itself.
+    away: u32,
+    /// What only the ones that a terminal has started have among their arguments.
+    token: String,
+}
+
+impl Litter {
+    fn new() -> Self {
+        let daemon = Daemon::start();
+        let mut client = Client::new(&daemon);
+        let thread = client.thread(&daemon);
+        let token = format!("{}", 5_000_000_000 + u64::from(daemon.pid()));
+        let hide = format!("(env -i setsid sh -c 'trap : HUP; trap \\\"\\\" TERM; sleep {token}' &)");
+        client.start(
+            &thread,
+            &format!("spawn away; terminal sh -c \"trap '' TERM HUP; {hide}; setsid sleep {token} & echo up; sleep {token}\""),
+        );
+        let said = client.wait_for("item/agentMessage/delta");
+        let pid = said.text("text").strip_prefix("spawned ").expect("a pid").trim();
+        let away = pid.parse().expect("a pid");
+        client.wait_for("item/terminalCommand/output");
+        wait_until("all of the terminal's are up", || {
+            with_argument(&token).len() == 3
+        });
+        assert!(exists(away));
+        Self { daemon, away, token }
+    }
+
+    fn left(&self) -> Vec<u32> {
+        let mut left = with_argument(&self.token);
+        left.extend(Some(self.away).filter(|pid| exists(*pid)));
+        left.extend(self.daemon.place.agents());
+        left
+    }
+
+    fn wait_for_nothing(&self) {
+        wait_until("nothing is left", || self.left().is_empty());
+    }
+
+    fn keeper(&self) -> u32 {
+        let found: Vec<_> = children_of(self.daemon.pid())
+            .into_iter()
+            .filter(|pid| with_argument("keep").contains(pid))
+            .collect();
+        assert_eq!(found.len(), 1, "there is one keeper");
+        found[0]
+    }
+}
+
+impl Drop for Litter {
+    fn drop(&mut self) {
+        for pid in self.left() {
+            signal(pid, Signal::KILL);
+        }
+    }
+}
+
+#[test]
+fn a_daemon_that_is_killed_leaves_nothing() {
+    let mut litter = Litter::new();
+    let keeper = litter.keeper();
+    litter.daemon.kill();
+    litter.wait_for_nothing();
+    wait_until("the keeper is gone", || !exists(keeper));
+}
+
+#[test]
+fn a_daemon_that_is_told_to_stop_leaves_nothing() {
+    for how in [Signal::TERM, Signal::INT] {
+        let mut litter = Litter::new();
+        let keeper = litter.keeper();
+        // As Ctrl-C does, or who stops a whole service: every process of the daemon's gets it.
+        signal(keeper, how);
+        signal(litter.daemon.pid(), how);
+        assert_eq!(litter.daemon.wait().code(), Some(0));
+        assert_eq!(litter.left(), [0; 0]);
+        assert!(!exists(keeper));
+    }
+}
+
+#[test]
+fn what_a_daemon_and_its_keeper_could_not_end_the_next_start_ends() {
+    let mut litter = Litter::new();
+    let keeper = litter.keeper();
+    signal(keeper, Signal::KILL);
+    litter.daemon.kill();
+    assert!(exists(litter.away), "nobody is there to end it");
+    litter.daemon.restart();
+    assert_eq!(litter.left(), [0; 0]);
+}
+
+#[test]
+fn another_daemon_touches_none_of_it() {
+    let litter = Litter::new();
+    let mut other = Litter::new();
+    other.daemon.kill();
+    other.wait_for_nothing();
+    other.daemon.restart();
+    assert_eq!(other.daemon.stop().code(), Some(0));
+    assert_eq!(with_argument(&litter.token).len(), 3);
+    assert!(exists(litter.away));
+    assert!(exists(litter.keeper()));
+}
+
+#[test]
+fn the_keeper_holds_nothing_of_the_daemon() {
+    let mut litter = Litter::new();
+    let keeper = litter.keeper();
+    let mut open: Vec<_> = std::fs::read_dir(format!("/proc/{keeper}/fd"))
+        .expect("the keeper lives")
+        .map(|entry| entry.expect("a descriptor").file_name())
+        .collect();
+    open.sort();
+    assert_eq!(open, ["0", "1", "2"]);
+    for how in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        signal(keeper, how);
+    }
+    assert_eq!(litter.daemon.stop().code(), Some(0));
+    assert!(!exists(keeper));
+}

@@ -1,0 +1,77 @@
+//! How a process ended, and why it could not be started, in words.
+
+use std::io;
+use std::process::ExitStatus;
+
+use crate::command::Program;
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exit {
+    /// Exit code, if it exited by itself.
+    pub code: Option<i32>,
+    /// Signal that ended it.
+    pub signal: Option<String>,
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        Self {
+            code: status.code(),
+            signal: status.signal().map(signal_name),
+        }
+    }
+}
+
+fn signal_name(number: i32) -> String {
+    const NAMES: [(i32, &str); 12] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU"),
+    ];
+    match NAMES.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("signal {number}"),
+    }
+}
+
+/// Why the program could not be started. The system says "not found" for the directory as well.
+pub(crate) fn cannot_start(program: &Program, error: &io::Error) -> String {
+    let Program { command, cwd, .. } = program;
+    let place = cwd.display();
+    if command.is_empty() {
+        return "no program was named".to_owned();
+    }
+    match (error.kind(), cwd.metadata()) {
+        (_, Err(missing)) if missing.kind() == io::ErrorKind::NotFound => {
+            format!("the directory {place} does not exist")
+        }
+        (_, Ok(there)) if !there.is_dir() => format!("{place} is not a directory"),
+        (io::ErrorKind::NotFound, _) if command.contains('/') && cwd.join(command).exists() => {
+            format!("the program {command:?} cannot be run: the interpreter that it names was not found")
+        }
+        (io::ErrorKind::NotFound, _) => format!("the program {command:?} was not found"),
+        (io::ErrorKind::PermissionDenied, _) => {
+            format!(
+                "the program {command:?} may not be executed, or the directory {place} may not be entered"
+            )
+        }
+        (io::ErrorKind::ArgumentListTooLong, _) => {
+            format!("the arguments and the environment of {command:?} are too long for this system")
+        }
+        (io::ErrorKind::InvalidInput, _) => {
+            format!("the program {command:?}, its arguments or its environment hold a NUL character")
+        }
+        _ => format!("the program {command:?} could not be started: {error}"),
+    }
+}

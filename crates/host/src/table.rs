@@ -1,0 +1,151 @@
+//! The processes of this machine, as `/proc` shows them.
+//!
+//! In: nothing. Out: who runs, whose child it is, which mark it carries. Never: changes anything.
+
+use std::fs;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use crate::mark::{Mark, VARIABLE};
+
+/// One process.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub pid: i32,
+    pub parent: i32,
+    pub session: i32,
+    /// Whether it has ended; it is only there until its parent waits for it.
+    pub ended: bool,
+    /// When it was started, in ticks since boot: with the pid, a name that is not used again.
+    pub started: u64,
+    /// The marks in its limits and in its environment.
+    marks: [Option<Mark>; 2],
+}
+
+impl Entry {
+    /// Whether either of its marks fits.
+    pub fn carries(&self, fits: impl Fn(Mark) -> bool) -> bool {
+        self.marks.iter().flatten().any(|mark| fits(*mark))
+    }
+}
+
+/// All processes. Those older than `since` are listed without their marks.
+pub(crate) fn scan(since: u64) -> Vec<Entry> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let listed = pids.filter_map(|pid| {
+        let mut entry = look(pid)?;
+        if entry.started >= since {
+            entry.marks = [mark_in_limits(pid), mark_in_environment(pid)];
+        }
+        Some(entry)
+    });
+    listed.collect()
+}
+
+/// All processes as they were at some moment after `asked`; marks of those alone that are not older than we.
+/// Those who ask at the same time share one look.
+pub(crate) fn shared(asked: Instant) -> Arc<Vec<Entry>> {
+    type Look = Option<(Instant, Arc<Vec<Entry>>)>;
+    static LAST: Mutex<Look> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((began, table)) = &*last
+        && *began >= asked
+    {
+        return Arc::clone(table);
+    }
+    let began = Instant::now();
+    let table = Arc::new(scan(own_start()));
+    *last = Some((began, Arc::clone(&table)));
+    table
+}
+
+fn own_start() -> u64 {
+    static START: OnceLock<u64> = OnceLock::new();
+    let pid = i32::try_from(std::process::id()).unwrap_or(0);
+    *START.get_or_init(|| look(pid).map_or(0, |entry| entry.started))
+}
+
+/// One process, without its marks.
+pub(crate) fn look(pid: i32) -> Option<Entry> {
+    // Not as text: the name in it may be anything.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &stat)
+}
+
+fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
+    let behind_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let fields = std::str::from_utf8(&stat[behind_name..]).ok()?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let threads: u32 = fields.get(17)?.parse().ok()?;
+    let state = *fields.first()?;
+    Some(Entry {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        // A process whose first thread has ended lives on in the others.
+        ended: matches!(state, "Z" | "X") && threads <= 1,
+        started: fields.get(19)?.parse().ok()?,
+        marks: [None; 2],
+    })
+}
+
+fn mark_in_limits(pid: i32) -> Option<Mark> {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max realtime timeout"))?;
+    let hard = line.split_ascii_whitespace().nth(1)?;
+    Mark::from_limit(hard.parse().ok()?)
+}
+
+fn mark_in_environment(pid: i32) -> Option<Mark> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = environment.split(|byte| *byte == 0).find_map(|entry| {
+        let value = entry.strip_prefix(VARIABLE.as_bytes())?;
+        value.strip_prefix(b"=")
+    })?;
+    Mark::parse(std::str::from_utf8(value).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let stat = b"77 (a) Z 1 (\xff) S 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 3 0 4242 0 0";
+        let entry = parse(77, stat).unwrap();
+        assert_eq!(
+            (entry.parent, entry.session, entry.ended, entry.started),
+            (5, 7, false, 4242)
+        );
+        let ended = b"77 (x) Z 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 1 0 4242 0 0";
+        assert!(parse(77, ended).unwrap().ended);
+        let first_thread_ended = b"77 (x) Z 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 2 0 4242 0 0";
+        assert!(!parse(77, first_thread_ended).unwrap().ended);
+        assert!(parse(77, b"77 (x").is_none());
+        assert!(parse(77, b"77 (x) S 1").is_none());
+    }
+
+    #[test]
+    fn those_who_ask_at_the_same_time_share_one_look() {
+        let asked = Instant::now();
+        let first = shared(asked);
+        assert!(Arc::ptr_eq(&first, &shared(asked)) || shared(asked).len() > 1);
+        assert!(
+            first
+                .iter()
+                .any(|entry| entry.pid == std::process::id().cast_signed())
+        );
+        let later = shared(Instant::now());
+        assert!(
+            !Arc::ptr_eq(&first, &later),
+            "a look from before the question is no answer"
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! What these tests stand on: programs to run, and a look at the processes of the machine that shares no code
+//! with what is tested.
+
+#![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use acpd_host::Program;
+
+/// How long anything is waited for; reached only by failures.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// `sh -c script`, in the given directory. `$0` is `token`.
+pub fn shell(script: &str, token: &str, cwd: &Path) -> Program {
+    Program {
+        command: "sh".into(),
+        args: ["-c", script, token].map(str::to_owned).into(),
+        env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+        cwd: cwd.to_owned(),
+    }
+}
+
+/// A number that only this test's processes have on their command lines, fit to be slept for.
+pub fn token() -> String {
+    (4_000_000_000 + u64::from(std::process::id())).to_string()
+}
+
+/// Living processes with `token` among their arguments.
+pub fn with_token(token: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0)
+            .any(|argument| argument == token.as_bytes())
+    };
+    all().filter(has).collect()
+}
+
+/// Children of this process, also those that have ended and were not waited for.
+pub fn own_children() -> Vec<u32> {
+    let own = std::process::id();
+    all().filter(|pid| parent_of(*pid) == Some(own)).collect()
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 1..]
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+}
+
+/// Open descriptors of this process.
+pub fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Threads of this process.
+pub fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+/// Waits until `holds`.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}

@@ -1,0 +1,314 @@
+//! Commands on terminals: argv stays argv, the end of the output is kept, nothing outlives a kill.
+
+#![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::time::Duration;
+
+use acpd_host::{Exit, Program, Terminal, TerminalSpec, TerminalUpdate};
+use support::{descriptors, shell, token, until, with_token};
+use tokio::sync::mpsc;
+
+type Updates = mpsc::Receiver<TerminalUpdate>;
+
+fn run(program: Program, output_bytes: usize) -> (Terminal, Updates) {
+    let (updates, updated) = mpsc::channel(4);
+    let spec = TerminalSpec {
+        program,
+        output_bytes,
+    };
+    (Terminal::spawn(&spec, updates).unwrap(), updated)
+}
+
+fn sh(script: &str, output_bytes: usize) -> (Terminal, Updates) {
+    run(shell(script, &token(), &std::env::temp_dir()), output_bytes)
+}
+
+fn code(code: i32) -> Exit {
+    Exit {
+        code: Some(code),
+        signal: None,
+    }
+}
+
+fn signal(name: &str) -> Exit {
+    Exit {
+        code: None,
+        signal: Some(name.into()),
+    }
+}
+
+/// Everything that a script writes.
+async fn output_of(script: &str) -> String {
+    let (terminal, _updated) = sh(script, 1 << 20);
+    terminal.wait().await;
+    terminal.output().await.0
+}
+
+/// All live output, and the last update, which has to be the exit.
+async fn listen(mut updated: Updates) -> (String, TerminalUpdate) {
+    let mut text = String::new();
+    loop {
+        match updated.recv().await.expect("the exit is told") {
+            TerminalUpdate::Output(more) => text += &more,
+            exit @ TerminalUpdate::Exited { .. } => {
+                assert_eq!(updated.recv().await, None);
+                return (text, exit);
+            }
+        }
+    }
+}
+
+async fn until_output(terminal: &Terminal, wanted: &str) {
+    while !terminal.output().await.0.contains(wanted) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_never_a_shell_line() {
+    let here = tempfile::tempdir().unwrap();
+    let mut program = shell("", "", here.path());
+    program.command = "printf".into();
+    program.args = [
+        "%s|",
+        "$(touch made)",
+        "; touch made",
+        "a b",
+        "",
+        "*",
+        "'\"`touch made`",
+        "é\n",
+    ]
+    .map(str::to_owned)
+    .into();
+    let (terminal, _updated) = run(program.clone(), 1000);
+    assert_eq!(terminal.wait().await, code(0));
+    let (output, truncated, _) = terminal.output().await;
+    assert_eq!(output, "$(touch made)|; touch made|a b||*|'\"`touch made`|é\r\n|");
+    assert!(!truncated);
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+
+    program.command = "sh -c 'touch made'".into();
+    let (updates, _updated) = mpsc::channel(1);
+    let spec = TerminalSpec {
+        program,
+        output_bytes: 1000,
+    };
+    let refused = Terminal::spawn(&spec, updates).unwrap_err();
+    assert_eq!(refused.code, acpd_model::ErrorCode::InvalidParams);
+    assert_eq!(
+        refused.message,
+        "the command failed to start: the program \"sh -c 'touch made'\" was not found"
+    );
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn the_end_is_kept_and_cut_between_characters() {
+    let (terminal, updated) = sh("printf 'one é😀two'", 6);
+    assert_eq!(terminal.wait().await, code(0));
+    // The limit is in the middle of the last character but three.
+    let expected = ("two".to_owned(), true, Some(code(0)));
+    assert_eq!(terminal.output().await, expected);
+    let (live, exit) = listen(updated).await;
+    assert!("one é😀two".ends_with(&live), "{live}");
+    let told = TerminalUpdate::Exited {
+        exit: code(0),
+        output: "two".into(),
+        truncated: true,
+    };
+    assert_eq!(exit, told);
+
+    let (terminal, updated) = sh("printf 'one é😀two'", 14);
+    assert_eq!(terminal.wait().await, code(0));
+    let expected = ("one é😀two".to_owned(), false, Some(code(0)));
+    assert_eq!(terminal.output().await, expected);
+    assert_eq!(listen(updated).await.0, "one é😀two");
+}
+
+#[tokio::test]
+async fn a_character_that_comes_in_parts_is_shown_when_it_is_whole() {
+    let here = tempfile::tempdir().unwrap();
+    let script = "printf 'a\\303'; until [ -e go ]; do sleep 0.01; done; printf '\\251b\\303'";
+    let (terminal, updated) = run(shell(script, &token(), here.path()), 100);
+    until_output(&terminal, "a").await;
+    assert_eq!(terminal.output().await.0, "a");
+    std::fs::write(here.path().join("go"), "").unwrap();
+    terminal.wait().await;
+    assert_eq!(terminal.output().await.0, "aéb\u{fffd}");
+    assert_eq!(listen(updated).await.0, "aéb\u{fffd}");
+}
+
+#[tokio::test]
+async fn all_output_is_in_when_the_exit_is_told() {
+    for _ in 0..20 {
+        let (terminal, updated) = sh("seq 20000; exit 3", 1 << 20);
+        let heard = tokio::spawn(listen(updated));
+        assert_eq!(terminal.wait().await, code(3));
+        let all: String = (1..=20_000).map(|number| format!("{number}\r\n")).collect();
+        assert!(terminal.output().await == (all.clone(), false, Some(code(3))));
+        let (live, exit) = heard.await.unwrap();
+        assert!(live == all, "nothing is dropped while it is kept");
+        assert!(matches!(exit, TerminalUpdate::Exited { output, .. } if output == all));
+    }
+}
+
+#[tokio::test]
+async fn it_is_a_terminal_of_its_own() {
+    let looks = "for fd in 0 1 2; do test -t $fd || echo not $fd; done; stty size; tty; echo $TERM
+        [ $(ps -o sid= -p $$) = $$ ] && [ $(ps -o tpgid= -p $$) = $$ ] && echo leads
+        : > /dev/tty && echo controls";
+    let mut program = shell(looks, "", &std::env::temp_dir());
+    program.env.insert("TERM".into(), acpd_host::TERMINAL_TYPE.into());
+    let (terminal, _updated) = run(program, 1000);
+    terminal.wait().await;
+    let output = terminal.output().await.0;
+    let lines: Vec<_> = output.lines().collect();
+    assert_eq!(lines.len(), 5, "{output}");
+    assert_eq!((lines[0], lines[2]), ("30 120", "xterm-256color"));
+    assert!(lines[1].starts_with("/dev/pts/"));
+    assert_eq!(lines[3..], ["leads", "controls"]);
+}
+
+#[tokio::test]
+async fn who_reads_gets_an_end_of_input_and_no_echo() {
+    assert_eq!(
+        output_of("cat; cat; read line || echo none; cat < /dev/tty; echo done").await,
+        "none\r\ndone\r\n"
+    );
+}
+
+#[tokio::test]
+async fn kill_reaches_those_who_hide_and_the_output_stays() {
+    let script = r#"trap "" TERM; sleep $0 & setsid sleep $0 & (env -i setsid sleep $0 &); echo up; while :; do sleep 0.01; done"#;
+    let (terminal, _updated) = sh(script, 1000);
+    until_output(&terminal, "up").await;
+    until("all are up", || with_token(&token()).len() >= 4).await;
+    terminal.kill().await;
+    terminal.kill().await;
+    assert_eq!(terminal.wait().await, signal("SIGKILL"));
+    assert_eq!(
+        terminal.output().await,
+        ("up\r\n".into(), false, Some(signal("SIGKILL")))
+    );
+    terminal.release().await;
+    assert_eq!(with_token(&token()), [0; 0]);
+    terminal.kill().await;
+    terminal.release().await;
+    assert_eq!(terminal.output().await.0, "up\r\n");
+}
+
+#[tokio::test]
+async fn a_kill_may_be_answered() {
+    let (terminal, _updated) = sh("trap 'echo bye; exit 5' TERM; echo up; while :; do :; done", 1000);
+    until_output(&terminal, "up").await;
+    terminal.kill().await;
+    assert_eq!(terminal.wait().await, code(5));
+    assert_eq!(terminal.output().await.0, "up\r\nbye\r\n");
+}
+
+#[tokio::test]
+async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
+    let (terminal, _updated) = sh(
+        "(trap '' HUP TERM; sleep $0) & trap '' HUP; (setsid sleep $0 &); echo up",
+        1000,
+    );
+    assert_eq!(terminal.wait().await, code(0));
+    assert_eq!(terminal.output().await.0, "up\r\n");
+    terminal.release().await;
+    assert_eq!(with_token(&token()), [0; 0]);
+}
+
+#[tokio::test]
+async fn a_terminal_that_nobody_holds_is_gone_but_its_end_is_told() {
+    let before = descriptors();
+    let (terminal, updated) = sh("setsid sleep $0 & echo up; sleep $0", 1000);
+    until_output(&terminal, "up").await;
+    drop(terminal);
+    let (_, exit) = listen(updated).await;
+    assert!(matches!(exit, TerminalUpdate::Exited { exit, .. } if exit == signal("SIGKILL")));
+    until("all are gone", || with_token(&token()).is_empty()).await;
+    until("all is closed", || descriptors() <= before + 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endless_output_costs_no_more_memory_than_is_kept() {
+    const KEPT: usize = 1 << 20;
+    // Nobody listens: the channel fills up, and nothing stops for that.
+    let (terminal, updated) = sh("yes 0123456789abcde | head -c 64M; echo; echo end", KEPT);
+    for _ in 0..20 {
+        let (output, _, _) = terminal.output().await;
+        assert!(output.len() <= KEPT);
+    }
+    assert_eq!(terminal.wait().await, code(0));
+    let (output, truncated, _) = terminal.output().await;
+    assert!(truncated && output.ends_with("0123456789abcde\r\n\r\nend\r\n"));
+    assert_eq!(output.len(), KEPT);
+    assert!(peak_kib() < 64 << 10, "{} KiB", peak_kib());
+    let (live, exit) = listen(updated).await;
+    assert!(live.len() <= KEPT + 5 * (16 << 10), "{}", live.len());
+    assert!(live.ends_with(&output[KEPT / 2..]));
+    assert!(matches!(exit, TerminalUpdate::Exited { output: last, truncated: true, .. } if last == output));
+}
+
+/// The most memory that this process has had.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    line.trim().trim_end_matches("kB").trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_listener_that_is_gone_changes_nothing() {
+    let (terminal, updated) = sh("seq 1000", 100);
+    drop(updated);
+    assert_eq!(terminal.wait().await, code(0));
+    assert!(terminal.output().await.0.ends_with("999\r\n1000\r\n"));
+}
+
+#[tokio::test]
+async fn a_limit_of_nothing_and_one_beyond_the_cap() {
+    let (terminal, _updated) = sh("printf x", 0);
+    terminal.wait().await;
+    assert_eq!(terminal.output().await, (String::new(), true, Some(code(0))));
+    let (terminal, _updated) = sh("head -c 11M /dev/zero | tr '\\0' x", usize::MAX);
+    terminal.wait().await;
+    let (output, truncated, _) = terminal.output().await;
+    assert_eq!((output.len(), truncated), (10 << 20, true));
+}
+
+#[tokio::test]
+async fn terminals_leave_no_descriptor_and_no_process() {
+    // The first one opens what the runtime keeps.
+    output_of("true").await;
+    until("the first is gone", || support::own_children().is_empty()).await;
+    let before = descriptors();
+    for round in 0..40 {
+        let (terminal, _updated) = sh("setsid sleep $0 & echo up; sleep $0", 1000);
+        if round % 2 == 0 {
+            until_output(&terminal, "up").await;
+        }
+        tokio::time::timeout(Duration::from_secs(30), terminal.release())
+            .await
+            .unwrap();
+    }
+    assert_eq!(with_token(&token()), [0; 0]);
+    until("all is closed", || descriptors() == before).await;
+    let mut program = shell("", "", &std::env::temp_dir());
+    program.command = "no-such-program".into();
+    for _ in 0..10 {
+        let (updates, _updated) = mpsc::channel(1);
+        let spec = TerminalSpec {
+            program: program.clone(),
+            output_bytes: 1,
+        };
+        Terminal::spawn(&spec, updates).unwrap_err();
+    }
+    assert_eq!(descriptors(), before);
+}
