@@ -109,7 +109,6 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
             }
         }
 
-        (Subject::Fetch(_), About::Fetch(None)) => Match::Yes,
         (Subject::Fetch(url), About::Fetch(Some(pattern))) => {
             let fits = url.as_ref().and_then(|url| pattern.fits(url, far));
             fits.map_or(Match::Maybe, Match::from)
@@ -119,7 +118,8 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
             (false, true) => Match::No,
             (false, false) => Match::Maybe,
         },
-        (Subject::Tool(Kind::Think), About::Think)
+        (Subject::Fetch(_), About::Fetch(None))
+        | (Subject::Tool(Kind::Think), About::Think)
         | (Subject::Tool(Kind::SwitchMode), About::SwitchMode)
         | (Subject::Tool(Kind::Other), About::Other) => Match::Yes,
         _ => Match::No,

@@ -51,6 +51,7 @@ mod request;
 mod rule;
 mod shell;
 mod tool_call;
+mod wrapper;
 
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};
 pub use matching::Match;

@@ -182,7 +182,7 @@ fn segment_fits(pattern: &str, segment: &str) -> bool {
     while t < text.len() {
         let (literal, width) = match (pattern.get(p), pattern.get(p + 1)) {
             (Some('\\'), Some(next)) => (Some(next), 2),
-            (Some('*' | '?'), _) | (None, _) => (None, 1),
+            (Some('*' | '?') | None, _) => (None, 1),
             (Some(next), _) => (Some(next), 1),
         };
         if literal.is_none() && pattern.get(p) == Some(&'*') {

@@ -1,8 +1,8 @@
 //! Patterns for commands, names and addresses. Those for paths are in `path`.
 
-use super::command_line::base_name;
 use super::rule::Problem;
 use super::shell::{Word, is_name};
+use super::wrapper::base_name;
 
 /// Text with `*` for any characters, also none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -152,7 +152,7 @@ impl Request {
     ) -> Self {
         let mut request = Self::empty(workspace);
         let cwd = request.cwd(cwd);
-        let env = env
+        let env: Vec<_> = env
             .iter()
             .map(|(name, value)| Assignment::fixed(name, value))
             .collect();
@@ -160,7 +160,7 @@ impl Request {
             .chain(args.iter().cloned())
             .collect();
         let subjects = if args.is_empty() {
-            command_line::of_line_with(command, env, &cwd)
+            command_line::of_line_with(command, &env, &cwd)
         } else {
             command_line::of_argv(&argv, env, &cwd)
         };
@@ -178,7 +178,8 @@ impl Request {
         request
     }
 
-    /// Says which directory `~` stands for.
+    /// Says which directory `~` stands for in rules. A path of the request that begins with it stays unknown: what
+    /// the agent takes it for is not.
     #[must_use]
     pub fn with_home(mut self, home: &str) -> Self {
         self.home = normalise(home, "/", None);
@@ -216,8 +217,7 @@ impl Request {
     }
 
     pub(super) fn add_line(&mut self, line: &str, cwd: &str) {
-        self.subjects
-            .extend(command_line::of_line_with(line, Vec::new(), cwd));
+        self.subjects.extend(command_line::of_line_with(line, &[], cwd));
     }
 
     pub(super) fn add_argv(&mut self, argv: &[String], cwd: &str) {

@@ -10,9 +10,9 @@
 use acpd_model::RawJson;
 use serde_json::{Map, Value};
 
-use super::command_line;
 use super::request::{Access, Kind, Request, Subject};
 use super::shell::Assignment;
+use super::wrapper::harmless;
 
 type Object = Map<String, Value>;
 
@@ -325,7 +325,7 @@ impl<'a> Reading<'a> {
                 let env = env
                     .iter()
                     .map(|(name, value)| Assignment::fixed(name, value.as_str().unwrap_or("/")));
-                if !env.into_iter().all(|variable| command_line::harmless(&variable)) {
+                if !env.into_iter().all(|variable| harmless(&variable)) {
                     request
                         .subjects
                         .push(unreadable("is run with variables that may change what it does"));

@@ -318,11 +318,11 @@ fn policy_bounds_what_it_reads_of_a_command() {
         ("`".repeat(10_001), Effect::Ask),
         ("git;".repeat(600), Effect::Ask),
         (
-            format!("{}git status{}", "(".repeat(10), ")".repeat(10)),
+            format!("{}git status{}", "( ".repeat(10), ")".repeat(10)),
             Effect::Allow,
         ),
         (
-            format!("{}git status{}", "(".repeat(40), ")".repeat(40)),
+            format!("{}git status{}", "( ".repeat(40), ")".repeat(40)),
             Effect::Ask,
         ),
     ];

@@ -5,8 +5,10 @@ use serde_json::json;
 
 use crate::table::{effect, policy, request};
 
-/// Checks rows of daemon, agent, thread, request, effect, and what scope decided.
-fn check(rows: &[(&str, &str, &str, &str, &str, Option<Scope>)]) {
+/// Policies for daemon, agent, thread; request, effect, and whose rule or default decided.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, Option<Scope>);
+
+fn check(rows: &[Row<'_>]) {
     for (daemon, agent, thread, asked, expected, scope) in rows {
         let (daemon, agent, thread) = (policy(daemon), policy(agent), policy(thread));
         let layers = Layers {
@@ -28,150 +30,141 @@ fn check(rows: &[(&str, &str, &str, &str, &str, Option<Scope>)]) {
 #[test]
 fn policy_layers_combine() {
     use Scope::{Agent, Daemon, Thread};
-    check(
-        &[
-            // A deny holds wherever it is.
-            (
-                "deny Bash(rm *)",
-                "",
-                "allow Bash(rm x)",
-                "$ rm x",
-                "deny",
-                Some(Daemon),
-            ),
-            ("", "deny Bash", "allow *", "$ ls", "deny", Some(Agent)),
-            ("allow *", "allow *", "deny Bash", "$ ls", "deny", Some(Thread)),
-            // Else the innermost layer with a matching rule decides, however narrow the others are.
-            (
-                "ask Bash(git status)",
-                "",
-                "allow Bash",
-                "$ git status",
-                "allow",
-                Some(Thread),
-            ),
-            (
-                "allow Bash(git status)",
-                "",
-                "ask Bash",
-                "$ git status",
-                "ask",
-                Some(Thread),
-            ),
-            ("allow Bash", "ask Bash", "", "$ git status", "ask", Some(Agent)),
-            (
-                "allow Bash(git *)",
-                "ask Read",
-                "allow Edit",
-                "$ git status",
-                "allow",
-                Some(Daemon),
-            ),
-            (
-                "allow Bash",
-                "",
-                "ask Bash(git push *)",
-                "$ git push",
-                "ask",
-                Some(Thread),
-            ),
-            (
-                "allow Bash",
-                "",
-                "ask Bash(git push *)",
-                "$ git pull",
-                "allow",
-                Some(Daemon),
-            ),
-            // The default is the innermost that is named, and a matching rule further out comes before it.
-            ("default allow", "", "", "$ ls", "allow", Some(Daemon)),
-            ("default allow", "default deny", "", "$ ls", "deny", Some(Agent)),
-            (
-                "default deny",
-                "default deny",
-                "default ask",
-                "$ ls",
-                "ask",
-                Some(Thread),
-            ),
-            ("allow Bash", "", "default deny", "$ ls", "allow", Some(Daemon)),
-            ("", "", "", "$ ls", "ask", None),
-            // A base is a layer just outside of its own lists.
-            (
-                "base restricted, allow Bash",
-                "",
-                "",
-                "$ ls",
-                "allow",
-                Some(Daemon),
-            ),
-            (
-                "base restricted, allow mcp__a__*",
-                "",
-                "",
-                "mcp a b",
-                "allow",
-                Some(Daemon),
-            ),
-            (
-                "base restricted, allow mcp__a__*",
-                "",
-                "",
-                "mcp b b",
-                "deny",
-                Some(Daemon),
-            ),
-            ("base readonly, allow Bash", "", "", "$ ls", "deny", Some(Daemon)),
-            (
-                "base standard, default allow",
-                "",
-                "",
-                "$ ls",
-                "allow",
-                Some(Daemon),
-            ),
-            (
-                "base permissive",
-                "",
-                "base standard",
-                "$ ls",
-                "ask",
-                Some(Thread),
-            ),
-            (
-                "base permissive",
-                "",
-                "base standard",
-                "read a",
-                "allow",
-                Some(Thread),
-            ),
-            (
-                "base readonly",
-                "",
-                "base permissive",
-                "edit a",
-                "deny",
-                Some(Daemon),
-            ),
-            // Each part of a command line is decided by itself.
-            (
-                "allow Bash(git *)",
-                "",
-                "allow Bash(ls)",
-                "$ git status; ls",
-                "allow",
-                Some(Thread),
-            ),
-        ]
-        .map(|mut row| {
-            // Among parts of equal effect, the first one is reported.
-            if row.3 == "$ git status; ls" {
-                row.5 = Some(Daemon);
-            }
-            row
-        }),
-    );
+    check(&[
+        // A deny holds wherever it is.
+        (
+            "deny Bash(rm *)",
+            "",
+            "allow Bash(rm x)",
+            "$ rm x",
+            "deny",
+            Some(Daemon),
+        ),
+        ("", "deny Bash", "allow *", "$ ls", "deny", Some(Agent)),
+        ("allow *", "allow *", "deny Bash", "$ ls", "deny", Some(Thread)),
+        // Else the innermost layer with a matching rule decides, however narrow the others are.
+        (
+            "ask Bash(git status)",
+            "",
+            "allow Bash",
+            "$ git status",
+            "allow",
+            Some(Thread),
+        ),
+        (
+            "allow Bash(git status)",
+            "",
+            "ask Bash",
+            "$ git status",
+            "ask",
+            Some(Thread),
+        ),
+        ("allow Bash", "ask Bash", "", "$ git status", "ask", Some(Agent)),
+        (
+            "allow Bash(git *)",
+            "ask Read",
+            "allow Edit",
+            "$ git status",
+            "allow",
+            Some(Daemon),
+        ),
+        (
+            "allow Bash",
+            "",
+            "ask Bash(git push *)",
+            "$ git push",
+            "ask",
+            Some(Thread),
+        ),
+        (
+            "allow Bash",
+            "",
+            "ask Bash(git push *)",
+            "$ git pull",
+            "allow",
+            Some(Daemon),
+        ),
+        // The default is the innermost that is named, and a matching rule further out comes before it.
+        ("default allow", "", "", "$ ls", "allow", Some(Daemon)),
+        ("default allow", "default deny", "", "$ ls", "deny", Some(Agent)),
+        (
+            "default deny",
+            "default deny",
+            "default ask",
+            "$ ls",
+            "ask",
+            Some(Thread),
+        ),
+        ("allow Bash", "", "default deny", "$ ls", "allow", Some(Daemon)),
+        ("", "", "", "$ ls", "ask", None),
+        // A base is a layer just outside of its own lists.
+        (
+            "base restricted, allow Bash",
+            "",
+            "",
+            "$ ls",
+            "allow",
+            Some(Daemon),
+        ),
+        (
+            "base restricted, allow mcp__a__*",
+            "",
+            "",
+            "mcp a b",
+            "allow",
+            Some(Daemon),
+        ),
+        (
+            "base restricted, allow mcp__a__*",
+            "",
+            "",
+            "mcp b b",
+            "deny",
+            Some(Daemon),
+        ),
+        ("base readonly, allow Bash", "", "", "$ ls", "deny", Some(Daemon)),
+        (
+            "base standard, default allow",
+            "",
+            "",
+            "$ ls",
+            "allow",
+            Some(Daemon),
+        ),
+        (
+            "base permissive",
+            "",
+            "base standard",
+            "$ ls",
+            "ask",
+            Some(Thread),
+        ),
+        (
+            "base permissive",
+            "",
+            "base standard",
+            "read a",
+            "allow",
+            Some(Thread),
+        ),
+        (
+            "base readonly",
+            "",
+            "base permissive",
+            "edit a",
+            "deny",
+            Some(Daemon),
+        ),
+        // Each part of a command line is decided by itself; the first among equals is reported.
+        (
+            "allow Bash(git *)",
+            "",
+            "allow Bash(ls)",
+            "$ git status; ls",
+            "allow",
+            Some(Daemon),
+        ),
+    ]);
 }
 
 #[test]
