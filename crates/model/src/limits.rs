@@ -157,3 +157,17 @@ pub const WRITE_SECS: u64 = 30;
 pub const HEAD_SECS: u64 = 10;
 /// Seconds that the daemon waits for its threads and agents when it is told to stop.
 pub const SHUTDOWN_SECS: u64 = 10;
+/// Longest command line that the permission policy reads, in bytes; a longer one counts as unreadable.
+pub const COMMAND_LINE_BYTES: usize = 64 << 10;
+/// Command substitutions, subshells and `sh -c` scripts inside one another that the permission policy follows.
+pub const COMMAND_DEPTH: usize = 16;
+/// Simple commands and redirections of one command line that the permission policy looks at.
+pub const COMMAND_PARTS: usize = 512;
+/// Paths or URLs of one tool call that the permission policy looks at.
+pub const REQUEST_PATHS: usize = 512;
+/// Longest permission rule, in bytes.
+pub const RULE_BYTES: usize = 4 << 10;
+/// Rules in one list of a permission policy.
+pub const POLICY_RULES: usize = 1024;
+/// Answers that are remembered in one place.
+pub const REMEMBERED_RULES: usize = 1024;

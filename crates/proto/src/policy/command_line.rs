@@ -1,0 +1,211 @@
+//! The commands that a command line would run, wrappers taken off.
+//!
+//! A line, or a program with its arguments, comes in; subjects come out. `env`, `nohup`, `timeout`, `sh -c` and the
+//! like run another command and add nothing to it, so that command stands in their place. `sudo`, `xargs`, `find`
+//! and others run another command with more rights or more arguments; an allow rule has to name them, while deny
+//! and ask rules also see what stands behind them.
+
+use acpd_model::limits::COMMAND_DEPTH;
+
+use super::path::normalise;
+use super::pattern::quoted_word;
+use super::request::Subject;
+use super::shell::{self, Assignment, Found, Simple, Word};
+use super::wrapper::{
+    LAUNCHERS, OPAQUE, SHELLS, Script, Wrapper, base_name, harmless, launched, plain_name, script, unwrapped,
+};
+
+/// A simple command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments; the program is no expansion.
+    pub(super) words: Vec<Word>,
+    /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
+    pub(super) also: Vec<Vec<Word>>,
+    /// Files it reads by redirection; `None` is one that cannot be told.
+    pub(super) reads: Vec<Option<String>>,
+}
+
+impl Command {
+    /// As a command line, to be shown.
+    pub fn text(&self) -> String {
+        let words = self.words.iter().map(|word| {
+            if word.dynamic {
+                word.text.clone()
+            } else {
+                quoted_word(&word.text)
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// All forms that deny and ask rules see.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &[Word]> {
+        std::iter::once(self.words.as_slice()).chain(self.also.iter().map(Vec::as_slice))
+    }
+}
+
+/// Subjects of a line run by a shell in `cwd`, with `env` set for it.
+pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
+    let mut reading = Reading::new(line, cwd);
+    if !env.iter().all(harmless) {
+        reading.unreadable(POISONED);
+    }
+    reading.line(line, 0, &[]);
+    reading.done()
+}
+
+/// Subjects of a program with arguments, run without a shell in `cwd`, with `env` set for it.
+pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject> {
+    let text = argv.join(" ");
+    let mut reading = Reading::new(&text, cwd);
+    let simple = Simple {
+        assignments: env,
+        words: argv.iter().map(Word::plain).collect(),
+        ..Simple::default()
+    };
+    reading.simple(simple, 0, &[]);
+    reading.done()
+}
+
+const POISONED: &str = "sets a variable that may change what a command does";
+
+struct Reading<'a> {
+    whole: &'a str,
+    cwd: &'a str,
+    /// Whether the directory may have changed.
+    moved: bool,
+    subjects: Vec<Subject>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(whole: &'a str, cwd: &'a str) -> Self {
+        Self {
+            whole,
+            cwd,
+            moved: false,
+            subjects: Vec::new(),
+        }
+    }
+
+    fn done(mut self) -> Vec<Subject> {
+        if self.subjects.is_empty() {
+            self.unreadable("runs nothing");
+        }
+        self.subjects
+    }
+
+    /// Deny rules look through the whole text, whichever part of it is at fault.
+    fn unreadable(&mut self, why: &str) {
+        let subject = Subject::Unreadable {
+            text: Some(self.whole.to_owned()),
+            why: why.to_owned(),
+        };
+        if !self.subjects.contains(&subject) {
+            self.subjects.push(subject);
+        }
+    }
+
+    fn path(&self, word: &Word) -> Option<String> {
+        // Where `~` leads is for the shell to say.
+        let known =
+            !word.dynamic && !word.text.starts_with('~') && (!self.moved || word.text.starts_with('/'));
+        known.then(|| normalise(&word.text, self.cwd, None)).flatten()
+    }
+
+    fn line(&mut self, line: &str, depth: usize, outer: &[Vec<Word>]) {
+        let (found, result) = shell::read(line, depth);
+        // Behind a `cd`, a relative path is somewhere else.
+        let moves = |found: &Found| match found {
+            Found::Command(simple) => simple.words.first().is_some_and(|word| {
+                matches!(
+                    word.text.as_str(),
+                    "cd" | "pushd" | "popd" | "command" | "builtin"
+                ) || word.dynamic
+            }),
+            Found::Write(_) => false,
+        };
+        self.moved |= found.iter().any(moves);
+        for found in found {
+            match found {
+                Found::Command(simple) => self.simple(simple, depth, outer),
+                Found::Write(word) => {
+                    let subject = Subject::Redirect(self.path(&word));
+                    self.subjects.push(subject);
+                }
+            }
+        }
+        if let Err(why) = result {
+            self.unreadable(why);
+        }
+    }
+
+    /// Takes the wrappers off, outermost first.
+    fn simple(&mut self, simple: Simple, depth: usize, outer: &[Vec<Word>]) {
+        let mut also = outer.to_vec();
+        let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
+        if !simple.assignments.iter().all(harmless) {
+            self.unreadable(POISONED);
+        }
+        let mut words = simple.words;
+        if words.is_empty() {
+            // A lone redirection reads a file and does nothing with it; a rule may still be about that file.
+            if !reads.is_empty() {
+                self.subjects
+                    .push(Subject::Command(Command { words, also, reads }));
+            }
+            return;
+        }
+        for _ in 0..=COMMAND_DEPTH {
+            let Some(first) = words.first() else { return };
+            if first.dynamic {
+                return self.unreadable("leaves open which program it runs");
+            }
+            let Some(name) = plain_name(&first.text) else {
+                break;
+            };
+            let args = &words[1..];
+            if OPAQUE.contains(&name)
+                || (name == "printf" && args.iter().any(|word| word.text.starts_with("-v")))
+            {
+                return self.unreadable("runs text as a command, or changes what commands mean");
+            }
+            if SHELLS.contains(&name) {
+                match script(args) {
+                    Script::Inline(text) => {
+                        also.push(words.clone());
+                        return if depth >= COMMAND_DEPTH {
+                            self.unreadable("is nested too deeply to be looked into")
+                        } else {
+                            self.line(&text, depth + 1, &also)
+                        };
+                    }
+                    Script::Unknown => return self.unreadable("gives a shell something that cannot be read"),
+                    Script::File if simple.fed => return self.unreadable("feeds text to a shell"),
+                    Script::File => break,
+                }
+            }
+            match unwrapped(name, args) {
+                Wrapper::None => break,
+                Wrapper::Unknown => return self.unreadable("hides what it runs behind an option"),
+                Wrapper::Poisoned => {
+                    self.unreadable(POISONED);
+                    break;
+                }
+                Wrapper::Runs(at) => {
+                    let inner = args[at..].to_vec();
+                    also.push(std::mem::replace(&mut words, inner));
+                }
+            }
+        }
+        if words
+            .first()
+            .and_then(|word| base_name(&word.text))
+            .is_some_and(|name| LAUNCHERS.contains(&name))
+        {
+            launched(&words, &mut also);
+        }
+        self.subjects
+            .push(Subject::Command(Command { words, also, reads }));
+    }
+}

@@ -1,0 +1,422 @@
+//! Layers of policies, and what they come to for a request.
+//!
+//! The order of decision is told in the folder's `mod.rs`. Policies and remembered answers are borrowed for as long as
+//! a decision takes.
+
+use serde::{Deserialize, Serialize};
+
+use super::matching::{Match, matches};
+use super::preset::{Effect, List, Policy, Preset};
+use super::remembered::Remembered;
+use super::request::{Access, Kind, Request, Subject};
+use super::rule::{Rule, Specificity};
+
+/// Whose policy, or how long an answer holds; the earlier is the further in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// One session of an agent. Only answers have it.
+    Session,
+    /// One thread.
+    Thread,
+    /// Every thread of one agent.
+    Agent,
+    /// Every agent.
+    Daemon,
+}
+
+impl Scope {
+    const ALL: [Self; 4] = [Self::Session, Self::Thread, Self::Agent, Self::Daemon];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Thread => "thread",
+            Self::Agent => "agent",
+            Self::Daemon => "daemon",
+        }
+    }
+}
+
+/// All policies that hold for a thread, and what persons answered for good.
+#[derive(Debug, Clone, Default)]
+pub struct Layers<'a> {
+    /// For the daemon.
+    pub daemon: Option<&'a Policy>,
+    /// For the thread's agent.
+    pub agent: Option<&'a Policy>,
+    /// For the thread.
+    pub thread: Option<&'a Policy>,
+    /// Answers, from wherever they are kept; each takes part in its own scope.
+    pub remembered: Vec<&'a Remembered>,
+}
+
+/// What becomes of a request, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// What becomes of it.
+    pub effect: Effect,
+    /// The part of the request that decided, as shown to a person.
+    pub subject: String,
+    /// Whose rule or default it was; `None` if nobody named any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The preset that the rule or default comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// The list that the rule is in; `None` for a default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<List>,
+    /// The rule; `None` for a default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The id of the remembered answer that the rule comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<u64>,
+    /// One sentence for a person.
+    pub reason: String,
+}
+
+/// A rule that has to do with a subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchedRule {
+    /// Whose it is.
+    pub scope: Scope,
+    /// The preset it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// The id of the remembered answer it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<u64>,
+    /// The list it is in.
+    pub list: List,
+    /// The rule.
+    pub rule: String,
+    /// Yes or maybe.
+    pub matched: Match,
+    /// How narrow it is.
+    pub specificity: Specificity,
+    /// Whether it decided about this subject.
+    pub decided: bool,
+}
+
+/// How a subject was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubjectExplanation {
+    /// What became of it, and why.
+    pub decision: Decision,
+    /// Every rule that has to do with it: innermost layer first, deny before ask before allow.
+    pub rules: Vec<MatchedRule>,
+}
+
+/// How a request was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// What becomes of it.
+    pub decision: Decision,
+    /// Each of its parts.
+    pub subjects: Vec<SubjectExplanation>,
+}
+
+/// One set of lists. Sources are tried from the innermost out.
+struct Source<'a> {
+    scope: Scope,
+    preset: Option<Preset>,
+    rules: Vec<(List, &'a Rule, Option<u64>)>,
+    default: Option<Effect>,
+}
+
+/// A rule that may have a say about the subject at hand.
+struct Candidate<'a> {
+    source: usize,
+    list: List,
+    rule: &'a Rule,
+    remembered: Option<u64>,
+    matched: Match,
+    specificity: Specificity,
+}
+
+/// What a reading of all maybes comes to; the candidate or the default's source that said so.
+#[derive(Clone, Copy)]
+struct Verdict {
+    effect: Effect,
+    by: Option<usize>,
+    default: Option<usize>,
+}
+
+impl Layers<'_> {
+    /// What becomes of `request`.
+    pub fn decide(&self, request: &Request) -> Decision {
+        self.explain(request).decision
+    }
+
+    /// What becomes of `request`, with everything that had a say.
+    pub fn explain(&self, request: &Request) -> Explanation {
+        let sources = self.sources();
+        let subjects: Vec<_> = request
+            .subjects
+            .iter()
+            .map(|subject| explain_subject(&sources, subject, request))
+            .collect();
+        let strictest = subjects
+            .iter()
+            .map(|explained| &explained.decision)
+            .reduce(|first, next| if next.effect > first.effect { next } else { first });
+        // A request without subjects cannot be made; it would be asked.
+        let decision = strictest.cloned().unwrap_or_else(|| Decision {
+            effect: Effect::Ask,
+            subject: String::new(),
+            scope: None,
+            preset: None,
+            list: None,
+            rule: None,
+            remembered: None,
+            reason: "nothing is known of what the agent wants to do, so a person is asked".to_owned(),
+        });
+        Explanation { decision, subjects }
+    }
+
+    fn sources(&self) -> Vec<Source<'_>> {
+        let mut sources = Vec::new();
+        for scope in Scope::ALL {
+            let policy = match scope {
+                Scope::Session => None,
+                Scope::Thread => self.thread,
+                Scope::Agent => self.agent,
+                Scope::Daemon => self.daemon,
+            };
+            let mut own = Source {
+                scope,
+                preset: None,
+                rules: policy.map(listed).unwrap_or_default(),
+                default: policy.and_then(|policy| policy.default),
+            };
+            let remembered = self.remembered.iter().flat_map(|remembered| remembered.iter());
+            own.rules
+                .extend(remembered.filter(|answer| answer.scope == scope).map(|answer| {
+                    let list = if answer.allow { List::Allow } else { List::Deny };
+                    (list, &answer.rule, Some(answer.id))
+                }));
+            // Deny before ask before allow, as they are tried.
+            own.rules.sort_by_key(|(list, ..)| match list {
+                List::Deny => 0,
+                List::Ask => 1,
+                List::Allow => 2,
+            });
+            sources.push(own);
+            if let Some(preset) = policy.and_then(|policy| policy.base) {
+                sources.push(Source {
+                    scope,
+                    preset: Some(preset),
+                    rules: listed(preset.policy()),
+                    default: preset.policy().default,
+                });
+            }
+        }
+        sources
+    }
+}
+
+fn listed(policy: &Policy) -> Vec<(List, &Rule, Option<u64>)> {
+    let lists = [List::Deny, List::Ask, List::Allow].into_iter();
+    lists
+        .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule, None)))
+        .collect()
+}
+
+fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request) -> SubjectExplanation {
+    let mut candidates = Vec::new();
+    for (number, source) in sources.iter().enumerate() {
+        for (list, rule, remembered) in &source.rules {
+            let matched = matches(rule, *list, subject, request);
+            if matched != Match::No {
+                candidates.push(Candidate {
+                    source: number,
+                    list: *list,
+                    rule,
+                    remembered: *remembered,
+                    matched,
+                    specificity: rule.specificity(&request.workspace, request.home.as_deref()),
+                });
+            }
+        }
+    }
+    // If the maybes make no difference between the strictest and the mildest way to read them, they make none.
+    let strict = verdict(sources, &candidates, false);
+    let mild = verdict(sources, &candidates, true);
+    let told = strict.effect == mild.effect;
+    let by = strict.by.or(if told { None } else { mild.by });
+    let decision = describe(sources, &candidates, subject, strict, by, told);
+    let rules = candidates
+        .iter()
+        .enumerate()
+        .map(|(number, candidate)| MatchedRule {
+            scope: sources[candidate.source].scope,
+            preset: sources[candidate.source].preset,
+            remembered: candidate.remembered,
+            list: candidate.list,
+            rule: candidate.rule.text().to_owned(),
+            matched: candidate.matched,
+            specificity: candidate.specificity,
+            decided: by == Some(number),
+        });
+    SubjectExplanation {
+        decision,
+        rules: rules.collect(),
+    }
+}
+
+/// Decides with every maybe read one way: `mild` reads those of deny and ask as no and those of allow as yes.
+fn verdict(sources: &[Source<'_>], candidates: &[Candidate<'_>], mild: bool) -> Verdict {
+    let holds = |candidate: &Candidate<'_>| {
+        candidate.matched == Match::Yes || (mild == (candidate.list == List::Allow))
+    };
+    let by_rule = |effect, by| Verdict {
+        effect,
+        by: Some(by),
+        default: None,
+    };
+    let of = |list: List, source: Option<usize>| {
+        let mut best: Option<usize> = None;
+        for (number, candidate) in candidates.iter().enumerate() {
+            let here = source.is_none_or(|source| source == candidate.source);
+            let better = best.is_none_or(|best| candidate.specificity > candidates[best].specificity);
+            if candidate.list == list && here && holds(candidate) && better {
+                best = Some(number);
+            }
+        }
+        best
+    };
+    if let Some(by) = of(List::Deny, None) {
+        return by_rule(Effect::Deny, by);
+    }
+    for source in 0..sources.len() {
+        match (of(List::Ask, Some(source)), of(List::Allow, Some(source))) {
+            (None, None) => {}
+            (Some(ask), Some(allow)) if candidates[allow].specificity > candidates[ask].specificity => {
+                return by_rule(Effect::Allow, allow);
+            }
+            (Some(ask), _) => return by_rule(Effect::Ask, ask),
+            (None, Some(allow)) => return by_rule(Effect::Allow, allow),
+        }
+    }
+    let default = sources.iter().position(|source| source.default.is_some());
+    Verdict {
+        effect: default
+            .and_then(|source| sources[source].default)
+            .unwrap_or(Effect::Ask),
+        by: None,
+        default,
+    }
+}
+
+fn describe(
+    sources: &[Source<'_>],
+    candidates: &[Candidate<'_>],
+    subject: &Subject,
+    verdict: Verdict,
+    by: Option<usize>,
+    told: bool,
+) -> Decision {
+    let candidate = by.map(|by| &candidates[by]);
+    let source = candidate
+        .map(|candidate| candidate.source)
+        .or(verdict.default)
+        .map(|source| &sources[source]);
+    let effect = if told { verdict.effect } else { Effect::Ask };
+    let what = subject.to_string();
+    let becomes = match effect {
+        Effect::Allow => "is allowed",
+        Effect::Ask => "needs a person's answer",
+        Effect::Deny => "is denied",
+    };
+    let place = source.map_or(String::new(), |source| match source.preset {
+        Some(preset) => format!("preset {} for the {}", preset.name(), source.scope.name()),
+        None => format!("policy for the {}", source.scope.name()),
+    });
+    let reason = match candidate {
+        Some(candidate) => {
+            let rule = candidate.rule;
+            let place = match candidate.remembered {
+                Some(id) => format!(
+                    "remembered answer {id} for the {}",
+                    sources[candidate.source].scope.name()
+                ),
+                None => place,
+            };
+            if told {
+                format!("{what} {becomes} by the rule {rule} of the {place}")
+            } else {
+                format!("{what} {becomes}: whether the rule {rule} of the {place} is about it cannot be told")
+            }
+        }
+        None if source.is_some() => {
+            format!("{what} {becomes}: no rule is about it, and that is the default of the {place}")
+        }
+        None => format!("{what} {becomes}: no rule is about it, and no policy names a default"),
+    };
+    Decision {
+        effect,
+        subject: what,
+        scope: source.map(|source| source.scope),
+        preset: source.and_then(|source| source.preset),
+        list: candidate.map(|candidate| candidate.list),
+        rule: candidate.map(|candidate| candidate.rule.text().to_owned()),
+        remembered: candidate.and_then(|candidate| candidate.remembered),
+        reason,
+    }
+}
+
+/// Longest text of a subject in an explanation, in characters.
+const SHOWN: usize = 200;
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let short = |text: &str| {
+            let mut short: String = text.chars().take(SHOWN).collect();
+            if short.len() < text.len() {
+                short.push('…');
+            }
+            short
+        };
+        let path = |path: &Option<String>| path.as_deref().map_or("an unknown file".to_owned(), short);
+        match self {
+            Self::Command(command) => write!(f, "the command `{}`", short(&command.text())),
+            Self::Unreadable {
+                text: Some(text),
+                why,
+            } => write!(f, "the command line `{}`, which {why},", short(text)),
+            Self::Unreadable { text: None, why } => write!(f, "a command that {why}"),
+            Self::Redirect(target) => write!(f, "writing {} by redirection", path(target)),
+            Self::File { access, path: file } => {
+                let verb = match access {
+                    Access::Read => "reading",
+                    Access::Search => "searching",
+                    Access::Edit => "changing",
+                    Access::Delete => "deleting",
+                    Access::Move => "moving",
+                };
+                write!(f, "{verb} {}", path(file))
+            }
+            Self::Fetch(url) => write!(
+                f,
+                "fetching {}",
+                url.as_deref().map_or("an unknown address".to_owned(), short)
+            ),
+            Self::Mcp {
+                name,
+                tool_known: true,
+            } => write!(f, "the MCP tool {}", short(name)),
+            Self::Mcp { name, .. } => write!(f, "an unknown tool of the MCP server in {}", short(name)),
+            Self::Tool(Kind::Think) => f.write_str("thinking"),
+            Self::Tool(Kind::SwitchMode) => f.write_str("switching the mode"),
+            Self::Tool(_) => f.write_str("a tool of no particular kind"),
+            Self::Unknown => f.write_str("a tool call of which nothing is known"),
+        }
+    }
+}

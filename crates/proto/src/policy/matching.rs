@@ -1,0 +1,127 @@
+//! Whether a rule is about a subject. A rule, a subject and its request come in; yes, no or maybe comes out.
+
+use serde::{Deserialize, Serialize};
+
+use super::path::PathPattern;
+use super::preset::List;
+use super::request::{Access, Kind, Request, Subject};
+use super::rule::{About, Rule};
+
+/// Whether a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Match {
+    /// It is about something else.
+    No,
+    /// That cannot be told from what is known.
+    Maybe,
+    /// It is about this.
+    Yes,
+}
+
+impl From<bool> for Match {
+    fn from(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+/// Whether `rule`, being in `list`, is about `subject`.
+pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) -> Match {
+    let far = list != List::Allow;
+    let path = |pattern: &Option<PathPattern>, path: Option<&String>| match (pattern, path) {
+        (None, _) => Match::Yes,
+        (Some(_), None) => Match::Maybe,
+        (Some(pattern), Some(path)) => pattern
+            .fits(path, &request.workspace, request.home.as_deref(), far)
+            .into(),
+    };
+    if rule.about == About::Everything {
+        return Match::Yes;
+    }
+    if let About::Named(name) = &rule.about {
+        let Some(tool) = &request.tool_name else {
+            return Match::No;
+        };
+        return match (name.fits(tool), subject) {
+            (true, Subject::Unreadable { .. }) if !far => Match::Maybe,
+            (fits, _) => fits.into(),
+        };
+    }
+    match (subject, &rule.about) {
+        // What it is about cannot be told, so only a rule that stops it may be about it.
+        (Subject::Unknown, _) => {
+            if far {
+                Match::Maybe
+            } else {
+                Match::No
+            }
+        }
+
+        (Subject::Command(command), About::Bash(None)) => {
+            // A redirection without a command has nothing to run.
+            (far || !command.words.is_empty()).into()
+        }
+        (Subject::Command(command), About::Bash(Some(pattern))) => {
+            if !far {
+                return (!command.words.is_empty() && pattern.surely_fits(&command.words)).into();
+            }
+            let fits = command.forms().map(|form| match pattern.may_fit(form) {
+                (true, _) => Match::Yes,
+                (_, true) => Match::Maybe,
+                _ => Match::No,
+            });
+            fits.max().unwrap_or(Match::No)
+        }
+        (Subject::Command(command), About::Read(pattern)) if far => {
+            let fits = command.reads.iter().map(|read| path(pattern, read.as_ref()));
+            fits.max().unwrap_or(Match::No)
+        }
+        (Subject::Unreadable { .. }, About::Bash(None)) => {
+            if far {
+                Match::Yes
+            } else {
+                Match::Maybe
+            }
+        }
+        (Subject::Unreadable { text, .. }, About::Bash(Some(pattern))) => match text {
+            Some(text) if far && pattern.is_named_in(text) => Match::Yes,
+            _ => Match::Maybe,
+        },
+        (Subject::Redirect(_), About::Bash(pattern)) => pattern.is_none().into(),
+        (Subject::Redirect(target), About::Edit(pattern)) if far => path(pattern, target.as_ref()),
+
+        (Subject::File { access, path: file }, about) => {
+            let (pattern, fits) = match about {
+                About::Read(pattern) => (pattern, matches!(access, Access::Read | Access::Search)),
+                About::Search(pattern) => (pattern, *access == Access::Search),
+                About::Edit(pattern) => {
+                    let further = far && matches!(access, Access::Delete | Access::Move);
+                    (pattern, *access == Access::Edit || further)
+                }
+                About::Delete(pattern) => (pattern, *access == Access::Delete),
+                About::Move(pattern) => (pattern, *access == Access::Move),
+                _ => return Match::No,
+            };
+            if fits {
+                path(pattern, file.as_ref())
+            } else {
+                Match::No
+            }
+        }
+
+        (Subject::Fetch(url), About::Fetch(Some(pattern))) => {
+            let fits = url.as_ref().and_then(|url| pattern.fits(url, far));
+            fits.map_or(Match::Maybe, Match::from)
+        }
+        (Subject::Mcp { name, tool_known }, About::Mcp(pattern)) => match (pattern.fits(name), tool_known) {
+            (true, _) => Match::Yes,
+            (false, true) => Match::No,
+            (false, false) => Match::Maybe,
+        },
+        (Subject::Fetch(_), About::Fetch(None))
+        | (Subject::Tool(Kind::Think), About::Think)
+        | (Subject::Tool(Kind::SwitchMode), About::SwitchMode)
+        | (Subject::Tool(Kind::Other), About::Other) => Match::Yes,
+        _ => Match::No,
+    }
+}

@@ -1,0 +1,313 @@
+//! Patterns for commands, names and addresses. Those for paths are in `path`.
+
+use super::rule::Problem;
+use super::shell::{Word, is_name};
+use super::wrapper::base_name;
+
+/// Text with `*` for any characters, also none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Glob {
+    /// What stands between the stars; one more than there are stars.
+    pieces: Vec<String>,
+}
+
+impl Glob {
+    /// Reads `text`; every `*` is a wildcard.
+    pub fn parse(text: &str) -> Self {
+        let pieces = text.split('*').map(str::to_owned).collect();
+        Self { pieces }
+    }
+
+    /// Whether `text` fits.
+    pub fn fits(&self, text: &str) -> bool {
+        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else {
+            return text.is_empty();
+        };
+        if self.pieces.len() == 1 {
+            return text == first;
+        }
+        let Some(rest) = text.strip_prefix(first.as_str()) else {
+            return false;
+        };
+        let Some(mut rest) = rest.strip_suffix(last.as_str()) else {
+            return false;
+        };
+        for piece in &self.pieces[1..self.pieces.len() - 1] {
+            let Some(at) = rest.find(piece.as_str()) else {
+                return false;
+            };
+            rest = &rest[at + piece.len()..];
+        }
+        true
+    }
+
+    /// Literal characters, and wildcards.
+    pub fn weight(&self) -> (usize, usize) {
+        let literal = self.pieces.iter().map(|piece| piece.chars().count()).sum();
+        (literal, self.pieces.len().saturating_sub(1))
+    }
+
+    fn literal(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// One word of a command's pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PatternWord {
+    /// A `*` by itself: any words, also none.
+    Any,
+    /// One word.
+    One(Glob),
+}
+
+/// A pattern for a simple command, word by word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandPattern {
+    words: Vec<PatternWord>,
+}
+
+impl CommandPattern {
+    /// Reads a pattern: words in the shell's quoting, in which an unquoted `*` is a wildcard. `:*` at the end is
+    /// the same as ` *`. On error, where in `text` it is, in bytes.
+    pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
+        let prefix = text
+            .strip_suffix(":*")
+            .filter(|rest| !rest.is_empty() && !rest.ends_with([' ', '\\']));
+        let mut words = pattern_words(prefix.unwrap_or(text))?;
+        if prefix.is_some() {
+            words.push(PatternWord::Any);
+        }
+        match words.first() {
+            None => return Err((0, Problem::EmptyPattern)),
+            Some(PatternWord::One(first)) => {
+                let begin = first.pieces.first().map(String::as_str).unwrap_or_default();
+                if begin.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+                    return Err((0, Problem::AssignmentFirst));
+                }
+            }
+            Some(PatternWord::Any) => {}
+        }
+        // Two in a row mean the same as one, and would only make it look more specific.
+        words.dedup_by(|a, b| *a == PatternWord::Any && *b == PatternWord::Any);
+        Ok(Self { words })
+    }
+
+    /// Whether the command fits whatever its expansions become.
+    pub fn surely_fits(&self, command: &[Word]) -> bool {
+        self.walk(command, false, false)
+    }
+
+    /// Whether the command fits, its program named with or without a path; and whether it could, its expansions
+    /// being what they may.
+    pub fn may_fit(&self, command: &[Word]) -> (bool, bool) {
+        (self.walk(command, false, true), self.walk(command, true, true))
+    }
+
+    /// Keeps the set of pattern positions that the words so far lead to.
+    fn walk(&self, command: &[Word], loose: bool, any_path: bool) -> bool {
+        let end = self.words.len();
+        let mut at = vec![false; end + 1];
+        at[0] = true;
+        self.skip_any(&mut at);
+        for (number, word) in command.iter().enumerate() {
+            let mut next = vec![false; end + 1];
+            for position in (0..=end).filter(|position| at[*position]) {
+                if word.dynamic && loose {
+                    // It may become any words, also none.
+                    next[position..].fill(true);
+                    break;
+                }
+                match self.words.get(position) {
+                    None => {}
+                    Some(PatternWord::Any) => next[position] = true,
+                    Some(PatternWord::One(_)) if word.dynamic => {}
+                    Some(PatternWord::One(glob)) => {
+                        let base = base_name(&word.text).filter(|_| any_path && number == 0);
+                        next[position + 1] |=
+                            glob.fits(&word.text) || base.is_some_and(|name| glob.fits(name));
+                    }
+                }
+            }
+            self.skip_any(&mut next);
+            at = next;
+        }
+        at[end]
+    }
+
+    fn skip_any(&self, at: &mut [bool]) {
+        for (position, word) in self.words.iter().enumerate() {
+            at[position + 1] |= at[position] && *word == PatternWord::Any;
+        }
+    }
+
+    /// Whether a command that cannot be read speaks of the pattern's program: its name stands in `text` as a word.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let name = match self.words.first() {
+            Some(PatternWord::One(glob)) => glob.literal().and_then(base_name),
+            Some(PatternWord::Any) | None => return true,
+        };
+        let Some(name) = name else { return false };
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let behind = text[at + name.len()..].chars().next();
+            !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+        })
+    }
+
+    /// Literal characters, and wildcards.
+    pub fn weight(&self) -> (usize, usize) {
+        let weights = self.words.iter().map(|word| match word {
+            PatternWord::Any => (0, 1),
+            PatternWord::One(glob) => glob.weight(),
+        });
+        // The blank between two words is as literal as they are.
+        weights.fold((self.words.len() - 1, 0), |sum, one| {
+            (sum.0 + one.0, sum.1 + one.1)
+        })
+    }
+}
+
+fn pattern_words(text: &str) -> Result<Vec<PatternWord>, (usize, Problem)> {
+    let mut words = Vec::new();
+    let mut pieces: Option<Vec<String>> = None;
+    let mut quoted = false;
+    let mut characters = text.char_indices();
+    let mut flush = |pieces: &mut Option<Vec<String>>, quoted: &mut bool| {
+        if let Some(pieces) = pieces.take() {
+            let any = !*quoted && pieces.len() == 2 && pieces.iter().all(String::is_empty);
+            words.push(if any {
+                PatternWord::Any
+            } else {
+                PatternWord::One(Glob { pieces })
+            });
+        }
+        *quoted = false;
+    };
+    let literal = |pieces: &mut Option<Vec<String>>, character: Option<char>| {
+        let pieces = pieces.get_or_insert_with(|| vec![String::new()]);
+        if let (Some(last), Some(character)) = (pieces.last_mut(), character) {
+            last.push(character);
+        }
+    };
+    while let Some((at, character)) = characters.next() {
+        match character {
+            ' ' | '\t' => flush(&mut pieces, &mut quoted),
+            '*' => pieces
+                .get_or_insert_with(|| vec![String::new()])
+                .push(String::new()),
+            '\\' => match characters.next() {
+                Some((_, escaped)) => literal(&mut pieces, Some(escaped)),
+                None => return Err((at, Problem::OpenQuote)),
+            },
+            '\'' | '"' => {
+                quoted = true;
+                literal(&mut pieces, None);
+                loop {
+                    match characters.next() {
+                        Some((_, end)) if end == character => break,
+                        Some((_, '\\')) if character == '"' => match characters.next() {
+                            Some((_, escaped)) => literal(&mut pieces, Some(escaped)),
+                            None => return Err((at, Problem::OpenQuote)),
+                        },
+                        Some((_, inside)) => literal(&mut pieces, Some(inside)),
+                        None => return Err((at, Problem::OpenQuote)),
+                    }
+                }
+            }
+            ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n' => return Err((at, Problem::Operator(character))),
+            '$' | '`' => return Err((at, Problem::Expansion)),
+            _ => literal(&mut pieces, Some(character)),
+        }
+    }
+    flush(&mut pieces, &mut quoted);
+    Ok(words)
+}
+
+/// `word` quoted so that, as a pattern, it fits nothing else.
+pub fn quoted_word(word: &str) -> String {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%/~{}[]?#!^-".contains(&byte) || byte >= 0x80;
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A pattern for an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlPattern {
+    /// `domain:` and a host; `*.` in front means its subdomains.
+    Domain(String),
+    /// The whole address.
+    Whole(Glob),
+}
+
+impl UrlPattern {
+    /// Reads a pattern.
+    pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
+        let Some(domain) = text.strip_prefix("domain:") else {
+            return if text.is_empty() {
+                Err((0, Problem::EmptyPattern))
+            } else {
+                Ok(Self::Whole(Glob::parse(text)))
+            };
+        };
+        let domain = domain.trim().to_ascii_lowercase();
+        let bare = domain.strip_prefix("*.").unwrap_or(&domain);
+        let label =
+            |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | '_' | ':');
+        if bare.is_empty() || !bare.chars().all(label) {
+            return Err(("domain:".len(), Problem::Domain));
+        }
+        Ok(Self::Domain(domain))
+    }
+
+    /// Whether `url` fits; `None` if that cannot be told. With `far`, a domain stands for its subdomains as well.
+    pub fn fits(&self, url: &str, far: bool) -> Option<bool> {
+        let host = host(url)?;
+        Some(match self {
+            Self::Whole(glob) => glob.fits(url),
+            Self::Domain(domain) => {
+                let below = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+                match domain.strip_prefix("*.") {
+                    Some(domain) => below(domain) || (far && host == domain),
+                    None => host == *domain || (far && below(domain)),
+                }
+            }
+        })
+    }
+
+    /// Literal characters, and wildcards.
+    pub fn weight(&self) -> (usize, usize) {
+        match self {
+            Self::Domain(domain) => Glob::parse(domain).weight(),
+            Self::Whole(glob) => glob.weight(),
+        }
+    }
+}
+
+/// The host of a web address, in lower case; `None` if programs could read different ones from it.
+fn host(url: &str) -> Option<String> {
+    if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+        return None;
+    }
+    let (scheme, rest) = url.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split_once(']')?.0,
+        None => host.split_once(':').map_or(host, |(host, _)| host),
+    };
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let label = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
+    (!host.is_empty() && host.chars().all(label)).then(|| host.to_ascii_lowercase())
+}

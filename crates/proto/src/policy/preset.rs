@@ -1,0 +1,216 @@
+//! A policy as it is configured: three lists of rules and a default, perhaps on top of a preset.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use acpd_model::limits::POLICY_RULES;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::rule::Rule;
+
+/// What becomes of a request. In this order, the later is the stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It goes ahead.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// A policy's lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum List {
+    /// Refuses, whatever else allows.
+    Deny,
+    /// A person is asked.
+    Ask,
+    /// Goes ahead.
+    Allow,
+}
+
+/// Policies that can be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// Everything goes ahead: no rules, default allow. For agents in a sandbox of their own.
+    Permissive,
+    /// Reading and searching files of the thread's directory, thinking: allowed. Everything else (changes, commands,
+    /// reading elsewhere, the network, MCP tools, switching the mode) is asked.
+    Standard,
+    /// As `standard`, but only changes to files of the thread's directory and commands, and what may be one, can be
+    /// asked for at all; the rest (files elsewhere, the network, MCP tools, other tools) is denied by default.
+    Restricted,
+    /// Reading and searching files of the thread's directory, thinking: allowed. Changes to files, commands and MCP
+    /// tools are denied by rule, so that nothing on top of it, and no other layer, allows them; everything else is
+    /// denied by default.
+    Readonly,
+}
+
+/// A policy. Written as a preset's name, or as an object.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Policy {
+    /// The preset it stands on. Its own lists come first, its own default replaces the preset's; a deny of the
+    /// preset holds all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<Preset>,
+    /// Refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<Rule>,
+    /// Asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ask: Vec<Rule>,
+    /// Allowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Rule>,
+    /// What becomes of the rest; `None` leaves it to the base, and then to the layer further out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Effect>,
+}
+
+impl Policy {
+    /// One of its lists.
+    pub fn list(&self, list: List) -> &[Rule] {
+        match list {
+            List::Deny => &self.deny,
+            List::Ask => &self.ask,
+            List::Allow => &self.allow,
+        }
+    }
+}
+
+impl From<Preset> for Policy {
+    fn from(preset: Preset) -> Self {
+        Self {
+            base: Some(preset),
+            ..Self::default()
+        }
+    }
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Permissive, Self::Standard, Self::Restricted, Self::Readonly];
+
+    /// Its name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Permissive => "permissive",
+            Self::Standard => "standard",
+            Self::Restricted => "restricted",
+            Self::Readonly => "readonly",
+        }
+    }
+
+    /// The preset of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|preset| preset.name() == name)
+    }
+
+    /// What it consists of.
+    pub fn policy(self) -> &'static Policy {
+        static ALL: LazyLock<[Policy; 4]> = LazyLock::new(|| Preset::ALL.map(Preset::spelled_out));
+        let [permissive, standard, restricted, readonly] = &*ALL;
+        match self {
+            Self::Permissive => permissive,
+            Self::Standard => standard,
+            Self::Restricted => restricted,
+            Self::Readonly => readonly,
+        }
+    }
+
+    fn spelled_out(self) -> Policy {
+        // A rule below that cannot be read would be missing; a test counts them.
+        let rules = |rules: &[&str]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
+        let reading: &[&str] = &["Read(./**)", "Think"];
+        let (deny, ask, allow, default): (&[&str], &[&str], &[&str], _) = match self {
+            Self::Permissive => (&[], &[], &[], Effect::Allow),
+            Self::Standard => (&[], &[], reading, Effect::Ask),
+            Self::Restricted => (
+                &[],
+                &["Edit(./**)", "Delete(./**)", "Move(./**)", "Bash"],
+                reading,
+                Effect::Deny,
+            ),
+            Self::Readonly => (
+                &["Edit", "Delete", "Move", "Bash", "mcp__*"],
+                &[],
+                reading,
+                Effect::Deny,
+            ),
+        };
+        Policy {
+            base: None,
+            deny: rules(deny),
+            ask: rules(ask),
+            allow: rules(allow),
+            default: Some(default),
+        }
+    }
+}
+
+/// The object form, before its rules are read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default, alias = "preset")]
+    base: Option<Preset>,
+    #[serde(default)]
+    deny: Vec<String>,
+    #[serde(default)]
+    ask: Vec<String>,
+    #[serde(default)]
+    allow: Vec<String>,
+    #[serde(default, alias = "defaultMode")]
+    default: Option<Effect>,
+}
+
+fn read_list<E: de::Error>(name: &str, list: &[String]) -> Result<Vec<Rule>, E> {
+    if list.len() > POLICY_RULES {
+        return Err(E::custom(format!("`{name}` has more than {POLICY_RULES} rules")));
+    }
+    let read = |(number, text): (usize, &String)| {
+        Rule::parse(text).map_err(|error| E::custom(format!("{name}[{number}]: {error}")))
+    };
+    list.iter().enumerate().map(read).collect()
+}
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Policy;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "the name of a preset, or an object with `base`, `deny`, `ask`, `allow` and `default`",
+                )
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Policy, E> {
+                Preset::named(name).map(Policy::from).ok_or_else(|| {
+                    let names = Preset::ALL.map(Preset::name).join(", ");
+                    E::custom(format!("there is no policy preset {name:?}; known are {names}"))
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Policy, A::Error> {
+                let written = Written::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(Policy {
+                    base: written.base,
+                    deny: read_list("deny", &written.deny)?,
+                    ask: read_list("ask", &written.ask)?,
+                    allow: read_list("allow", &written.allow)?,
+                    default: written.default,
+                })
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}

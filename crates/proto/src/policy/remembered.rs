@@ -1,0 +1,194 @@
+//! Answers that hold for good: "always allow", "always refuse".
+//!
+//! A request and a person's answer come in; rules narrow enough to be about nothing else come out, and are kept with
+//! the scope the person chose. They can be listed and taken back one by one.
+
+use std::fmt;
+
+use acpd_model::limits::{REMEMBERED_RULES, RULE_BYTES};
+use serde::{Deserialize, Serialize};
+
+use super::decide::{Layers, Scope};
+use super::path::escaped;
+use super::pattern::quoted_word;
+use super::preset::{Effect, Policy};
+use super::request::{Access, Kind, Request, Subject};
+use super::rule::Rule;
+
+/// One rule out of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RememberedRule {
+    /// Counted up from 1, never used again in the same list.
+    pub id: u64,
+    /// What it holds for.
+    pub scope: Scope,
+    /// Whether it allows; else it denies.
+    pub allow: bool,
+    /// What it is about.
+    pub rule: Rule,
+}
+
+/// A list of answers, kept wherever its scope lives.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remembered {
+    last_id: u64,
+    rules: Vec<RememberedRule>,
+}
+
+/// Why an answer cannot be remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRememberable {
+    /// No rule is about exactly this.
+    NoRule {
+        /// The part of the request.
+        subject: String,
+    },
+    /// There are [`REMEMBERED_RULES`] already.
+    Full,
+    /// Answers hold for a session, a thread or an agent.
+    Scope,
+}
+
+impl fmt::Display for NotRememberable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRule { subject } => {
+                write!(
+                    f,
+                    "the answer holds this once only: no rule can be about exactly {subject}"
+                )
+            }
+            Self::Full => write!(
+                f,
+                "no more than {REMEMBERED_RULES} answers are remembered; take some back first"
+            ),
+            Self::Scope => f.write_str("an answer is remembered for a session, a thread or an agent"),
+        }
+    }
+}
+
+impl std::error::Error for NotRememberable {}
+
+impl Remembered {
+    /// Remembers that `request` is always allowed, or always refused. Returns the ids of the rules that say so: one
+    /// for each part of the request, a known one if it was remembered before. Nothing is kept on error.
+    pub fn remember(
+        &mut self,
+        request: &Request,
+        allow: bool,
+        scope: Scope,
+    ) -> Result<Vec<u64>, NotRememberable> {
+        if scope == Scope::Daemon {
+            return Err(NotRememberable::Scope);
+        }
+        let rules = rules_for(request, allow)?;
+        let known = |rules: &[RememberedRule], rule: &Rule| {
+            let same =
+                |known: &&RememberedRule| known.scope == scope && known.allow == allow && known.rule == *rule;
+            rules.iter().find(same).map(|known| known.id)
+        };
+        let new = rules
+            .iter()
+            .filter(|rule| known(&self.rules, rule).is_none())
+            .count();
+        if self.rules.len() + new > REMEMBERED_RULES {
+            return Err(NotRememberable::Full);
+        }
+        let ids = rules.into_iter().map(|rule| {
+            known(&self.rules, &rule).unwrap_or_else(|| {
+                self.last_id += 1;
+                let id = self.last_id;
+                self.rules.push(RememberedRule {
+                    id,
+                    scope,
+                    allow,
+                    rule,
+                });
+                id
+            })
+        });
+        Ok(ids.collect())
+    }
+
+    /// All of them, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &RememberedRule> {
+        self.rules.iter()
+    }
+
+    /// Takes one back; `None` if there is none with this id.
+    pub fn revoke(&mut self, id: u64) -> Option<RememberedRule> {
+        let at = self.rules.iter().position(|rule| rule.id == id)?;
+        Some(self.rules.remove(at))
+    }
+
+    /// The agent's session is over, and with it what held for it.
+    pub fn end_session(&mut self) {
+        self.rules.retain(|rule| rule.scope != Scope::Session);
+    }
+}
+
+/// Rules that are about exactly this request.
+fn rules_for(request: &Request, allow: bool) -> Result<Vec<Rule>, NotRememberable> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for subject in &request.subjects {
+        let rule = rule_for(subject, request, allow).ok_or_else(|| NotRememberable::NoRule {
+            subject: subject.to_string(),
+        })?;
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    Ok(rules)
+}
+
+fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
+    let text = match subject {
+        Subject::Command(command) => {
+            let static_words = !command.words.is_empty() && command.words.iter().all(|word| !word.dynamic);
+            let words = static_words.then(|| command.words.iter().map(|word| quoted_word(&word.text)))?;
+            format!("Bash({})", words.collect::<Vec<_>>().join(" "))
+        }
+        Subject::File { access, path } => {
+            let tool = match access {
+                Access::Read => "Read",
+                Access::Search => "Search",
+                Access::Edit => "Edit",
+                Access::Delete => "Delete",
+                Access::Move => "Move",
+            };
+            format!("{tool}({})", escaped(path.as_ref()?))
+        }
+        Subject::Fetch(url) => format!("WebFetch({})", url.as_ref().filter(|url| !url.contains('*'))?),
+        Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone())?,
+        Subject::Tool(Kind::Think) => "Think".to_owned(),
+        Subject::Tool(Kind::SwitchMode) => "SwitchMode".to_owned(),
+        Subject::Tool(_) => {
+            let name = request.tool_name.as_ref().filter(|name| !name.contains('*'))?;
+            format!("Tool({name})")
+        }
+        Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => return None,
+    };
+    let rule = (text.len() <= RULE_BYTES)
+        .then(|| Rule::parse(&text).ok())
+        .flatten()?;
+    // A rule that does not even do what was just answered would be a promise not kept.
+    let effect = if allow { Effect::Allow } else { Effect::Deny };
+    let mut policy = Policy::default();
+    if allow {
+        &mut policy.allow
+    } else {
+        &mut policy.deny
+    }
+    .push(rule.clone());
+    let layers = Layers {
+        thread: Some(&policy),
+        ..Layers::default()
+    };
+    let one = Request {
+        subjects: vec![subject.clone()],
+        ..request.clone()
+    };
+    (layers.decide(&one).effect == effect).then_some(rule)
+}

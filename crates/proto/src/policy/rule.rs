@@ -1,0 +1,301 @@
+//! One rule: a tool, and a pattern for what it is used on.
+//!
+//! Text comes in, a rule or an error that says where comes out. A rule is written back exactly as it came.
+//!
+//! | Rule | Is about |
+//! |---|---|
+//! | `*` | everything |
+//! | `Bash`, `Bash(git *)` | commands (ACP kind `execute`) |
+//! | `Read`, `Read(src/**)` | reading and searching (`read`, `search`) |
+//! | `Search(…)`, also `Grep`, `Glob` | searching alone |
+//! | `Edit(*.md)`, also `Write`, `MultiEdit`, `NotebookEdit` | making and changing files (`edit`) |
+//! | `Delete(…)`, `Move(…)` | `delete`, `move` |
+//! | `WebFetch(domain:example.com)`, `WebFetch(https://example.com/*)` | `fetch` |
+//! | `Think`, `SwitchMode`, `Other` | `think`, `switch_mode`, `other` |
+//! | `mcp__server__tool`, `mcp__server__*`, `mcp__server`, `mcp__*` | tools of MCP servers |
+//! | `Tool(TodoWrite)` | a tool by the name that the agent gives to programs |
+//!
+//! ACP's own words for the kinds (`execute`, `fetch` …) are understood as well. A relative path starts at the
+//! thread's directory, `*` stays within a segment and `**` does not, so that all Markdown files are
+//! `Edit(**/*.md)`. In a command, a `*` by itself stands for any words, also none.
+
+use std::fmt;
+
+use acpd_model::limits::RULE_BYTES;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::path::PathPattern;
+use super::pattern::{CommandPattern, Glob, UrlPattern};
+
+/// A rule of a policy.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rule {
+    text: String,
+    pub(super) about: About,
+}
+
+/// What a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum About {
+    Everything,
+    Bash(Option<CommandPattern>),
+    Read(Option<PathPattern>),
+    Search(Option<PathPattern>),
+    Edit(Option<PathPattern>),
+    Delete(Option<PathPattern>),
+    Move(Option<PathPattern>),
+    Fetch(Option<UrlPattern>),
+    Think,
+    SwitchMode,
+    Other,
+    Mcp(Glob),
+    Named(Glob),
+}
+
+/// How narrow a rule is. Compared member by member, in this order; more is narrower. Any two are comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Specificity {
+    /// 0 for `*`, 1 for every MCP tool, 2 for every tool of an MCP server or of a name with a wildcard, 3 for one
+    /// tool.
+    pub tool: u8,
+    /// 0 without a pattern, 1 for a pattern with wildcards, 2 for one without.
+    pub pattern: u8,
+    /// Characters of the pattern that stand for themselves; of a path, after it is made absolute.
+    pub literal: usize,
+    /// Wildcards of the pattern, fewer being narrower: 0 for none, -1 for one, and so on.
+    pub wildcards: isize,
+}
+
+/// What is wrong with a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// It is empty.
+    Empty,
+    /// It is longer than [`RULE_BYTES`].
+    TooLong,
+    /// No tool has this name.
+    UnknownTool(String),
+    /// The pattern's closing parenthesis is missing, or something follows it.
+    Unclosed,
+    /// There is nothing in the parentheses.
+    EmptyPattern,
+    /// This tool takes no pattern.
+    NoPattern(String),
+    /// A quote is not closed.
+    OpenQuote,
+    /// An operator of the shell: a pattern is for one simple command.
+    Operator(char),
+    /// A variable or substitution, which no pattern can match.
+    Expansion,
+    /// A pattern begins with an assignment, which is taken off commands.
+    AssignmentFirst,
+    /// What follows `domain:` is no domain.
+    Domain,
+    /// After `mcp__` no server is named.
+    McpServer,
+    /// `Tool` needs a name.
+    ToolName,
+}
+
+/// A rule that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleError {
+    /// The rule, shortened if it is very long.
+    pub rule: String,
+    /// The character at which it goes wrong, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+impl Rule {
+    /// Reads a rule.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        let error = |(at, problem): (usize, Problem)| RuleError {
+            rule: text.chars().take(200).collect(),
+            column: text.get(..at).map_or(0, |before| before.chars().count()) + 1,
+            problem,
+        };
+        let about = about(text).map_err(error)?;
+        let text = text.trim().to_owned();
+        Ok(Self { text, about })
+    }
+
+    /// The rule as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How narrow it is for a thread in `workspace`.
+    pub fn specificity(&self, workspace: &str, home: Option<&str>) -> Specificity {
+        let (tool, weight) = match &self.about {
+            About::Everything => (0, None),
+            About::Bash(pattern) => (3, pattern.as_ref().map(CommandPattern::weight)),
+            About::Read(pattern)
+            | About::Search(pattern)
+            | About::Edit(pattern)
+            | About::Delete(pattern)
+            | About::Move(pattern) => (3, pattern.as_ref().map(|pattern| pattern.weight(workspace, home))),
+            About::Fetch(pattern) => (3, pattern.as_ref().map(UrlPattern::weight)),
+            About::Think | About::SwitchMode | About::Other => (3, None),
+            About::Mcp(name) => match name.weight() {
+                (literal, _) if literal <= "mcp__".len() => (1, None),
+                (_, 0) => (3, None),
+                weight => (2, Some(weight)),
+            },
+            About::Named(name) => match name.weight() {
+                (_, 0) => (3, None),
+                weight => (2, Some(weight)),
+            },
+        };
+        let (literal, wildcards) = weight.unwrap_or_default();
+        Specificity {
+            tool,
+            pattern: weight.map_or(0, |(_, wildcards)| if wildcards == 0 { 2 } else { 1 }),
+            literal,
+            wildcards: -isize::try_from(wildcards).unwrap_or(isize::MAX),
+        }
+    }
+}
+
+/// Reads a rule; an error has its place in bytes.
+fn about(text: &str) -> Result<About, (usize, Problem)> {
+    if text.len() > RULE_BYTES {
+        return Err((RULE_BYTES.min(text.len()), Problem::TooLong));
+    }
+    let start = text.len() - text.trim_start().len();
+    let text = text.trim();
+    if text.is_empty() {
+        return Err((start, Problem::Empty));
+    }
+    let (name, pattern) = match text.find('(') {
+        None => (text, None),
+        Some(open) => {
+            let inside = text[open + 1..].strip_suffix(')');
+            let inside = inside.ok_or((start + text.len() - 1, Problem::Unclosed))?;
+            (&text[..open], Some((start + open + 1, inside)))
+        }
+    };
+    let bare = |about: About| match pattern {
+        None => Ok(about),
+        Some((at, _)) => Err((at - 1, Problem::NoPattern(name.to_owned()))),
+    };
+    let path = || match pattern {
+        None => Ok(None),
+        Some((at, inside)) => PathPattern::parse(inside.trim())
+            .map(Some)
+            .ok_or((at, Problem::EmptyPattern)),
+    };
+    let shift = |at: usize| move |(within, problem): (usize, Problem)| (at + within, problem);
+    Ok(match name {
+        "*" => bare(About::Everything)?,
+        "Bash" | "execute" => About::Bash(match pattern {
+            None => None,
+            Some((at, inside)) => Some(CommandPattern::parse(inside).map_err(shift(at))?),
+        }),
+        "Read" | "read" => About::Read(path()?),
+        "Search" | "Grep" | "Glob" | "search" => About::Search(path()?),
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "edit" => About::Edit(path()?),
+        "Delete" | "delete" => About::Delete(path()?),
+        "Move" | "move" => About::Move(path()?),
+        "WebFetch" | "fetch" => About::Fetch(match pattern {
+            None => None,
+            Some((at, inside)) => Some(UrlPattern::parse(inside).map_err(shift(at))?),
+        }),
+        "Think" | "think" => bare(About::Think)?,
+        "SwitchMode" | "switch_mode" => bare(About::SwitchMode)?,
+        "Other" | "other" => bare(About::Other)?,
+        "Tool" => match pattern {
+            Some((_, inside)) if !inside.trim().is_empty() => About::Named(Glob::parse(inside.trim())),
+            _ => return Err((start + name.len(), Problem::ToolName)),
+        },
+        _ => match name.strip_prefix("mcp__") {
+            Some("" | "__") => return Err((start + name.len(), Problem::McpServer)),
+            Some(rest) if rest.starts_with("__") => return Err((start + "mcp__".len(), Problem::McpServer)),
+            Some("*") => bare(About::Mcp(Glob::parse("mcp__*")))?,
+            // A server by itself stands for all its tools.
+            Some(server) if !server.contains("__") => {
+                bare(About::Mcp(Glob::parse(&format!("mcp__{server}__*"))))?
+            }
+            Some(_) => bare(About::Mcp(Glob::parse(name)))?,
+            None => return Err((start, Problem::UnknownTool(name.chars().take(60).collect()))),
+        },
+    })
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("a rule cannot be empty"),
+            Self::TooLong => write!(f, "a rule cannot be longer than {RULE_BYTES} bytes"),
+            Self::UnknownTool(name) => write!(
+                f,
+                "there is no tool {name:?}; known are Bash, Read, Search, Edit, Write, Delete, Move, WebFetch, Think, \
+                 SwitchMode, Other, mcp__server__tool, Tool(name) and *"
+            ),
+            Self::Unclosed => f.write_str("the rule must end with the closing parenthesis of its pattern"),
+            Self::EmptyPattern => f.write_str("the parentheses are empty; leave them out to mean every use of the tool"),
+            Self::NoPattern(name) => write!(f, "{name} takes no pattern"),
+            Self::OpenQuote => f.write_str("a quote or backslash here is not completed"),
+            Self::Operator(operator) => write!(
+                f,
+                "{operator:?} is an operator of the shell; a pattern is for one simple command, and each command of a \
+                 line is looked at by itself (put it in quotes to mean the character)"
+            ),
+            Self::Expansion => f.write_str(
+                "what a variable or substitution stands for is not known, so no pattern can match it (put it in single \
+                 quotes to mean the characters)",
+            ),
+            Self::AssignmentFirst => f.write_str("assignments in front are taken off a command, so this never matches"),
+            Self::Domain => f.write_str("`domain:` must be followed by a host such as example.com or *.example.com"),
+            Self::McpServer => f.write_str("after `mcp__` comes a server, as in mcp__server__tool, or `*`"),
+            Self::ToolName => f.write_str("`Tool` needs the tool's name in parentheses"),
+        }
+    }
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the rule {:?} is wrong at character {}: {}",
+            self.rule, self.column, self.problem
+        )
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::str::FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,408 @@
+//! Reads a POSIX shell command line, as far as it takes to know what would be run.
+//!
+//! A line comes in, the simple commands and redirections in it come out, wherever they stand: behind operators and
+//! reserved words, in subshells, substitutions, here-documents. Nothing is expanded or run. The reader is not a
+//! shell: where shells differ, or a construct would need a real one (`case`, functions, arrays, arithmetic
+//! commands), it says so instead of guessing, and what it finds is rather more than less. It never panics, and
+//! its depth and the length of its input are bounded. This file has commands and redirections, `word` what they
+//! consist of.
+
+mod word;
+
+use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS};
+
+/// One word after quotes are removed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// Its text; of an expansion, as it was written.
+    pub text: String,
+    /// Whether the shell would put something else in its place: a variable, a substitution, file names.
+    pub dynamic: bool,
+    /// Whether any of it was quoted, so that it is no reserved word.
+    pub quoted: bool,
+    /// Where the value begins, if the word has the form of an assignment.
+    assigns: Option<usize>,
+}
+
+impl Word {
+    /// A word that is just `text`.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A variable set for one command, or for those after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// Its name.
+    pub name: String,
+    /// What it is set to.
+    pub value: Word,
+}
+
+/// A command without any other inside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Simple {
+    /// Variables set in front of it.
+    pub assignments: Vec<Assignment>,
+    /// The program and its arguments; empty for assignments alone.
+    pub words: Vec<Word>,
+    /// Files it reads by redirection.
+    pub reads: Vec<Word>,
+    /// Whether text of the command line is its input.
+    pub fed: bool,
+}
+
+/// One thing that a command line does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// It runs a command.
+    Command(Simple),
+    /// It writes a file by redirection.
+    Write(Word),
+}
+
+/// Why a command line cannot be read; the sentence goes on from "the command …".
+pub type Why = &'static str;
+
+/// Takes `line` apart. If it cannot be read to its end, what was found up to there comes with the reason.
+pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
+    let mut reader = Reader {
+        text: line,
+        at: 0,
+        depth,
+        found: Vec::new(),
+        here_docs: Vec::new(),
+    };
+    let result = if line.len() > COMMAND_LINE_BYTES {
+        Err("is too long to be looked into")
+    } else if line.contains('\0') {
+        Err("contains a NUL character")
+    } else {
+        reader.list(false)
+    };
+    (reader.found, result)
+}
+
+struct HereDoc {
+    end: String,
+    expands: bool,
+    strips_tabs: bool,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    found: Vec<Found>,
+    here_docs: Vec<HereDoc>,
+}
+
+/// Reserved words that come before or after commands and run nothing themselves.
+const SKIPPED: [&str; 13] = [
+    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
+];
+/// Reserved words whose constructs are not read.
+const UNREAD: [&str; 9] = [
+    "case", "esac", "select", "function", "coproc", "[[", "]]", "foreach", "end",
+];
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text.get(self.at..)?.chars().next()
+    }
+
+    fn looking_at(&self, what: &str) -> bool {
+        self.text
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(what))
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+
+    fn take(&mut self, what: &str) -> bool {
+        let here = self.looking_at(what);
+        if here {
+            self.at += what.len();
+        }
+        here
+    }
+
+    fn blanks(&mut self) {
+        while self.take(" ") || self.take("\t") || self.take("\\\n") {}
+    }
+
+    fn enter(&mut self) -> Result<(), Why> {
+        self.depth += 1;
+        if self.depth > COMMAND_DEPTH {
+            return Err("is nested too deeply to be looked into");
+        }
+        // Where the body of a here-document begins would be for a real shell to say.
+        if !self.here_docs.is_empty() {
+            return Err("opens a here-document in front of a nested command");
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, found: Found) -> Result<(), Why> {
+        if self.found.len() >= COMMAND_PARTS {
+            return Err("has too many parts to be looked into");
+        }
+        self.found.push(found);
+        Ok(())
+    }
+
+    /// Commands up to the end of the text, or up to the closing parenthesis.
+    fn list(&mut self, in_parentheses: bool) -> Result<(), Why> {
+        loop {
+            self.blanks();
+            let Some(next) = self.peek() else {
+                return if in_parentheses || !self.here_docs.is_empty() {
+                    Err("ends too early")
+                } else {
+                    Ok(())
+                };
+            };
+            match next {
+                ')' if in_parentheses && self.here_docs.is_empty() => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                ')' => return Err("has a parenthesis too many"),
+                '(' => {
+                    if self.looking_at("((") {
+                        return Err("uses shell arithmetic");
+                    }
+                    self.enter()?;
+                    self.at += 1;
+                    self.list(true)?;
+                    self.depth -= 1;
+                }
+                ';' if self.looking_at(";;") => return Err("uses `case`"),
+                '&' if self.looking_at("&>") => self.command()?,
+                ';' | '&' | '|' => self.at += 1,
+                '\n' => {
+                    self.at += 1;
+                    self.here_doc_bodies()?;
+                }
+                '#' => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.find('\n').unwrap_or(rest.len());
+                }
+                _ => self.command()?,
+            }
+        }
+    }
+
+    /// One simple command with its redirections; or one reserved word.
+    fn command(&mut self) -> Result<(), Why> {
+        let mut simple = Simple::default();
+        let mut writes = Vec::new();
+        let mut redirected = false;
+        loop {
+            self.blanks();
+            match self.peek() {
+                None | Some(';' | '|' | '\n' | ')' | '#') => break,
+                Some('&') if !self.looking_at("&>") => break,
+                Some('(') => return Err("defines a function, an array, or an extended pattern"),
+                _ => {}
+            }
+            if self.redirection(&mut simple, &mut writes)? {
+                redirected = true;
+                continue;
+            }
+            let word = self.word()?;
+            if let (Some(value), true) = (word.assigns, simple.words.is_empty()) {
+                let name = word.text[..value].trim_end_matches(['=', '+']).to_owned();
+                let value = Word {
+                    text: word.text[value..].to_owned(),
+                    assigns: None,
+                    ..word
+                };
+                simple.assignments.push(Assignment { name, value });
+                continue;
+            }
+            let first = simple.words.is_empty() && simple.assignments.is_empty() && !redirected;
+            if first && !word.quoted && !word.dynamic {
+                if SKIPPED.contains(&word.text.as_str()) {
+                    self.blanks();
+                    if word.text == "time" {
+                        self.take("-p ");
+                    }
+                    return Ok(());
+                }
+                if UNREAD.contains(&word.text.as_str()) {
+                    return Err("uses a construct of the shell that is not looked into");
+                }
+                if word.text == "for" {
+                    return self.for_words();
+                }
+            }
+            simple.words.push(word);
+        }
+        for write in writes {
+            self.push(Found::Write(write))?;
+        }
+        if !simple.words.is_empty() || !simple.assignments.is_empty() || !simple.reads.is_empty() {
+            self.push(Found::Command(simple))?;
+        }
+        Ok(())
+    }
+
+    /// Behind `for`: the variable and the words it takes, up to `;` or the line's end.
+    fn for_words(&mut self) -> Result<(), Why> {
+        self.blanks();
+        if self.looking_at("(") {
+            return Err("uses shell arithmetic");
+        }
+        let variable = self.word()?;
+        if variable.dynamic || variable.quoted || !is_name(&variable.text) {
+            return Err("has a `for` without a variable");
+        }
+        // It counts as an assignment of something unknown.
+        self.push(Found::Command(Simple {
+            assignments: vec![Assignment {
+                name: variable.text,
+                value: Word::plain("1"),
+            }],
+            ..Simple::default()
+        }))?;
+        self.blanks();
+        if !matches!(self.peek(), Some(';' | '\n')) && self.word()? != Word::plain("in") {
+            return Err("has a `for` that cannot be read");
+        }
+        loop {
+            self.blanks();
+            match self.peek() {
+                None | Some(';' | '\n') => return Ok(()),
+                Some('&' | '|' | '(' | ')' | '<' | '>' | '#') => {
+                    return Err("has a `for` that cannot be read");
+                }
+                _ => drop(self.word()?),
+            }
+        }
+    }
+
+    /// Takes a redirection, if one is next.
+    fn redirection(&mut self, simple: &mut Simple, writes: &mut Vec<Word>) -> Result<bool, Why> {
+        let rest = &self.text[self.at..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let operators = [
+            "&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">",
+        ];
+        let found = operators
+            .into_iter()
+            .find(|operator| rest[digits..].starts_with(operator));
+        let Some(operator) = found else { return Ok(false) };
+        let behind = &rest[digits + operator.len()..];
+        let substitution = matches!(operator, "<" | ">") && behind.starts_with('(');
+        if substitution || (digits > 0 && operator.starts_with('&')) {
+            return Ok(false);
+        }
+        self.at += digits + operator.len();
+        self.blanks();
+        if matches!(self.peek(), None | Some(';' | '&' | '|' | '\n' | '(' | ')' | '#')) {
+            return Err("has a redirection without a target");
+        }
+        if matches!(self.peek(), Some('<' | '>')) && !self.looking_at("<(") && !self.looking_at(">(") {
+            return Err("has a redirection without a target");
+        }
+        let target = self.word()?;
+        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+            return Err("opens a network connection by redirection");
+        }
+        let is_descriptor = !target.dynamic
+            && target
+                .text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-');
+        match operator {
+            "<" => simple.reads.push(target),
+            "<<<" => simple.fed = true,
+            "<<" | "<<-" => {
+                simple.fed = true;
+                if target.dynamic {
+                    return Err("has a here-document whose end cannot be told");
+                }
+                self.here_docs.push(HereDoc {
+                    expands: !target.quoted,
+                    end: target.text,
+                    strips_tabs: operator == "<<-",
+                });
+            }
+            "<&" | ">&" if is_descriptor => {}
+            "<&" => return Err("has a redirection that cannot be read"),
+            _ if !target.dynamic
+                && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
+            _ => writes.push(target),
+        }
+        Ok(true)
+    }
+
+    /// Behind a newline: the bodies of the here-documents that were opened in front of it.
+    fn here_doc_bodies(&mut self) -> Result<(), Why> {
+        for here_doc in std::mem::take(&mut self.here_docs) {
+            let start = self.at;
+            let end = loop {
+                let line_start = self.at;
+                let rest = &self.text[self.at..];
+                if rest.is_empty() {
+                    return Err("has a here-document without an end");
+                }
+                let line = rest.split('\n').next().unwrap_or_default();
+                self.at = (self.at + line.len() + 1).min(self.text.len());
+                let bare = if here_doc.strips_tabs {
+                    line.trim_start_matches('\t')
+                } else {
+                    line
+                };
+                if bare == here_doc.end {
+                    break line_start;
+                }
+                if here_doc.expands && line.ends_with('\\') {
+                    return Err("has a here-document with continued lines");
+                }
+            };
+            if here_doc.expands {
+                self.nested(&self.text[start..end], |reader| {
+                    reader.expanding(None, &mut Word::default())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads another text as part of this command line.
+    fn nested(
+        &mut self,
+        text: &str,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        self.enter()?;
+        let mut reader = Reader {
+            text,
+            at: 0,
+            depth: self.depth,
+            found: std::mem::take(&mut self.found),
+            here_docs: Vec::new(),
+        };
+        let result = read(&mut reader);
+        self.found = reader.found;
+        self.depth -= 1;
+        result
+    }
+}
+
+/// Whether `text` can be a variable's name.
+pub fn is_name(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && text.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+}

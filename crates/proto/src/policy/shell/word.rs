@@ -1,0 +1,216 @@
+//! One word of a command line: quotes, escapes, and everything that a shell would put something else for.
+//!
+//! The reader stands at a word; behind it comes the word, and whatever its substitutions run is found as well.
+
+use super::{Reader, Why, Word, is_name};
+
+impl Reader<'_> {
+    pub(super) fn word(&mut self) -> Result<Word, Why> {
+        let mut word = Word::default();
+        let mut braces = false;
+        let start = self.at;
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => break,
+                '(' => return Err("defines a function, an array, or an extended pattern"),
+                '<' | '>' => {
+                    if !self.looking_at("<(") && !self.looking_at(">(") {
+                        break;
+                    }
+                    self.at += 1;
+                    self.substitution(&mut word)?;
+                }
+                '\\' => {
+                    self.at += 1;
+                    match self.next() {
+                        None => return Err("ends with a backslash"),
+                        Some('\n') => {}
+                        Some(escaped) => {
+                            word.quoted = true;
+                            word.text.push(escaped);
+                        }
+                    }
+                }
+                '\'' => {
+                    self.at += 1;
+                    word.quoted = true;
+                    let rest = &self.text[self.at..];
+                    let end = rest.find('\'').ok_or("has a quote without an end")?;
+                    word.text.push_str(&rest[..end]);
+                    self.at += end + 1;
+                }
+                '"' => {
+                    self.at += 1;
+                    word.quoted = true;
+                    self.expanding(Some('"'), &mut word)?;
+                }
+                '$' => self.dollar(false, &mut word)?,
+                '`' => self.backticks(false, &mut word)?,
+                _ => {
+                    self.at += next.len_utf8();
+                    match next {
+                        '*' | '?' => word.dynamic = true,
+                        // As a word of its own it is the `test` command.
+                        '[' if self.at - start > 1 || !self.at_word_end() => word.dynamic = true,
+                        '{' => braces = true,
+                        ',' if braces => word.dynamic = true,
+                        '.' if braces && self.looking_at(".") => word.dynamic = true,
+                        '=' if word.assigns.is_none() && !word.quoted && !word.dynamic => {
+                            let name = word.text.strip_suffix('+').unwrap_or(&word.text);
+                            if is_name(name) {
+                                word.assigns = Some(word.text.len() + 1);
+                            }
+                        }
+                        '=' if word.assigns.is_none() && word.text.contains('[') => {
+                            return Err("sets an element of an array");
+                        }
+                        _ => {}
+                    }
+                    word.text.push(next);
+                }
+            }
+        }
+        if self.at == start {
+            return Err("has an operator where a word is expected");
+        }
+        Ok(word)
+    }
+
+    fn at_word_end(&self) -> bool {
+        matches!(self.peek(), None | Some(' ' | '\t' | '\n' | ';' | '&' | '|'))
+    }
+
+    /// Text in which `$`, backtick and backslash mean something: in double quotes, or a here-document.
+    pub(super) fn expanding(&mut self, end: Option<char>, word: &mut Word) -> Result<(), Why> {
+        while let Some(next) = self.peek() {
+            if Some(next) == end {
+                self.at += 1;
+                return Ok(());
+            }
+            match next {
+                '$' => self.dollar(true, word)?,
+                '`' => self.backticks(end.is_some(), word)?,
+                '\\' => {
+                    self.at += 1;
+                    match self.next() {
+                        None if end.is_some() => return Err("has a quote without an end"),
+                        None | Some('\n') => {}
+                        Some(escaped) => {
+                            if !matches!(escaped, '$' | '`' | '"' | '\\') {
+                                word.text.push('\\');
+                            }
+                            word.text.push(escaped);
+                        }
+                    }
+                }
+                _ => {
+                    self.at += next.len_utf8();
+                    word.text.push(next);
+                }
+            }
+        }
+        match end {
+            Some(_) => Err("has a quote without an end"),
+            None => Ok(()),
+        }
+    }
+
+    /// At `(`: the commands of `$(…)`, `<(…)` or `>(…)`.
+    fn substitution(&mut self, word: &mut Word) -> Result<(), Why> {
+        let start = self.at - 1;
+        self.enter()?;
+        self.at += 1;
+        self.list(true)?;
+        self.depth -= 1;
+        word.dynamic = true;
+        word.text.push_str(&self.text[start..self.at]);
+        Ok(())
+    }
+
+    fn dollar(&mut self, in_quotes: bool, word: &mut Word) -> Result<(), Why> {
+        let start = self.at;
+        self.at += 1;
+        match self.peek() {
+            Some('(') if self.looking_at("((") => {
+                self.at += 2;
+                self.arithmetic()?;
+            }
+            Some('(') => return self.substitution(word),
+            Some('[') => return Err("uses shell arithmetic"),
+            Some('{') => {
+                let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:#%/.,*?+!-".contains(byte);
+                let inside = self.text[self.at + 1..].bytes().take_while(plain).count();
+                self.at += 1 + inside;
+                if !self.take("}") {
+                    return Err("has a variable expansion that is not looked into");
+                }
+            }
+            Some('\'') if !in_quotes => {
+                let rest = &self.text[self.at + 1..];
+                let end = rest.find('\'').ok_or("has a quote without an end")?;
+                // Shells differ over whether this quote ends here.
+                if rest[..end].ends_with('\\') {
+                    return Err("has a `$'…'` that shells read differently");
+                }
+                word.quoted = true;
+                self.at += end + 2;
+            }
+            Some(next) if next.is_ascii_alphabetic() || next == '_' => {
+                let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+                self.at += self.text[self.at..].bytes().take_while(name).count();
+            }
+            Some(next) if next.is_ascii_digit() || "?!$#@*-".contains(next) => self.at += 1,
+            _ => {
+                word.text.push('$');
+                return Ok(());
+            }
+        }
+        word.dynamic = true;
+        word.text.push_str(&self.text[start..self.at]);
+        Ok(())
+    }
+
+    /// Behind `$((`: sums without anything that could run a command.
+    fn arithmetic(&mut self) -> Result<(), Why> {
+        let mut open = 0usize;
+        while let Some(next) = self.next() {
+            match next {
+                '(' => open += 1,
+                ')' if open > 0 => open -= 1,
+                ')' if self.take(")") => return Ok(()),
+                '$' if self.looking_at("(") => break,
+                ' ' | '$' | '_' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '!' | '&' | '|' | '^'
+                | '~' | '?' | ':' | ',' => {}
+                _ if next.is_ascii_alphanumeric() => {}
+                _ => break,
+            }
+        }
+        Err("uses shell arithmetic that is not looked into")
+    }
+
+    fn backticks(&mut self, in_quotes: bool, word: &mut Word) -> Result<(), Why> {
+        let start = self.at;
+        self.at += 1;
+        let mut inner = String::new();
+        loop {
+            match self.next() {
+                None => return Err("has a backtick without an end"),
+                Some('`') => break,
+                Some('\\') => match self.next() {
+                    None => return Err("has a backtick without an end"),
+                    Some(escaped) => {
+                        let plain = matches!(escaped, '`' | '\\' | '$') || (in_quotes && escaped == '"');
+                        if !plain {
+                            inner.push('\\');
+                        }
+                        inner.push(escaped);
+                    }
+                },
+                Some(other) => inner.push(other),
+            }
+        }
+        word.dynamic = true;
+        word.text.push_str(&self.text[start..self.at]);
+        self.nested(&inner, |reader| reader.list(false))
+    }
+}

@@ -1,0 +1,376 @@
+//! From an ACP tool call to a request.
+//!
+//! The object of `session/request_permission`, best with what was said of the same call before
+//! ([`crate::projection::ToolView`]), comes in. Its kind, raw input, locations, diffs, and the tool's name for
+//! programs are read; its title, its text content and its id are not.
+//!
+//! Kind and input are both the agent's word, so what either of them speaks of is decided on: a `read` that comes
+//! with a command line is a read and a command.
+
+use acpd_model::RawJson;
+use serde_json::{Map, Value};
+
+use super::request::{Access, Kind, Request, Subject};
+use super::shell::Assignment;
+use super::wrapper::harmless;
+
+type Object = Map<String, Value>;
+
+/// Members of a raw input that hold a command: a line, or a program with its arguments.
+const COMMANDS: [&str; 4] = ["command", "cmd", "commandLine", "command_line"];
+/// Members that hold the directory it runs in.
+const DIRECTORIES: [&str; 5] = [
+    "cwd",
+    "workdir",
+    "working_directory",
+    "workingDirectory",
+    "dir_path",
+];
+/// Members that hold a path, or a list of them.
+const PATHS: [&str; 24] = [
+    "path",
+    "file_path",
+    "filePath",
+    "filepath",
+    "abs_path",
+    "absPath",
+    "absolute_path",
+    "notebook_path",
+    "notebookPath",
+    "target_file",
+    "targetFile",
+    "file",
+    "filename",
+    "old_path",
+    "new_path",
+    "oldPath",
+    "newPath",
+    "source_path",
+    "destination_path",
+    "paths",
+    "files",
+    "file_paths",
+    "filePaths",
+    "absolutePath",
+];
+/// Members that hold a path if something is moved.
+const MOVES: [&str; 9] = [
+    "source",
+    "destination",
+    "src",
+    "dst",
+    "dest",
+    "from",
+    "to",
+    "target",
+    "uri",
+];
+/// Members that hold an address.
+const URLS: [&str; 3] = ["url", "uri", "urls"];
+/// Members that hold what a file is to contain.
+const CONTENTS: [&str; 9] = [
+    "content",
+    "contents",
+    "new_string",
+    "newString",
+    "new_str",
+    "newText",
+    "new_text",
+    "edits",
+    "changes",
+];
+/// What file editing tools call their operations, in a member `command`.
+const EDITOR_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
+
+impl Request {
+    /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
+    /// is unknown, and is never taken for something harmless.
+    pub fn from_tool_call(call: &RawJson, cwd: &str) -> Self {
+        let mut request = Self::empty(cwd);
+        if let Ok(call) = call.read::<Object>() {
+            Reading::new(&call).fill(&mut request);
+        }
+        if request.subjects.is_empty() {
+            request.subjects.push(Subject::Unknown);
+        }
+        request
+    }
+}
+
+struct Reading<'a> {
+    call: &'a Object,
+    input: Object,
+    kind: Option<Kind>,
+    /// The tool's name for programs.
+    name: Option<&'a str>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(call: &'a Object) -> Self {
+        let input = match call.get("rawInput").or_else(|| call.get("input")) {
+            Some(Value::Object(input)) => input.clone(),
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+            _ => Object::new(),
+        };
+        let meta = call.get("_meta").unwrap_or(&Value::Null);
+        let name = [
+            &meta["claudeCode"]["toolName"],
+            &meta["toolName"],
+            &meta["tool_name"],
+            call.get("toolName").unwrap_or(&Value::Null),
+            call.get("name").unwrap_or(&Value::Null),
+        ];
+        Self {
+            call,
+            input,
+            kind: call.get("kind").and_then(Value::as_str).and_then(Kind::from_acp),
+            name: name
+                .into_iter()
+                .find_map(Value::as_str)
+                .filter(|name| !name.is_empty()),
+        }
+    }
+
+    fn fill(&self, request: &mut Request) {
+        request.tool_name = self.name.map(str::to_owned);
+        if let Some(mcp) = self.mcp() {
+            request.subjects.push(mcp);
+            // Without the agent's word that it is one, an input of this form may be anything.
+            let sure = self.name.is_some_and(|name| name.starts_with("mcp__"))
+                || self
+                    .call
+                    .get("_meta")
+                    .is_some_and(|meta| meta["is_mcp_tool_call"] == true);
+            if sure || self.kind.is_none() {
+                return;
+            }
+        }
+        let named = self.name.and_then(kind_of_name);
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut add = |kind: Kind| {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        };
+        // "Other" says less than a name does.
+        let kind = self.kind.filter(|kind| *kind != Kind::Other || named.is_none());
+        kind.into_iter().chain(named).for_each(&mut add);
+        if self.has_command() {
+            add(Kind::Execute);
+        }
+        let has_paths = !self.input_paths(false).is_empty();
+        let undetermined = kind.is_none() && named.is_none();
+        let changes = undetermined && has_paths && CONTENTS.iter().any(|key| self.given(key).is_some());
+        let other_change = [Kind::Edit, Kind::Delete, Kind::Move];
+        if changes || (!self.diffs().is_empty() && !kind.is_some_and(|kind| other_change.contains(&kind))) {
+            add(Kind::Edit);
+        }
+        if undetermined && !has_paths && self.given("url").is_some() {
+            add(Kind::Fetch);
+        }
+        let says_nothing = self.input.is_empty() && self.name.is_none() && request.subjects.is_empty();
+        if kinds == [Kind::Other] && says_nothing {
+            return;
+        }
+        for kind in kinds {
+            self.subjects_of(kind, request);
+        }
+    }
+
+    fn subjects_of(&self, kind: Kind, request: &mut Request) {
+        let access = match kind {
+            Kind::Read => Access::Read,
+            Kind::Search => Access::Search,
+            Kind::Edit => Access::Edit,
+            Kind::Delete => Access::Delete,
+            Kind::Move => Access::Move,
+            Kind::Execute => return self.commands(request),
+            Kind::Fetch => return self.urls(request),
+            Kind::Think | Kind::SwitchMode | Kind::Other => {
+                return request.subjects.push(Subject::Tool(kind));
+            }
+        };
+        let mut paths = self.input_paths(kind == Kind::Move);
+        // A command's locations say where it runs.
+        if self.kind != Some(Kind::Execute) {
+            paths.extend(self.items("locations").map(|location| location["path"].as_str()));
+        }
+        paths.extend(self.diffs());
+        let wanders = |key| self.given(key).and_then(Value::as_str);
+        let wanders = ["pattern", "glob"].into_iter().filter_map(wanders);
+        if kind == Kind::Search
+            && wanders
+                .into_iter()
+                .any(|glob| glob.starts_with(['/', '~']) || glob.contains("../"))
+        {
+            paths.push(None);
+        }
+        if paths.iter().any(Option::is_none) {
+            request.subjects.push(Subject::File { access, path: None });
+        }
+        let known: Vec<&str> = paths.iter().copied().flatten().collect();
+        if !known.is_empty() || paths.is_empty() {
+            request.add_paths(access, known);
+        }
+    }
+
+    /// A member of the input that is there and not null.
+    fn given(&self, key: &str) -> Option<&Value> {
+        self.input.get(key).filter(|value| !value.is_null())
+    }
+
+    fn items(&self, key: &str) -> impl Iterator<Item = &'a Value> {
+        self.call.get(key).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// Paths of the diffs that the call shows; `None` for one without.
+    fn diffs(&self) -> Vec<Option<&'a str>> {
+        let diffs = self.items("content").filter(|content| content["type"] == "diff");
+        diffs.map(|diff| diff["path"].as_str()).collect()
+    }
+
+    /// Paths that the input names; `None` for one that is no text.
+    fn input_paths(&self, moved: bool) -> Vec<Option<&str>> {
+        let mut paths = Vec::new();
+        let moves = MOVES.iter().filter(|_| moved);
+        for value in PATHS.iter().chain(moves).filter_map(|key| self.given(key)) {
+            match value {
+                Value::Array(items) => {
+                    paths.extend(
+                        items
+                            .iter()
+                            .map(|item| item.as_str().or_else(|| item["path"].as_str())),
+                    );
+                }
+                other => paths.push(other.as_str()),
+            }
+        }
+        if let Some(Value::Object(changes)) = self.given("changes") {
+            paths.extend(changes.keys().map(|path| Some(path.as_str())));
+        }
+        paths
+    }
+
+    fn urls(&self, request: &mut Request) {
+        let mut urls = Vec::new();
+        for value in URLS.iter().filter_map(|key| self.given(key)) {
+            match value {
+                Value::Array(items) => urls.extend(items.iter().map(Value::as_str)),
+                other => urls.push(other.as_str()),
+            }
+        }
+        if urls.is_empty() {
+            urls.push(None);
+        }
+        let limit = acpd_model::limits::REQUEST_PATHS;
+        let subjects = urls
+            .iter()
+            .take(limit)
+            .map(|url| Subject::Fetch(url.map(str::to_owned)));
+        request.subjects.extend(subjects);
+        if urls.len() > limit {
+            request.subjects.push(Subject::Fetch(None));
+        }
+    }
+
+    /// An MCP tool, by its name or by an input that names server and tool.
+    fn mcp(&self) -> Option<Subject> {
+        if let Some(name) = self.name.filter(|name| name.starts_with("mcp__")) {
+            return Some(Subject::Mcp {
+                name: name.to_owned(),
+                tool_known: true,
+            });
+        }
+        let text = |keys: [&str; 3]| keys.into_iter().find_map(|key| self.given(key)?.as_str());
+        let server = text(["server", "server_name", "serverName"])?;
+        let tool = text(["tool", "tool_name", "toolName"]);
+        // The server alone is enough only where nothing else is known.
+        if tool.is_none() && (self.kind.is_some() || self.name.is_some() || self.has_command()) {
+            return None;
+        }
+        Some(Subject::Mcp {
+            name: format!("mcp__{server}__{}", tool.unwrap_or_default()),
+            tool_known: tool.is_some(),
+        })
+    }
+
+    fn has_command(&self) -> bool {
+        COMMANDS
+            .iter()
+            .any(|key| self.given(key).is_some_and(|value| !self.is_editor_word(value)))
+    }
+
+    /// A file tool's operation is no program.
+    fn is_editor_word(&self, value: &Value) -> bool {
+        matches!(self.kind, Some(Kind::Read | Kind::Edit))
+            && self.given("path").is_some()
+            && value.as_str().is_some_and(|word| EDITOR_WORDS.contains(&word))
+    }
+
+    fn commands(&self, request: &mut Request) {
+        let cwd = DIRECTORIES.into_iter().find_map(|key| self.given(key)?.as_str());
+        let cwd = request.cwd(cwd);
+        let unreadable = |why: &str| Subject::Unreadable {
+            text: None,
+            why: why.to_owned(),
+        };
+        if self.given("is_input") == Some(&Value::Bool(true)) {
+            request
+                .subjects
+                .push(unreadable("is typed into a program that runs already"));
+        }
+        match self.given("env") {
+            None => {}
+            Some(Value::Object(env)) => {
+                let env = env
+                    .iter()
+                    .map(|(name, value)| Assignment::fixed(name, value.as_str().unwrap_or("/")));
+                if !env.into_iter().all(|variable| harmless(&variable)) {
+                    request
+                        .subjects
+                        .push(unreadable("is run with variables that may change what it does"));
+                }
+            }
+            Some(_) => request
+                .subjects
+                .push(unreadable("is run with variables that cannot be read")),
+        }
+        let args: Option<Vec<String>> = match self.given("args") {
+            Some(args) => serde_json::from_value(args.clone()).ok(),
+            None => Some(Vec::new()),
+        };
+        let mut any = false;
+        for value in COMMANDS.iter().filter_map(|key| self.given(key)) {
+            if self.is_editor_word(value) {
+                continue;
+            }
+            any = true;
+            let argv: Option<Vec<String>> = match value {
+                Value::String(program) => Some(vec![program.clone()]),
+                other => serde_json::from_value(other.clone()).ok(),
+            };
+            match (argv, &args) {
+                (Some(argv), Some(args)) if argv.len() + args.len() == 1 => request.add_line(&argv[0], &cwd),
+                (Some(argv), Some(args)) => request.add_argv(&[argv, args.clone()].concat(), &cwd),
+                _ => request
+                    .subjects
+                    .push(unreadable("has a form that cannot be read")),
+            }
+        }
+        if !any {
+            request.subjects.push(unreadable("is not told by the agent"));
+        }
+    }
+}
+
+/// The kind of a tool that agents call by this name.
+fn kind_of_name(name: &str) -> Option<Kind> {
+    Some(match name {
+        "Bash" => Kind::Execute,
+        "Read" | "NotebookRead" => Kind::Read,
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Kind::Edit,
+        "Grep" | "Glob" | "LS" => Kind::Search,
+        "WebFetch" | "WebSearch" => Kind::Fetch,
+        _ => return None,
+    })
+}

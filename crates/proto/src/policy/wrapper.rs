@@ -1,0 +1,322 @@
+//! Commands that run other commands, and variables that change what a command does.
+//!
+//! A command's words come in; where the command behind it begins comes out. What is not known here stands for itself.
+
+use acpd_model::limits::COMMAND_DEPTH;
+
+use super::shell::{self, Assignment, Found, Word};
+
+impl Assignment {
+    /// A variable with a known value.
+    pub fn fixed(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: Word::plain(value),
+        }
+    }
+}
+
+/// Programs that run a command line.
+pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
+/// Builtins that run text, or change what a later command means.
+pub const OPAQUE: [&str; 14] = [
+    "eval", "source", ".", "alias", "unalias", "trap", "hash", "enable", "bind", "fc", "emulate", "autoload",
+    "zmodload", "setopt",
+];
+/// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
+pub const LAUNCHERS: [&str; 40] = [
+    "sudo",
+    "doas",
+    "su",
+    "runuser",
+    "pkexec",
+    "xargs",
+    "find",
+    "fd",
+    "ssh",
+    "watch",
+    "parallel",
+    "strace",
+    "ltrace",
+    "gdb",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "bwrap",
+    "firejail",
+    "script",
+    "flock",
+    "entr",
+    "busybox",
+    "toybox",
+    "docker",
+    "podman",
+    "kubectl",
+    "npx",
+    "bunx",
+    "uvx",
+    "ionice",
+    "taskset",
+    "systemd-run",
+    "at",
+    "repeat",
+    "noglob",
+    "nocorrect",
+    "command",
+    "env",
+    "timeout",
+];
+/// Words of a launcher's arguments from which a command is tried.
+const LAUNCHED_MAX: usize = 64;
+
+/// What a launcher may run: its arguments from any of them on, and any of them as a command line.
+pub fn launched(words: &[Word], also: &mut Vec<Vec<Word>>) {
+    for at in 1..words.len().min(LAUNCHED_MAX) {
+        also.push(words[at..].to_vec());
+        if words[at].text.contains([' ', '\t', '\n', ';']) {
+            let (found, _) = shell::read(&words[at].text, COMMAND_DEPTH - 1);
+            also.extend(found.into_iter().filter_map(|found| match found {
+                Found::Command(simple) => Some(simple.words),
+                Found::Write(_) => None,
+            }));
+        }
+    }
+}
+
+/// The name of a program that is found on PATH, or where systems have theirs.
+pub fn plain_name(word: &str) -> Option<&str> {
+    let name = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"]
+        .iter()
+        .find_map(|directory| word.strip_prefix(directory))
+        .unwrap_or(word);
+    (!name.contains('/')).then_some(name)
+}
+
+/// The last segment of a program's path.
+pub fn base_name(word: &str) -> Option<&str> {
+    word.rsplit('/').next().filter(|name| !name.is_empty())
+}
+
+pub enum Script {
+    /// `-c` with this text.
+    Inline(String),
+    /// A script file, or nothing.
+    File,
+    /// Something else.
+    Unknown,
+}
+
+/// What a shell with these arguments runs.
+pub fn script(args: &[Word]) -> Script {
+    let mut inline = false;
+    let mut rest = args.iter();
+    let operand = loop {
+        let Some(word) = rest.next() else { break None };
+        if word.dynamic {
+            break Some(word);
+        }
+        match word.text.as_str() {
+            "--" => break rest.next(),
+            "--login" | "--norc" | "--noprofile" | "--posix" | "--noediting" | "--verbose" => {}
+            text if text.starts_with("--") => return Script::Unknown,
+            text if text.len() > 1 && text.starts_with(['-', '+']) => {
+                if !text[1..]
+                    .bytes()
+                    .all(|letter| b"abcefhiklmnopuvxBCEHPT".contains(&letter))
+                {
+                    return Script::Unknown;
+                }
+                inline |= text.starts_with('-') && text.contains('c');
+                if text.contains('o') && rest.next().is_none_or(|name| name.dynamic) {
+                    return Script::Unknown;
+                }
+            }
+            _ => break Some(word),
+        }
+    };
+    match operand {
+        Some(word) if word.dynamic => Script::Unknown,
+        Some(word) if inline => Script::Inline(word.text.clone()),
+        None if inline => Script::Unknown,
+        _ => Script::File,
+    }
+}
+
+pub enum Wrapper {
+    /// The command stands for itself.
+    None,
+    /// It runs what begins at this argument.
+    Runs(usize),
+    /// It runs something that cannot be told.
+    Unknown,
+    /// It sets a variable that matters.
+    Poisoned,
+}
+
+/// What a wrapper runs. Options that are not listed here leave the command as it is written, so that a rule has
+/// to name it.
+pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
+    // Options without a value, options with one as the next word, and words before the command.
+    let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
+        "env" => (
+            &["-i", "-", "--ignore-environment", "-0", "-v"],
+            &["-u", "--unset"],
+            0,
+        ),
+        "nohup" | "builtin" => (&[], &[], 0),
+        "setsid" => (&["-f", "-c", "-w", "--fork", "--ctty", "--wait"], &[], 0),
+        "exec" => (&["-c", "-l", "-cl"], &["-a"], 0),
+        "command" => (&["-p"], &[], 0),
+        "nice" => (&[], &["-n", "--adjustment"], 0),
+        "time" => (
+            &["-p", "-v", "--verbose", "--portability"],
+            &["-f", "--format"],
+            0,
+        ),
+        "stdbuf" => (&[], &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
+        "timeout" => (
+            &["--foreground", "--preserve-status", "-v", "--verbose"],
+            &["-s", "--signal", "-k", "--kill-after"],
+            1,
+        ),
+        _ => return Wrapper::None,
+    };
+    let mut at = 0;
+    let mut operands = operands;
+    while let Some(word) = args.get(at) {
+        if word.dynamic {
+            return Wrapper::Unknown;
+        }
+        let text = word.text.as_str();
+        let attached = |option: &&&str| match option.strip_prefix("--") {
+            Some(_) => text
+                .strip_prefix(**option)
+                .is_some_and(|rest| rest.starts_with('=')),
+            None => text.len() > 2 && text.starts_with(**option),
+        };
+        if text == "--" {
+            at += 1;
+            break;
+        } else if flags.contains(&text) || valued.iter().find(attached).is_some() {
+            at += 1;
+        } else if valued.contains(&text) {
+            at += 2;
+        } else if name == "nice" && text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit()) {
+            at += 1;
+        } else if text.starts_with('-') {
+            return if matches!(name, "env" | "exec") {
+                Wrapper::Unknown
+            } else {
+                Wrapper::None
+            };
+        } else {
+            break;
+        }
+    }
+    if name == "env" {
+        while let Some((variable, value)) = args.get(at).and_then(|word| word.text.split_once('=')) {
+            if args[at].dynamic || !harmless(&Assignment::fixed(variable, value)) {
+                return Wrapper::Poisoned;
+            }
+            at += 1;
+        }
+    }
+    while operands > 0 && at < args.len() {
+        if args[at].dynamic {
+            return Wrapper::Unknown;
+        }
+        operands -= 1;
+        at += 1;
+    }
+    if at < args.len() {
+        Wrapper::Runs(at)
+    } else {
+        Wrapper::None
+    }
+}
+
+/// Variables, or beginnings of names with a `*`, through which a program can be made to run another one.
+const POISONOUS: [&str; 62] = [
+    "PATH",
+    "IFS",
+    "ENV",
+    "CDPATH",
+    "HOME",
+    "SHELL",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_*",
+    "FPATH",
+    "ZDOTDIR",
+    "ZSH*",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PROMPT*",
+    "LD_*",
+    "DYLD_*",
+    "GIT_*",
+    "SSH_*",
+    "LESS*",
+    "MAN*",
+    "PERL*",
+    "PYTHON*",
+    "RUBY*",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NPM_*",
+    "npm_*",
+    "YARN_*",
+    "PNPM_*",
+    "BUN_*",
+    "DENO_*",
+    "JAVA*",
+    "JDK_*",
+    "_JAVA_*",
+    "MAVEN_*",
+    "GRADLE_*",
+    "CARGO*",
+    "RUSTC*",
+    "RUSTDOC*",
+    "RUSTFLAGS",
+    "RUSTUP_*",
+    "CC",
+    "CXX",
+    "LDFLAGS",
+    "MAKE*",
+    "GNUMAKEFLAGS",
+    "GO*",
+    "CGO_*",
+    "DOCKER_*",
+    "KUBE*",
+    "XDG_*",
+    "GCONV_PATH",
+    "TERMINFO*",
+    "TMPDIR",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "BROWSER",
+    "OPENSSL_*",
+];
+
+/// Whether an assignment cannot make an allowed command do something else: neither its name nor its value look
+/// like it. A value with a slash, a blank or an expansion is not trusted under any name.
+pub fn harmless(assignment: &Assignment) -> bool {
+    let name = assignment.name.as_str();
+    let poisonous = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *pattern,
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%-".contains(&byte);
+    shell::is_name(name)
+        && !POISONOUS.iter().any(poisonous)
+        && ![
+            "_PAGER", "_EDITOR", "_COMMAND", "_CMD", "_SHELL", "_PATH", "_WRAPPER", "_ASKPASS",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end))
+        && !assignment.value.dynamic
+        && assignment.value.text.bytes().all(plain)
+}

@@ -1,0 +1,13 @@
+//! The permission policy, by tables. Each module has one subject.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod policy_commands;
+mod policy_fixtures;
+mod policy_layers;
+mod policy_presets;
+mod policy_properties;
+mod policy_remembered;
+mod policy_rules;
+mod policy_tool_calls;
+mod table;

@@ -1,0 +1,338 @@
+//! Rules for commands.
+
+use acpd_proto::policy::{Effect, Layers, Request};
+
+use crate::table::{check, policy};
+
+#[test]
+fn policy_ask_bash_does_not_hide_allow_bash_git() {
+    let rows = check(
+        "ask Bash, allow Bash(git *) :: $ git status => allow
+        ask Bash, allow Bash(git *) :: $ ls => ask
+        ask Bash, allow Bash(git *) :: $ git status && ls => ask
+        allow Bash, ask Bash(git push *) :: $ git push origin => ask
+        allow Bash, ask Bash(git push *) :: $ git status => allow
+        allow Bash, ask Bash(git push *) :: $ git fetch && git push => ask
+        ask Bash(git *), allow Bash(git *) :: $ git status => ask
+        ask Bash, allow Bash :: $ git status => ask
+        ask *, allow Bash :: $ git status => allow
+        allow *, ask Bash :: $ git status => ask",
+    );
+    assert_eq!(rows, 10);
+}
+
+#[test]
+fn policy_git_star_does_not_match_git_status_and_rm() {
+    check(
+        "allow Bash(git *) :: $ git status && rm -rf x => ask
+        allow Bash(git *) :: $ git status; rm -rf x => ask
+        allow Bash(git *) :: $ git status || rm -rf x => ask
+        allow Bash(git *) :: $ git status | rm -rf x => ask
+        allow Bash(git *) :: $ git status |& rm -rf x => ask
+        allow Bash(git *) :: $ git status & rm -rf x => ask
+        allow Bash(git *) :: $ git status&&rm -rf x => ask
+        allow Bash(git *) :: $ git status\\nrm -rf x => ask
+        allow Bash(git *) :: $ git status $(rm -rf x) => ask
+        allow Bash(git *) :: $ git status \"$(rm -rf x)\" => ask
+        allow Bash(git *) :: $ git status \"a `rm -rf x` b\" => ask
+        allow Bash(git *) :: $ git status `rm -rf x` => ask
+        allow Bash(git *) :: $ git status <(rm -rf x) => ask
+        allow Bash(git *) :: $ git status >(rm -rf x) => ask
+        allow Bash(git *) :: $ (git status; rm -rf x) => ask
+        allow Bash(git *) :: $ { git status; rm -rf x; } => ask
+        allow Bash(git *) :: $ if git status; then rm -rf x; fi => ask
+        allow Bash(git *) :: $ while git status; do rm -rf x; done => ask
+        allow Bash(git *) :: $ for f in a b; do rm $f; done => ask
+        allow Bash(git *) :: $ for f do rm x; git status; done => ask
+        allow Bash(git *) :: $ for f in $(rm x); do git add $f; done => ask
+        allow Bash(git *) :: $ ! rm -rf x => ask
+        allow Bash(git *) :: $ git log <<E\\n$(rm x)\\nE\\n => ask
+        allow Bash(git *) :: $ git log <<E\\nx\\nE\\nrm x => ask
+        allow Bash(git *) :: $ git log <<E\\nx\\\\\\nE\\n'\\nE\\nrm x #' => ask
+        allow Bash(git *) :: $ git log <<'E'\\n$(rm x)\\nE\\n => allow
+        allow Bash(git *) :: $ git log <<-E\\n\\tx\\n\\tE\\nrm x => ask
+        allow Bash(git *) :: $ X=$(rm x) git status => ask
+        allow Bash(git *) :: $ git status ${x:-$(rm x)} => ask
+        allow Bash(git *) :: $ git status $((1+$(rm x))) => ask
+        allow Bash(git *) :: $ git status $((rm x) || (ls)) => ask
+        allow Bash(git *) :: $ sh -c 'git status; rm x' => ask
+        allow Bash(git *) :: $ git() { rm x; }; git status => ask
+        allow Bash(git *) :: $ alias git=rm; git status => ask
+        allow Bash(git *) :: $ git commit -m 'a && rm x' => allow
+        allow Bash(git *) :: $ git commit -m \"a; rm x\" => allow
+        allow Bash(git *) :: $ git commit -m a\\&\\& => allow
+        allow Bash(git *) :: $ git status && git log | git shortlog => allow
+        allow Bash(git *) :: $ (git status; git log) => allow
+        allow Bash(git *) :: $ git status # and rm x => allow
+        allow Bash(git *) :: $ git log $(git rev-parse HEAD) => allow
+        allow Bash(git *) :: $ if git diff; then git add .; else git log; fi => allow
+        allow Bash(git *) :: $ for f in a b; do git add $f; done => allow
+        allow Bash(git *), allow Bash(cargo test *) :: $ git pull && cargo test => allow",
+    );
+}
+
+#[test]
+fn policy_matches_commands_word_by_word() {
+    check(
+        "allow Bash(git status) :: $ git status => allow
+        allow Bash(git status) :: $ git   status => allow
+        allow Bash(git status) :: $ git 'status' => allow
+        allow Bash(git status) :: $ 'git status' => ask
+        allow Bash(git status) :: $ git status -s => ask
+        allow Bash(git status) :: $ git => ask
+        allow Bash(git *) :: $ git => allow
+        allow Bash(git *) :: $ gitk => ask
+        allow Bash(git*) :: $ gitk => allow
+        allow Bash(git:*) :: $ git log -p => allow
+        allow Bash(npm run test:*) :: $ npm run test --watch => allow
+        allow Bash(git * main) :: $ git push -f origin main => allow
+        allow Bash(git * main) :: $ git push -f origin next => ask
+        allow Bash(git log --format=*) :: $ git log --format=%h => allow
+        allow Bash(git log --format=*) :: $ git log --format=$F => ask
+        allow Bash(git log *) :: $ git log --format=$F => allow
+        allow Bash(git log --format=*) :: $ git log --format=*.rs => ask
+        allow Bash(echo '*') :: $ echo '*' => allow
+        allow Bash(echo '*') :: $ echo a => ask
+        allow Bash(echo '*') :: $ echo * => ask
+        allow Bash(echo 'a b') :: $ echo \"a b\" => allow
+        allow Bash(echo 'a b') :: $ echo a b => ask
+        allow Bash(*) :: $ anything at all => allow
+        allow Bash(git *) :: $ /usr/bin/git status => ask
+        allow Bash(git *) :: $ ./git status => ask
+        allow Bash(./x.sh) :: $ ./x.sh => allow
+        allow Bash([ *) :: $ [ -f x ] => allow
+        allow Bash(ls {a}) :: $ ls {a} => allow
+        allow Bash(ls {a,b}) :: $ ls {a,b} => ask",
+    );
+}
+
+#[test]
+fn policy_asks_about_redirections_that_write() {
+    check(
+        "allow Bash(git *) :: $ git log > x => ask
+        allow Bash(git *) :: $ git log >> x => ask
+        allow Bash(git *) :: $ git log >| x => ask
+        allow Bash(git *) :: $ git log &> x => ask
+        allow Bash(git *) :: $ git log 2> x => ask
+        allow Bash(git *) :: $ git log >&x => ask
+        allow Bash(git *) :: $ git log <> x => ask
+        allow Bash(git *) :: $ git log > $X => ask
+        allow Bash(git *) :: $ > x => ask
+        allow Bash(git *) :: $ (git log) > x => ask
+        allow Bash(git *), allow Edit :: $ git log > x => ask
+        allow Bash(git *), default allow :: $ git log > x => allow
+        allow Bash :: $ git log > x => allow
+        allow * :: $ git log > x => allow
+        allow Bash(git *) :: $ git log > /dev/null 2>&1 => allow
+        allow Bash(git *) :: $ git log 2>/dev/null => allow
+        allow Bash(git *) :: $ git log >&2 => allow
+        allow Bash(git *) :: $ git log 2>&- => allow
+        allow Bash(git *) :: $ git apply < x.patch => allow
+        allow Bash(git *) :: $ git apply <<< text => allow
+        allow Bash(git *) :: $ git log < /dev/tcp/a/1 => ask
+        allow Bash, deny Edit(.env) :: $ echo x > .env => deny
+        allow Bash, deny Edit(.env) :: $ echo x > /w/a/../.env => deny
+        allow Bash, deny Edit(.env) :: $ cd a; echo x > .env => ask
+        allow Bash, deny Edit(.env) :: $ echo x > $F => ask
+        allow Bash, deny Edit(.env) :: $ echo x > other => allow
+        allow Bash, deny Read(/etc/**) :: $ cat < /etc/shadow => deny
+        allow Bash, ask Edit(/w/**) :: $ echo x > a/b => ask",
+    );
+}
+
+#[test]
+fn policy_never_allows_what_cannot_be_read() {
+    check(
+        "allow Bash(*) :: $ $X status => ask
+        allow Bash(*) :: $ ${X} status => ask
+        allow Bash(*) :: $ \"$X\" status => ask
+        allow Bash(*) :: $ g$X status => ask
+        allow Bash(*) :: $ $(echo git) status => ask
+        allow Bash(*) :: $ /bin/gi? status => ask
+        allow Bash(*) :: $ {rm,-rf,x} => ask
+        allow Bash(*) :: $ $'\\x72m' x => ask
+        allow Bash(*) :: $ git log $'a\\' ; rm x ' => ask
+        allow Bash(*) :: $ eval git status => ask
+        allow Bash(*) :: $ source x => ask
+        allow Bash(*) :: $ . ./x => ask
+        allow Bash(*) :: $ builtin eval x => ask
+        allow Bash(*) :: $ command eval x => ask
+        allow Bash(*) :: $ trap 'rm x' EXIT => ask
+        allow Bash(*) :: $ git 'status => ask
+        allow Bash(*) :: $ git \"status => ask
+        allow Bash(*) :: $ git $(status => ask
+        allow Bash(*) :: $ git `status => ask
+        allow Bash(*) :: $ git status \\ => ask
+        allow Bash(*) :: $ git status ) => ask
+        allow Bash(*) :: $ (git status => ask
+        allow Bash(*) :: $ git <<E => ask
+        allow Bash(*) :: $ git > => ask
+        allow Bash(*) :: $ case x in x) rm y;; esac => ask
+        allow Bash(*) :: $ [[ a < b ]] => ask
+        allow Bash(*) :: $ ((x)) => ask
+        allow Bash(*) :: $ a=(b c) => ask
+        allow Bash(*) :: $ a[0]=$(x) git => ask
+        allow Bash(*) :: $ ls *(e:'rm x':) => ask
+        allow Bash(*) :: $ printf -v PATH /evil; git status => ask
+        allow Bash(*) :: $ => ask
+        allow Bash :: $ eval git status => ask
+        allow Bash :: call {\"kind\":\"execute\"} => ask
+        allow * :: $ eval git status => allow
+        default allow :: $ eval git status => allow
+        allow Bash, default deny :: $ eval git status => ask
+        allow Read, default deny :: $ eval git status => deny
+        default allow, ask Bash(rm *) :: $ eval $X => ask
+        default allow, ask Bash(rm *) :: $ git status => allow",
+    );
+}
+
+#[test]
+fn policy_denies_more_than_it_allows() {
+    check(
+        "allow *, deny Bash(rm *) :: $ rm x => deny
+        allow *, deny Bash(rm *) :: $ ls && rm x => deny
+        allow *, deny Bash(rm *) :: $ ls $(rm x) => deny
+        allow *, deny Bash(rm *) :: $ /bin/rm x => deny
+        allow *, deny Bash(rm *) :: $ r\\m x => deny
+        allow *, deny Bash(rm *) :: $ 'r'\"m\" x => deny
+        allow *, deny Bash(rm *) :: $ \\rm x => deny
+        allow *, deny Bash(rm *) :: $ sudo rm x => deny
+        allow *, deny Bash(rm *) :: $ sudo -u root -- rm x => deny
+        allow *, deny Bash(rm *) :: $ ls | xargs -n1 rm => deny
+        allow *, deny Bash(rm *) :: $ find . -exec rm {} \\; => deny
+        allow *, deny Bash(rm *) :: $ ssh host 'cd x; rm y' => deny
+        allow *, deny Bash(rm *) :: $ su -c \"rm y\" => deny
+        allow *, deny Bash(rm *) :: $ env A=1 nohup rm x => deny
+        allow *, deny Bash(rm *) :: $ bash -lc 'rm x' => deny
+        allow *, deny Bash(rm *) :: $ eval 'rm x' => deny
+        allow *, deny Bash(rm *) :: $ eval \"$X\" => ask
+        allow *, deny Bash(rm *) :: $ $X y => ask
+        allow *, deny Bash(rm *) :: call {\"kind\":\"execute\"} => ask
+        allow *, deny Bash(rm *) :: call {\"kind\":\"other\"} => ask
+        allow *, deny Bash(rm *) :: $ echo farm => allow
+        allow *, deny Bash(rm *) :: $ echo rm => allow
+        allow *, deny Bash(rm -rf *) :: $ rm -rf / => deny
+        allow *, deny Bash(rm -rf *) :: $ rm $X / => ask
+        allow *, deny Bash(rm -rf *) :: $ rm -r? / => ask
+        allow *, deny Bash(rm -rf *) :: $ rm x => allow
+        allow *, deny Bash(sudo *) :: $ sudo ls => deny
+        allow *, deny Bash(env *) :: $ env ls => deny
+        allow *, deny Bash :: $ $X => deny
+        allow *, deny Bash :: $ > x => deny
+        allow Bash(git *), deny Bash(git push *) :: $ git push => deny
+        allow Bash(git push), deny Bash(git *) :: $ git push => deny
+        allow *, ask Bash(rm *) :: $ sudo rm x => ask",
+    );
+}
+
+#[test]
+fn policy_looks_through_wrappers() {
+    check(
+        "allow Bash(git *) :: $ env X=1 git status => allow
+        allow Bash(git *) :: $ X=1 git status => allow
+        allow Bash(git *) :: $ X=1; git status => allow
+        allow Bash(git *) :: $ env -i -u Y X=1 git status => allow
+        allow Bash(git *) :: $ sh -c 'git status' => allow
+        allow Bash(git *) :: $ bash -lc 'git status && git log' => allow
+        allow Bash(git *) :: $ /bin/bash -euo pipefail -c 'git status' => allow
+        allow Bash(git *) :: $ sh -c \"sh -c 'git status'\" => allow
+        allow Bash(git *) :: $ nohup timeout -k 5 10 nice -n 5 git status => allow
+        allow Bash(git *) :: $ time git status => allow
+        allow Bash(git *) :: $ command git status => allow
+        allow Bash(git *) :: $ exec git status => allow
+        allow Bash(git *) :: $ env X=1 rm x => ask
+        allow Bash(env *) :: $ env X=1 rm x => ask
+        allow Bash(bash *) :: $ bash -c 'rm x' => ask
+        allow Bash(bash *) :: $ bash x.sh => allow
+        allow Bash(bash *) :: $ bash <<E\\nrm x\\nE\\n => ask
+        allow Bash(git *) :: $ sudo git status => ask
+        allow Bash(sudo git *) :: $ sudo git status => allow
+        allow Bash(git *) :: $ xargs git add => ask
+        allow Bash(git *) :: $ ./bash -c 'git status' => ask
+        allow Bash(git *) :: $ bash -c \"$X\" => ask
+        allow Bash(git *) :: $ bash -c => ask
+        allow Bash(git *) :: $ bash --rcfile x -c 'git status' => ask
+        allow Bash(git *) :: $ env -S 'rm x' git => ask
+        allow Bash(git *) :: $ env $X git status => ask
+        allow Bash(git *) :: $ PATH=/evil git status => ask
+        allow Bash(git *) :: $ PATH=evil git status => ask
+        allow Bash(git *) :: $ env PATH=evil git status => ask
+        allow Bash(git *) :: $ PATH=evil; git status => ask
+        allow Bash(git *) :: $ export PATH=evil; git status => ask
+        allow Bash(git *) :: $ for PATH in evil; do git status; done => ask
+        allow Bash(git *) :: $ GIT_SSH_COMMAND=rm git fetch => ask
+        allow Bash(git *) :: $ LD_PRELOAD=x.so git status => ask
+        allow Bash(git *) :: $ MY_PAGER=x git log => ask
+        allow Bash(git *) :: $ X='a b' git log => ask
+        allow Bash(git *) :: $ X=$Y git log => ask
+        allow Bash :: $ PATH=/evil git status => ask",
+    );
+}
+
+#[test]
+fn policy_reads_terminals_as_argv() {
+    let policy = policy("allow Bash(git *), allow Bash(echo *)");
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    let decide = |command: &str, args: &[&str], env: &[(&str, &str)]| {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let env: Vec<_> = env
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        layers
+            .decide(&Request::terminal(command, &args, &env, None, "/w"))
+            .effect
+    };
+    assert_eq!(decide("git", &["status"], &[]), Effect::Allow);
+    // No shell is between: this prints text.
+    assert_eq!(
+        decide("echo", &["a && rm x", "$(rm x)", ">", "y"], &[]),
+        Effect::Allow
+    );
+    assert_eq!(decide("bash", &["-lc", "git status"], &[]), Effect::Allow);
+    assert_eq!(decide("bash", &["-lc", "git status && rm x"], &[]), Effect::Ask);
+    assert_eq!(decide("env", &["X=1", "git", "status"], &[]), Effect::Allow);
+    assert_eq!(decide("rm", &["x"], &[]), Effect::Ask);
+    // Without arguments it may be a whole line.
+    assert_eq!(decide("git status", &[], &[]), Effect::Allow);
+    assert_eq!(decide("git status && rm x", &[], &[]), Effect::Ask);
+    assert_eq!(decide("git", &["status"], &[("CI", "true")]), Effect::Allow);
+    assert_eq!(decide("git", &["status"], &[("PATH", "/evil")]), Effect::Ask);
+    assert_eq!(decide("git status", &[], &[("GIT_DIR", "x")]), Effect::Ask);
+    assert_eq!(decide("", &[], &[]), Effect::Ask);
+}
+
+#[test]
+fn policy_bounds_what_it_reads_of_a_command() {
+    let deep = |depth: usize| format!("{}git{}", "$(".repeat(depth), ")".repeat(depth));
+    let rows = [
+        (format!("git {}", "x".repeat(60_000)), Effect::Allow),
+        (format!("git {}", "x".repeat(70_000)), Effect::Ask),
+        (format!("git {}", deep(10)), Effect::Ask),
+        (format!("git {}", "git;".repeat(400)), Effect::Allow),
+        ("git;".repeat(100_000), Effect::Ask),
+        ("(".repeat(10_000), Effect::Ask),
+        ("`".repeat(10_001), Effect::Ask),
+        ("git;".repeat(600), Effect::Ask),
+        (
+            format!("{}git status{}", "( ".repeat(10), ")".repeat(10)),
+            Effect::Allow,
+        ),
+        (
+            format!("{}git status{}", "( ".repeat(40), ")".repeat(40)),
+            Effect::Ask,
+        ),
+    ];
+    let policy = policy("allow Bash(git *)");
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    for (line, expected) in rows {
+        let decision = layers.decide(&Request::command_line(&line, "/w"));
+        assert_eq!(decision.effect, expected, "{}…", &line[..line.len().min(60)]);
+    }
+}

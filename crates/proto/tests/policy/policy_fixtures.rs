@@ -1,0 +1,87 @@
+//! Every permission that the recorded agents asked for.
+
+use std::collections::BTreeMap;
+
+use acpd_model::RawJson;
+use acpd_proto::policy::Request;
+use acpd_proto::projection::ToolView;
+use serde_json::Value;
+
+#[path = "../support/recording.rs"]
+#[allow(dead_code, reason = "only its lines are wanted here")]
+mod recording;
+
+use recording::Recording;
+
+#[test]
+fn policy_reads_every_recorded_permission() {
+    let agents = [
+        "codex",
+        "deepagents",
+        "fast-agent-passthrough",
+        "gemini",
+        "opencode",
+        "openhands",
+        "sdk-agent",
+        "zed-codex",
+    ];
+    let mut shown = String::new();
+    let mut count = 0;
+    for agent in agents {
+        shown += &format!("{agent}\n");
+        // What the agent said of a call before, as a thread has it.
+        let mut calls: BTreeMap<(u32, String, String), ToolView> = BTreeMap::new();
+        for line in &Recording::read(agent).lines {
+            let params = &line.json["params"];
+            let call = match line.method() {
+                Some("session/update") => &params["update"],
+                Some("session/request_permission") => &params["toolCall"],
+                _ => continue,
+            };
+            let Some(id) = call["toolCallId"].as_str() else {
+                continue;
+            };
+            let key = (
+                line.process,
+                line.session().unwrap_or_default().to_owned(),
+                id.to_owned(),
+            );
+            let view = calls.entry(key).or_default();
+            view.apply(&RawJson::from(call));
+            if line.method() != Some("session/request_permission") {
+                continue;
+            }
+            count += 1;
+            let alone = Request::from_tool_call(&RawJson::from(call), "/workspace");
+            let merged = Request::from_tool_call(&view.to_json(), "/workspace");
+            shown += &show(call, &alone);
+            if merged != alone {
+                shown += &format!("    with what was said before:\n{}", subjects(&merged));
+            }
+            let mut untitled = call.clone();
+            untitled.as_object_mut().unwrap().remove("title");
+            assert_eq!(Request::from_tool_call(&untitled.into(), "/workspace"), alone);
+        }
+    }
+    assert_eq!(count, 45);
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots", omit_expression => true }, {
+        insta::assert_snapshot!("policy-permissions", shown);
+    });
+}
+
+fn show(call: &Value, request: &Request) -> String {
+    let kind = call["kind"].as_str().unwrap_or("no kind");
+    format!(
+        "  {kind}, {}\n{}",
+        request.tool_name().unwrap_or("no name"),
+        subjects(request)
+    )
+}
+
+fn subjects(request: &Request) -> String {
+    request
+        .subjects()
+        .iter()
+        .map(|subject| format!("    {subject}\n"))
+        .collect()
+}

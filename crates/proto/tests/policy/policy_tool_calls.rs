@@ -1,0 +1,112 @@
+//! What is read from an ACP tool call.
+
+use acpd_model::RawJson;
+use acpd_proto::policy::{Effect, Layers, Request};
+
+use crate::table::{check, policy};
+
+#[test]
+fn policy_does_not_look_at_the_title() {
+    check(
+        r#"allow Bash(git *) :: call {"title":"git status","kind":"execute","rawInput":{"command":"rm x"}} => ask
+        allow Bash(git *) :: call {"title":"git status","kind":"execute"} => ask
+        allow Bash(git *) :: call {"title":"`git status`","rawInput":{}} => ask
+        allow Edit(a) :: call {"title":"a","kind":"edit"} => ask
+        allow mcp__a__b :: call {"title":"mcp__a__b","kind":"other","rawInput":{"x":1}} => ask
+        allow *, deny Bash(rm *) :: call {"title":"rm x","kind":"execute","rawInput":{"command":"ls"}} => allow
+        allow Bash(git *) :: call {"kind":"execute","content":[{"type":"content","content":{"type":"text","text":"git status"}}]} => ask"#,
+    );
+    // The same call under any title is the same request.
+    let call = |title: &str| {
+        let json = serde_json::json!({ "title": title, "kind": "execute", "rawInput": { "command": "ls" } });
+        Request::from_tool_call(&json.into(), "/w")
+    };
+    assert_eq!(call("git status"), call("rm -rf /"));
+}
+
+#[test]
+fn policy_reads_the_inputs_of_real_agents() {
+    check(
+        r#"allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status"}} => allow
+        allow Bash(git *) :: call {"rawInput":{"command":"git status"}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"cmd":"git status"}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":["git","status"]}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":["/bin/bash","-lc","git status"]}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":["/bin/bash","-lc","git status; rm x"]}} => ask
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git","args":["status"]}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git","args":"status"}} => ask
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":{"x":1}}} => ask
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status","cmd":"rm x"}} => ask
+        allow Bash(git *) :: call {"kind":"execute","input":"{\"command\":\"git status\"}"} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status","env":{"PATH":"x"}}} => ask
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status","is_input":true}} => ask
+        allow Bash, deny Edit(/x/a) :: call {"kind":"execute","rawInput":{"command":"echo > a","cwd":"/x"}} => deny
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"file_path":"/w/a","content":"x"}} => allow
+        allow Edit(a) :: call {"rawInput":{"file_path":"/w/a","content":"x"}} => allow
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"filePath":"/w/a"}} => allow
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"abs_path":"/w/a"}} => allow
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"changes":{"/w/a":{"type":"add"}}}} => allow
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"changes":{"/w/a":{},"/w/b":{}}}} => ask
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"command":"create","path":"/w/a"}} => allow
+        allow Edit(a) :: call {"kind":"edit","rawInput":{"command":"rm x","path":"/w/a"}} => ask
+        allow Move(*) :: call {"kind":"move","rawInput":{"source":"a","destination":"b"}} => allow
+        allow Move(*) :: call {"kind":"move","rawInput":{"source":"a","destination":"/b"}} => ask
+        allow Search(**) :: call {"kind":"search","rawInput":{"path":".","pattern":"/etc/*"}} => ask
+        allow Search(**) :: call {"kind":"search","rawInput":{"path":".","pattern":"x"}} => allow
+        allow mcp__s__t :: call {"rawInput":{"server":"s","tool":"t"}} => allow
+        allow mcp__s__t :: call {"kind":"execute","_meta":{"is_mcp_tool_call":true},"rawInput":{"server":"s","tool":"t"}} => allow
+        allow mcp__s__t :: call {"kind":"other","_meta":{"claudeCode":{"toolName":"mcp__s__t"}}} => allow
+        allow mcp__s__* :: call {"rawInput":{"server_name":"s"}} => allow
+        allow mcp__s__t :: call {"rawInput":{"server_name":"s"}} => ask
+        allow WebFetch(domain:a.b) :: call {"rawInput":{"url":"https://a.b/"}} => allow"#,
+    );
+}
+
+#[test]
+fn policy_trusts_no_part_of_a_call_alone() {
+    check(
+        r#"allow Read :: call {"kind":"read","rawInput":{"path":"a","command":"rm x"}} => ask
+        allow Read :: call {"kind":"read","rawInput":{"path":"a"},"content":[{"type":"diff","path":"a","newText":"x"}]} => ask
+        allow Read :: call {"kind":"read","_meta":{"claudeCode":{"toolName":"Bash"}},"rawInput":{"command":"rm x"}} => ask
+        allow Bash(git *) :: call {"kind":"other","rawInput":{"command":"git status"}} => ask
+        allow mcp__s__t :: call {"kind":"other","rawInput":{"server":"s","tool":"t"}} => ask
+        allow Bash :: call {"kind":"execute","rawInput":{"server":"s","tool":"t"}} => ask
+        allow Think :: call {"kind":"think","rawInput":{"command":"rm x"}} => ask
+        allow Other :: call {"kind":"other"} => ask
+        allow Read :: call {} => ask
+        allow Read :: call [] => ask
+        allow Read :: call null => ask
+        allow Read :: call {"kind":7,"rawInput":9,"locations":3,"content":"x","_meta":[]} => ask
+        allow * :: call null => allow"#,
+    );
+}
+
+#[test]
+fn policy_takes_paths_that_the_caller_resolved() {
+    let policy = policy("allow Edit(src/**)");
+    let layers = Layers {
+        thread: Some(&policy),
+        ..Layers::default()
+    };
+    let write = Request::write_file("/w/src/link", "/w");
+    assert_eq!(layers.decide(&write).effect, Effect::Allow);
+    let resolved = write
+        .clone()
+        .with_resolved_paths(|path| path.ends_with("link").then(|| "/etc/passwd".into()));
+    assert_eq!(layers.decide(&resolved).effect, Effect::Ask);
+    let unknown = write.with_resolved_paths(|_| None);
+    assert_eq!(layers.decide(&unknown).effect, Effect::Ask);
+    assert_eq!(
+        layers.decide(&Request::read_file("src/a", "/w")).effect,
+        Effect::Ask
+    );
+    let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let call = RawJson::parse(format!(
+        r#"{{"kind":"edit","rawInput":{{"path":"src/a","x":{deep}}}}}"#
+    ))
+    .unwrap();
+    assert_eq!(
+        layers.decide(&Request::from_tool_call(&call, "/w")).effect,
+        Effect::Allow
+    );
+}
