@@ -1,5 +1,6 @@
 //! The command line.
 
+mod agents;
 mod background;
 mod cli;
 mod client;
@@ -36,6 +37,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
+        Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
     }
 }
 

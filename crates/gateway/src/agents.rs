@@ -2,6 +2,7 @@
 //!
 //! In: a name. Out: a command line, or a sentence that says what is missing. Never: starts or fetches anything.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,7 +36,7 @@ pub enum Source {
     Config,
     /// The registry.
     Registry,
-    /// Installed, and no longer in the registry.
+    /// The data directory, where it was installed.
     Installed,
 }
 
@@ -55,7 +56,7 @@ pub struct Listed {
     pub runs: Option<How>,
     /// Why it cannot be started.
     pub reason: Option<String>,
-    /// The version that is installed, else the one that the registry names.
+    /// The version that is installed, else the one that the registry names; none for what is on `PATH`.
     pub version: Option<String>,
     /// One sentence about it.
     pub description: Option<String>,
@@ -78,41 +79,27 @@ impl Agents {
         self.configured.keys().map(String::as_str)
     }
 
+    /// Whether there is an agent of that name, if only one that cannot be started.
+    pub fn knows(&self, name: &str) -> bool {
+        self.configured.contains_key(name)
+            || !self
+                .find(name)
+                .is_err_and(|failure| failure.code == ErrorCode::NotFound)
+    }
+
     /// How to run the agent of that name.
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
         match self.configured.get(name) {
-            Some(config) => self.find_configured(config).map_err(|reason| {
+            Some(config) => find_configured(config, || self.catalog.look()).map_err(|reason| {
                 Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
                     .with_detail("install it, or correct its command in the configuration")
             }),
             None => self
                 .catalog
+                .look()
                 .launch(name, &search_path())
                 .map(|launch| runnable(&launch))
                 .map_err(|error| self.failure(name, &error)),
-        }
-    }
-
-    /// A configured agent as it is; if its program is not on `PATH` and the catalog knows it, the catalog's way to it.
-    fn find_configured(&self, config: &AgentConfig) -> Result<Runnable, String> {
-        let path = config.env.get("PATH").cloned().unwrap_or_else(search_path);
-        if find_program(&config.command, &path).is_some() {
-            let config = config.clone();
-            return Ok(Runnable { config, how: How::Path });
-        }
-        let missing = || format!("{:?} was not found or may not be executed", config.command);
-        match self.catalog.stand_in(&config.command, &path) {
-            None => Err(missing()),
-            Some(Err(error)) => Err(format!("{}; {error}", missing())),
-            Some(Ok(launch)) => {
-                let mut config = config.clone();
-                config.command = launch.command.to_string_lossy().into_owned();
-                config.args = [launch.before, config.args].concat();
-                Ok(Runnable {
-                    config,
-                    how: launch.how,
-                })
-            }
         }
     }
 
@@ -139,38 +126,49 @@ impl Agents {
     /// The same, for a look at the catalog that was taken already.
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<Listed> {
         let configured = self.configured.iter().map(|(name, config)| {
-            let found = self.find_configured(config);
+            let found = find_configured(config, || snapshot);
             Listed {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
                 source: Source::Config,
                 installed: found.is_ok(),
                 runs: found.as_ref().ok().map(|found| found.how),
-                command: found.as_ref().map_or_else(|_| line(config), |found| line(&found.config)),
+                command: found
+                    .as_ref()
+                    .map_or_else(|_| line(config), |found| line(&found.config)),
                 reason: found.err(),
                 version: None,
                 description: None,
             }
         });
         let path = search_path();
-        let catalog = |id: &str, title: &str, version: &str, source| {
-            let found = self.catalog.launch(id, &path);
+        let catalog = |id: &str, title: &str, version: &str| {
+            let found = snapshot.launch(id, &path);
             Listed {
                 id: id.to_owned(),
                 title: title.to_owned(),
-                source,
+                source: if found.as_ref().is_ok_and(|launch| launch.how == How::Installed) {
+                    Source::Installed
+                } else {
+                    Source::Registry
+                },
                 installed: found.is_ok(),
                 runs: found.as_ref().ok().map(|launch| launch.how),
-                command: found.as_ref().map(|launch| line(&runnable(launch).config)).unwrap_or_default(),
+                command: found
+                    .as_ref()
+                    .map(|launch| line(&runnable(launch).config))
+                    .unwrap_or_default(),
+                // What is on PATH may be any version.
+                version: Some(version.to_owned())
+                    .filter(|_| !found.as_ref().is_ok_and(|launch| launch.how == How::Path)),
                 reason: found.err().map(|error| error.to_string()),
-                version: Some(version.to_owned()),
                 description: None,
             }
         };
         let registry = snapshot.registry.agents.iter().map(|entry| {
             let installed = snapshot.installed.get(&entry.id);
             let version = installed.map_or(&entry.version, |installed| &installed.version);
-            let mut listed = catalog(&entry.id, &entry.name, version, Source::Registry);
+            let mut listed = catalog(&entry.id, &entry.name, version);
             listed.description = Some(entry.description.clone()).filter(|text| !text.is_empty());
             listed
         });
@@ -178,7 +176,7 @@ impl Agents {
             .installed
             .iter()
             .filter(|(id, _)| snapshot.registry.get(id).is_none())
-            .map(|(id, installed)| catalog(id, &installed.name, &installed.version, Source::Installed));
+            .map(|(id, installed)| catalog(id, &installed.name, &installed.version));
         let others = registry
             .chain(orphans)
             .filter(|listed| !self.configured.contains_key(&listed.id));
@@ -191,6 +189,34 @@ impl Agents {
     }
 }
 
+/// A configured agent as it is; if its program is not on `PATH` and the catalog knows it, the catalog's way to it.
+fn find_configured<S: Borrow<Snapshot>>(
+    config: &AgentConfig,
+    catalog: impl FnOnce() -> S,
+) -> Result<Runnable, String> {
+    let path = config.env.get("PATH").cloned().unwrap_or_else(search_path);
+    let mut config = config.clone();
+    if find_program(&config.command, &path).is_some() {
+        return Ok(Runnable {
+            config,
+            how: How::Path,
+        });
+    }
+    let missing = format!("{:?} was not found or may not be executed", config.command);
+    match catalog().borrow().stand_in(&config.command, &path) {
+        None => Err(missing),
+        Some(Err(error)) => Err(format!("{missing}; {error}")),
+        Some(Ok(launch)) => {
+            config.command = launch.command.to_string_lossy().into_owned();
+            config.args = [launch.before, config.args].concat();
+            Ok(Runnable {
+                config,
+                how: launch.how,
+            })
+        }
+    }
+}
+
 fn runnable(launch: &Launch) -> Runnable {
     Runnable {
         config: AgentConfig {
@@ -198,22 +224,20 @@ fn runnable(launch: &Launch) -> Runnable {
             args: [&launch.before[..], &launch.args].concat(),
             env: launch.env.clone(),
             pass_env: launch.pass_env.clone(),
-            title: None,
+            ..AgentConfig::default()
         },
         how: launch.how,
     }
 }
 
 fn line(config: &AgentConfig) -> Vec<String> {
-    std::iter::once(&config.command).chain(&config.args).cloned().collect()
+    std::iter::once(&config.command)
+        .chain(&config.args)
+        .cloned()
+        .collect()
 }
 
 /// Where programs are looked for.
 pub fn search_path() -> String {
     std::env::var("PATH").unwrap_or_default()
-}
-
-/// Whether nothing of this name was known, rather than that it cannot be run.
-pub fn is_unknown(failure: &Failure) -> bool {
-    failure.code == ErrorCode::NotFound
 }

@@ -7,18 +7,22 @@
 //! agent's process, [`peer`] a client's connection, [`directory`] knows which threads are awake.
 
 mod agent;
+pub mod agents;
 mod auth;
 mod calls;
 mod clock;
 pub mod config;
 mod daemon;
 mod directory;
+pub mod doctor;
 mod follow;
 mod http;
 mod machine;
 mod peer;
 mod thread;
 
+pub use acpd_host::catalog;
+pub use agents::Agents;
 pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};

@@ -30,12 +30,19 @@ pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, Catal
         return Err(failed(format!("the answer is {}", response.status())));
     }
     // One more than allowed is read, so that too much is told from just enough.
-    let mut body = response.body_mut().with_config().limit(u64::MAX).reader().take(limit + 1);
+    let mut body = response
+        .body_mut()
+        .with_config()
+        .limit(u64::MAX)
+        .reader()
+        .take(limit + 1);
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     let mut total = 0;
     loop {
-        let read = body.read(&mut buffer).map_err(|error| failed(error.to_string()))?;
+        let read = body
+            .read(&mut buffer)
+            .map_err(|error| failed(error.to_string()))?;
         if read == 0 {
             return Ok(hex(&sum.finalize()));
         }

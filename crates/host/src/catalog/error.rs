@@ -22,7 +22,9 @@ pub enum CatalogError {
         also: String,
     },
     /// The agent comes as a Python package, and uv is missing.
-    #[error("the agent {agent:?} needs uvx, which is not on PATH: install uv, or run \"acpd agents install {agent}\"")]
+    #[error(
+        "the agent {agent:?} needs uvx, which is not on PATH: install uv, or run \"acpd agents install {agent}\""
+    )]
     NeedsUv {
         /// Its name.
         agent: String,
@@ -48,13 +50,17 @@ pub enum CatalogError {
         platform: String,
     },
     /// The registry gives no checksum.
-    #[error("the registry gives no sha256 for {url}: install it yourself, or add --unverified to take it as it comes")]
+    #[error(
+        "the registry gives no sha256 for {url}: install it yourself, or add --unverified to take it as it comes"
+    )]
     NoChecksum {
         /// What would be fetched.
         url: String,
     },
     /// The download is not what the registry says.
-    #[error("{url} is not what the registry describes: its sha256 is {found}, not {wanted}; nothing was installed")]
+    #[error(
+        "{url} is not what the registry describes: its sha256 is {found}, not {wanted}; nothing was installed"
+    )]
     Checksum {
         /// What was fetched.
         url: String,

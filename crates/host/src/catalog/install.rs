@@ -104,7 +104,12 @@ enum Way<'a> {
 }
 
 /// Installs `entry` below `agents`.
-pub fn install(entry: &Entry, unverified: bool, agents: &Path, path: &str) -> Result<Installed, CatalogError> {
+pub fn install(
+    entry: &Entry,
+    unverified: bool,
+    agents: &Path,
+    path: &str,
+) -> Result<Installed, CatalogError> {
     let way = choose(entry, unverified, path)?;
     let home = agents.join(&entry.id);
     make_private(&home)?;
@@ -117,7 +122,9 @@ pub fn install(entry: &Entry, unverified: bool, agents: &Path, path: &str) -> Re
     make_private(&into)?;
     let done = fetch(&way, &into, path).and_then(|command| {
         let (args, env) = match way {
-            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => (&package.args, &package.env),
+            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => {
+                (&package.args, &package.env)
+            }
             Way::Binary(binary) => (&binary.args, &binary.env),
         };
         let record = Record {
@@ -129,7 +136,8 @@ pub fn install(entry: &Entry, unverified: bool, agents: &Path, path: &str) -> Re
             env: env.clone(),
             pass_env: pass_env(entry),
         };
-        let text = serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
+        let text =
+            serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
         write_whole(&home.join(RECORD), &text)
     });
     if let Err(error) = done {
@@ -193,14 +201,28 @@ fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError>
             let run = |args: &[&str]| run(uv, args, &package.package, into, path);
             run(&["venv", "venv"])?;
             let requirement = requirement(&package.package);
-            run(&["pip", "install", "--python", &python.to_string_lossy(), "--", &requirement])?;
+            run(&[
+                "pip",
+                "install",
+                "--python",
+                &python.to_string_lossy(),
+                "--",
+                &requirement,
+            ])?;
             python_program(package, into)
         }
         Way::Pip(package, python) => {
             run(python, &["-m", "venv", "venv"], &package.package, into, path)?;
             let pip = into.join("venv/bin/python");
             let requirement = requirement(&package.package);
-            let args = ["-m", "pip", "install", "--disable-pip-version-check", "--", &requirement];
+            let args = [
+                "-m",
+                "pip",
+                "install",
+                "--disable-pip-version-check",
+                "--",
+                &requirement,
+            ];
             run(&pip, &args, &package.package, into, path)?;
             python_program(package, into)
         }
@@ -210,7 +232,16 @@ fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError>
 
 fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result<String, CatalogError> {
     let folder = into.to_string_lossy();
-    let args = ["install", "--prefix", &folder, "--global=false", "--no-audit", "--no-fund", "--", &package.package];
+    let args = [
+        "install",
+        "--prefix",
+        &folder,
+        "--global=false",
+        "--no-audit",
+        "--no-fund",
+        "--",
+        &package.package,
+    ];
     run(npm, &args, &package.package, into, path)?;
     let no_program = || CatalogError::NoProgram {
         package: package.package.clone(),
@@ -334,7 +365,9 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
         std::fs::rename(&download, into.join(&command)).map_err(CatalogError::disk(&download))?;
     } else {
         // The open file is the one that was checked.
-        archive.seek(SeekFrom::Start(0)).map_err(CatalogError::disk(&download))?;
+        archive
+            .seek(SeekFrom::Start(0))
+            .map_err(CatalogError::disk(&download))?;
         unpack::unpack(archive, kind, &dir, unpack::BOUNDS)?;
         std::fs::remove_file(&download).map_err(CatalogError::disk(&download))?;
     }
@@ -349,7 +382,13 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
 fn folder_name(version: &str) -> String {
     let version: String = version
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
         .take(40)
         .collect();
     let mut random = [0; 4];

@@ -49,7 +49,7 @@ pub enum Origin {
     Updated,
 }
 
-/// The catalog as it is at one moment.
+/// The catalog as it was at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The agents of the registry; [`Registry::skipped`] tells of those that cannot be used.
@@ -58,6 +58,28 @@ pub struct Snapshot {
     pub origin: Origin,
     /// What is installed, by id.
     pub installed: BTreeMap<String, Installed>,
+}
+
+impl Snapshot {
+    /// The command line for the agent `id`; programs are looked for on `path`.
+    pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
+        match (self.registry.get(id), self.installed.get(id)) {
+            (Some(entry), installed) => resolve::resolve(entry, installed, path),
+            (None, Some(installed)) => Ok(installed.launch()),
+            (None, None) => Err(CatalogError::Unknown(id.to_owned())),
+        }
+    }
+
+    /// For a configured `command` that is not on `path`: how else that program can be run, if the catalog knows it.
+    pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
+        let brings = |entry: &&Entry| {
+            resolve::programs(entry)
+                .iter()
+                .any(|(program, ..)| *program == command)
+        };
+        let entry = self.registry.agents.iter().find(brings)?;
+        Some(resolve::resolve(entry, self.installed.get(&entry.id), path))
+    }
 }
 
 impl Catalog {
@@ -91,7 +113,9 @@ impl Catalog {
         let path = self.document();
         let updated = match read_bounded(&path, REGISTRY_BYTES) {
             Ok(text) => Registry::parse(&text).map_err(|error| error.to_string()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (shipped(), Origin::Shipped),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return (shipped(), Origin::Shipped);
+            }
             Err(error) => Err(error.to_string()),
         };
         match updated {
@@ -102,28 +126,6 @@ impl Catalog {
                 (registry, Origin::Shipped)
             }
         }
-    }
-
-    /// The command line for the agent `id`; programs are looked for on `path`.
-    pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
-        // Only what is needed: this is asked each time a thread starts its agent.
-        let installed = install::one(&self.agents(), id);
-        match (self.registry().0.get(id), &installed) {
-            (Some(entry), _) => resolve::resolve(entry, installed.as_ref(), path),
-            (None, Some(installed)) => Ok(installed.launch()),
-            (None, None) => Err(CatalogError::Unknown(id.to_owned())),
-        }
-    }
-
-    /// For a configured `command` that is not on `path`: how else that program can be run, if the catalog knows it.
-    pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
-        let snapshot = self.look();
-        let entry = snapshot
-            .registry
-            .agents
-            .iter()
-            .find(|entry| resolve::programs(entry).iter().any(|(program, ..)| *program == command))?;
-        Some(resolve::resolve(entry, snapshot.installed.get(&entry.id), path))
     }
 
     /// Fetches the agent `id` into the data directory. `path` is searched for npm, uv and python3, which write what
@@ -141,10 +143,13 @@ impl Catalog {
     pub fn update(&self, url: &str) -> Result<Registry, CatalogError> {
         let mut text = Vec::new();
         download::fetch(url, REGISTRY_BYTES, &mut text)?;
-        let text = String::from_utf8(text).map_err(|_| CatalogError::Document("it is not UTF-8".to_owned()))?;
+        let text =
+            String::from_utf8(text).map_err(|_| CatalogError::Document("it is not UTF-8".to_owned()))?;
         let registry = Registry::parse(&text)?;
         if registry.agents.is_empty() {
-            return Err(CatalogError::Document("it has no agent that acpd can use".to_owned()));
+            return Err(CatalogError::Document(
+                "it has no agent that acpd can use".to_owned(),
+            ));
         }
         make_private(&self.data_dir)?;
         write_whole(&self.document(), text.as_bytes())?;
@@ -170,7 +175,9 @@ fn make_private(path: &Path) -> Result<(), CatalogError> {
 /// Reads a text file of at most `limit` bytes.
 fn read_bounded(path: &Path, limit: u64) -> std::io::Result<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
+    let read = std::fs::File::open(path)?
+        .take(limit + 1)
+        .read_to_string(&mut text)?;
     if read as u64 > limit {
         return Err(std::io::Error::other(format!("it is larger than {limit} bytes")));
     }

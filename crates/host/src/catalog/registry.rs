@@ -102,7 +102,10 @@ impl Registry {
         }
         let document: Document<'_> =
             serde_json::from_str(text).map_err(|error| CatalogError::Document(error.to_string()))?;
-        if let Some(version) = document.version.filter(|version| version.split('.').next() != Some("1")) {
+        if let Some(version) = document
+            .version
+            .filter(|version| version.split('.').next() != Some("1"))
+        {
             return Err(CatalogError::Document(format!(
                 "it has format version {version:?}, and this acpd reads version 1"
             )));
@@ -159,7 +162,10 @@ impl Entry {
         // Only ours: paths of other systems follow other rules.
         if let Some(binary) = binary.get(&platform()) {
             if inner_path(&binary.cmd).is_none_or(|path| path.is_empty()) {
-                return Err(format!("its program {:?} is not a path inside its archive", binary.cmd));
+                return Err(format!(
+                    "its program {:?} is not a path inside its archive",
+                    binary.cmd
+                ));
             }
             if let Some(sum) = &binary.sha256
                 && !(sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -223,7 +229,9 @@ pub fn npm_name(package: &str) -> Option<&str> {
 
 /// The name in a `PyPI` requirement with or without extras and one version; addresses and options are none.
 pub fn pypi_name(package: &str) -> Option<&str> {
-    let end = package.find(['[', '=', '>', '<', '~', '!', '@']).unwrap_or(package.len());
+    let end = package
+        .find(['[', '=', '>', '<', '~', '!', '@'])
+        .unwrap_or(package.len());
     let (name, mut rest) = package.split_at(end);
     if let Some(extras) = rest.strip_prefix('[') {
         let (extras, after) = extras.split_once(']')?;

@@ -90,9 +90,21 @@ pub(super) fn programs(entry: &Entry) -> Vec<(&str, &[String], &BTreeMap<String,
 
 /// The variables to pass on to an agent.
 pub(super) fn pass_env(entry: &Entry) -> Vec<String> {
-    let npm = entry.distribution.npx.as_ref().and_then(|npx| npm_name(&npx.package));
-    let pypi = entry.distribution.uvx.as_ref().and_then(|uvx| pypi_name(&uvx.package));
-    let mut all: Vec<_> = npm.iter().chain(&pypi).flat_map(|name| known::pass_env(name)).collect();
+    let npm = entry
+        .distribution
+        .npx
+        .as_ref()
+        .and_then(|npx| npm_name(&npx.package));
+    let pypi = entry
+        .distribution
+        .uvx
+        .as_ref()
+        .and_then(|uvx| pypi_name(&uvx.package));
+    let mut all: Vec<_> = npm
+        .iter()
+        .chain(&pypi)
+        .flat_map(|name| known::pass_env(name))
+        .collect();
     all.sort();
     all.dedup();
     all

@@ -31,7 +31,11 @@ pub enum Kind {
 impl Kind {
     /// Told by the end of the address, as the registry's format says; `None` for installers.
     pub fn of(url: &str) -> Option<Self> {
-        let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+        let path = url
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
         if ends(&[".zip"]) {
             Some(Self::Zip)
@@ -39,7 +43,16 @@ impl Kind {
             Some(Self::TarGz)
         } else if ends(&[".tar.bz2", ".tbz2"]) {
             Some(Self::TarBz2)
-        } else if ends(&[".dmg", ".pkg", ".deb", ".rpm", ".msi", ".appimage", ".tar.xz", ".7z"]) {
+        } else if ends(&[
+            ".dmg",
+            ".pkg",
+            ".deb",
+            ".rpm",
+            ".msi",
+            ".appimage",
+            ".tar.xz",
+            ".7z",
+        ]) {
             None
         } else {
             Some(Self::Program)
@@ -167,7 +180,9 @@ impl Unpacker<'_> {
         let path = self.place(name)?;
         let target = String::from_utf8(target).map_err(|_| refused("a link in it is not UTF-8"))?;
         if !stays_inside(&path, &target) {
-            return Err(refused(format!("the link {name:?} to {target:?} leads out of it")));
+            return Err(refused(format!(
+                "the link {name:?} to {target:?} leads out of it"
+            )));
         }
         self.into
             .symlink(&target, &path)

@@ -36,12 +36,26 @@ fn a_binary_is_checked_unpacked_and_run() {
         let machine = Machine::new();
         let sum = sha256(&archive).to_uppercase();
         let address = serve(vec![(path, archive)]);
-        machine.registry(&binary("agent", &format!("http://{address}{path}"), "./dist/agent", Some(&sum)));
-        let installed = machine.catalog().install("agent", false, &machine.path()).unwrap();
+        machine.registry(&binary(
+            "agent",
+            &format!("http://{address}{path}"),
+            "./dist/agent",
+            Some(&sum),
+        ));
+        let installed = machine
+            .catalog()
+            .install("agent", false, &machine.path())
+            .unwrap();
         assert_eq!(installed.version, "1.0.0");
-        let launch = machine.catalog().launch("agent", &machine.path()).unwrap();
-        assert_eq!((launch.how, &launch.command, &launch.args[..]), (How::Installed, &installed.command, &["acp".to_owned()][..]));
-        let said = std::process::Command::new(&launch.command).output().unwrap().stdout;
+        let launch = machine.catalog().look().launch("agent", &machine.path()).unwrap();
+        assert_eq!(
+            (launch.how, &launch.command, &launch.args[..]),
+            (How::Installed, &installed.command, &["acp".to_owned()][..])
+        );
+        let said = std::process::Command::new(&launch.command)
+            .output()
+            .unwrap()
+            .stdout;
         assert_eq!(said, b"I run\n", "{path}");
         let dist = installed.command.parent().unwrap();
         assert_eq!(std::fs::read(dist.join("data")).unwrap(), b"data", "{path}");
@@ -56,9 +70,17 @@ fn a_bare_program_is_put_where_the_registry_says() {
     let machine = Machine::new();
     let address = serve(vec![("/agent-x", AGENT.into())]);
     let sum = sha256(AGENT.as_bytes());
-    machine.registry(&binary("agent", &format!("http://{address}/agent-x"), "./bin/agent", Some(&sum)));
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/agent-x"),
+        "./bin/agent",
+        Some(&sum),
+    ));
     let installed = machine.catalog().install("agent", false, "").unwrap();
-    let said = std::process::Command::new(&installed.command).output().unwrap().stdout;
+    let said = std::process::Command::new(&installed.command)
+        .output()
+        .unwrap()
+        .stdout;
     assert_eq!(said, b"I run\n");
 }
 
@@ -70,12 +92,22 @@ fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
     let evil = gz(&tar(&[Item::File("../evil", "x", 0o755)]));
     let sum = sha256(&good);
     let address = serve(vec![("/good.tgz", good), ("/evil.tgz", evil)]);
-    let entry = |path: &str| binary("agent", &format!("http://{address}{path}"), "./dist/agent", Some(&sum));
+    let entry = |path: &str| {
+        binary(
+            "agent",
+            &format!("http://{address}{path}"),
+            "./dist/agent",
+            Some(&sum),
+        )
+    };
     machine.registry(&entry("/evil.tgz"));
     let refused = machine.catalog().install("agent", false, "");
-    assert!(matches!(&refused, Err(CatalogError::Checksum { wanted, .. }) if *wanted == sum), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(CatalogError::Checksum { wanted, .. }) if *wanted == sum),
+        "{refused:?}"
+    );
     assert_eq!(machine.left("agent"), Vec::<String>::new());
-    assert!(machine.catalog().launch("agent", "").is_err());
+    assert!(machine.catalog().look().launch("agent", "").is_err());
 
     machine.registry(&entry("/good.tgz"));
     let installed = machine.catalog().install("agent", false, "").unwrap();
@@ -85,7 +117,10 @@ fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
         assert!(machine.catalog().install("agent", false, "").is_err());
         assert_eq!(machine.left("agent"), before);
     }
-    assert_eq!(machine.catalog().launch("agent", "").unwrap().command, installed.command);
+    assert_eq!(
+        machine.catalog().look().launch("agent", "").unwrap().command,
+        installed.command
+    );
 }
 
 #[test]
@@ -94,33 +129,64 @@ fn the_version_before_stays_until_the_next_one() {
     let archive = gz(&tar(&items()));
     let sum = sha256(&archive);
     let address = serve(vec![("/a.tgz", archive)]);
-    machine.registry(&binary("agent", &format!("http://{address}/a.tgz"), "./dist/agent", Some(&sum)));
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/a.tgz"),
+        "./dist/agent",
+        Some(&sum),
+    ));
     let install = || machine.catalog().install("agent", false, "").unwrap().command;
     let (first, second, third) = (install(), install(), install());
     assert!(first != second && second != third);
-    assert_eq!([&first, &second, &third].map(|path| path.exists()), [false, true, true]);
-    assert_eq!(machine.catalog().launch("agent", "").unwrap().command, third);
+    assert_eq!(
+        [&first, &second, &third].map(|path| path.exists()),
+        [false, true, true]
+    );
+    assert_eq!(
+        machine.catalog().look().launch("agent", "").unwrap().command,
+        third
+    );
 }
 
 #[test]
 fn what_has_no_checksum_is_taken_only_if_wanted() {
     let machine = Machine::new();
     let address = serve(vec![("/a.tgz", gz(&tar(&items())))]);
-    machine.registry(&binary("agent", &format!("http://{address}/a.tgz"), "./dist/agent", None));
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/a.tgz"),
+        "./dist/agent",
+        None,
+    ));
     let refused = machine.catalog().install("agent", false, "");
-    assert!(matches!(refused, Err(CatalogError::NoChecksum { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(CatalogError::NoChecksum { .. })),
+        "{refused:?}"
+    );
     machine.catalog().install("agent", true, "").unwrap();
 }
 
 #[test]
 fn an_archive_without_the_program_is_refused() {
     let machine = Machine::new();
-    let archive = gz(&tar(&[Item::Link("agent", "elsewhere"), Item::File("other", "x", 0o755)]));
+    let archive = gz(&tar(&[
+        Item::Link("agent", "elsewhere"),
+        Item::File("other", "x", 0o755),
+    ]));
     let sum = sha256(&archive);
     let address = serve(vec![("/a.tgz", archive)]);
     for cmd in ["./agent", "./none"] {
-        machine.registry(&binary("agent", &format!("http://{address}/a.tgz"), cmd, Some(&sum)));
-        let error = machine.catalog().install("agent", false, "").unwrap_err().to_string();
+        machine.registry(&binary(
+            "agent",
+            &format!("http://{address}/a.tgz"),
+            cmd,
+            Some(&sum),
+        ));
+        let error = machine
+            .catalog()
+            .install("agent", false, "")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("it has no program"), "{error}");
         assert_eq!(machine.left("agent"), Vec::<String>::new());
     }
@@ -133,10 +199,16 @@ fn an_npm_package_is_installed_without_a_shell() {
         r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
     );
     let install = || machine.catalog().install("gemini", false, &machine.path());
-    assert!(matches!(install(), Err(CatalogError::NeedsNode { program: "npm", .. })));
+    assert!(matches!(
+        install(),
+        Err(CatalogError::NeedsNode { program: "npm", .. })
+    ));
     machine.program("npm", "exit 3");
     let error = install().unwrap_err().to_string();
-    assert!(error.contains("could not install @google/gemini-cli@1.0.0: it ended with exit status: 3"), "{error}");
+    assert!(
+        error.contains("could not install @google/gemini-cli@1.0.0: it ended with exit status: 3"),
+        "{error}"
+    );
     assert_eq!(machine.left("gemini"), Vec::<String>::new());
 
     machine.program("npm", NPM);
@@ -146,7 +218,16 @@ fn an_npm_package_is_installed_without_a_shell() {
     let folder = folder.display().to_string();
     assert_eq!(
         args.lines().collect::<Vec<_>>(),
-        ["install", "--prefix", &folder, "--global=false", "--no-audit", "--no-fund", "--", "@google/gemini-cli@1.0.0"]
+        [
+            "install",
+            "--prefix",
+            &folder,
+            "--global=false",
+            "--no-audit",
+            "--no-fund",
+            "--",
+            "@google/gemini-cli@1.0.0"
+        ]
     );
 }
 
@@ -181,13 +262,21 @@ printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/pyth
     );
     let installed = install().unwrap();
     let folder = installed.command.ancestors().nth(3).unwrap();
-    assert_eq!(std::fs::read_to_string(folder.join("uv-args")).unwrap(), "venv venv\npip install\n");
+    assert_eq!(
+        std::fs::read_to_string(folder.join("uv-args")).unwrap(),
+        "venv venv\npip install\n"
+    );
 }
 
 #[test]
 fn two_at_once_do_not_meet() {
     let machine = Machine::new();
-    machine.registry(&binary("agent", "https://example.invalid/a.tgz", "./a", Some(&"0".repeat(64))));
+    machine.registry(&binary(
+        "agent",
+        "https://example.invalid/a.tgz",
+        "./a",
+        Some(&"0".repeat(64)),
+    ));
     let home = machine.data().join("agents/agent");
     std::fs::create_dir_all(&home).unwrap();
     let lock = std::fs::File::create(home.join("lock")).unwrap();
@@ -201,11 +290,19 @@ fn a_record_that_points_elsewhere_is_none() {
     let machine = Machine::new();
     let home = machine.data().join("agents/agent");
     std::fs::create_dir_all(&home).unwrap();
-    for (folder, command) in [("..", "x"), ("v1", "../../../../bin/sh"), ("v1", "/bin/sh"), ("v1", "missing")] {
+    for (folder, command) in [
+        ("..", "x"),
+        ("v1", "../../../../bin/sh"),
+        ("v1", "/bin/sh"),
+        ("v1", "missing"),
+    ] {
         let record = format!(
             r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "pass_env": [] }}"#
         );
         std::fs::write(home.join("installed.json"), record).unwrap();
-        assert!(machine.catalog().look().installed.is_empty(), "{folder} {command}");
+        assert!(
+            machine.catalog().look().installed.is_empty(),
+            "{folder} {command}"
+        );
     }
 }

@@ -64,7 +64,13 @@ impl Machine {
         let mut names: Vec<_> = entries
             .into_iter()
             .flatten()
-            .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("UTF-8"))
+            .map(|entry| {
+                entry
+                    .expect("it can be listed")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
             .filter(|name| name != "lock")
             .collect();
         names.sort();
@@ -80,7 +86,9 @@ fn executable(path: &Path, script: &str) {
 /// An entry whose binary for this machine is at `archive`.
 fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
     let platform = platform();
-    let sum = sha256.map(|sum| format!(r#", "sha256": "{sum}""#)).unwrap_or_default();
+    let sum = sha256
+        .map(|sum| format!(r#", "sha256": "{sum}""#))
+        .unwrap_or_default();
     format!(
         r#"{{ "id": "{id}", "name": "{id}", "version": "1.0.0", "description": "d", "distribution": {{ "binary": {{
             "{platform}": {{ "archive": "{archive}", "cmd": "{cmd}", "args": ["acp"]{sum} }} }} }} }}"#
@@ -88,7 +96,10 @@ fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Serves these answers by path, and 404 for others, until the test ends.
@@ -101,7 +112,11 @@ fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
             let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
             let first = lines.next().and_then(Result::ok).unwrap_or_default();
             // The head is read to its end, since closing with unread bytes would reset the connection.
-            while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
+            while lines
+                .next()
+                .and_then(Result::ok)
+                .is_some_and(|line| !line.is_empty())
+            {}
             let wanted = first.split(' ').nth(1).unwrap_or_default();
             let answer = answers.iter().find(|(path, _)| *path == wanted);
             let (status, body) = match answer {
@@ -116,7 +131,9 @@ fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
                 String::from_utf8_lossy(location)
             );
             // A client that has seen enough may be gone.
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+            let _ = stream
+                .write_all(head.as_bytes())
+                .and_then(|()| stream.write_all(body));
         }
     });
     address
@@ -150,7 +167,9 @@ fn tar(items: &[Item<'_>]) -> Vec<u8> {
         header.set_mode(mode);
         header.set_size(content.len() as u64);
         header.set_cksum();
-        builder.append(&header, content.as_bytes()).expect("it can be written");
+        builder
+            .append(&header, content.as_bytes())
+            .expect("it can be written");
     }
     builder.into_inner().expect("it can be written")
 }
@@ -173,11 +192,15 @@ fn zip(items: &[Item<'_>]) -> Vec<u8> {
     for item in items {
         match *item {
             Item::File(name, content, mode) => {
-                writer.start_file(name, options.unix_permissions(mode)).expect("it can be written");
+                writer
+                    .start_file(name, options.unix_permissions(mode))
+                    .expect("it can be written");
                 writer.write_all(content.as_bytes()).expect("it can be written");
             }
             Item::Dir(name) => writer.add_directory(name, options).expect("it can be written"),
-            Item::Link(name, target) => writer.add_symlink(name, target, options).expect("it can be written"),
+            Item::Link(name, target) => writer
+                .add_symlink(name, target, options)
+                .expect("it can be written"),
             Item::Hard(..) | Item::Fifo(_) => panic!("a zip archive has none"),
         }
     }

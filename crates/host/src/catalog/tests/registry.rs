@@ -17,7 +17,15 @@ fn the_shipped_document_is_whole() {
     let registry = shipped();
     assert_eq!(registry.skipped, Vec::<String>::new());
     let ids: Vec<_> = registry.agents.iter().map(|entry| entry.id.as_str()).collect();
-    for id in ["claude-acp", "codex-acp", "gemini", "opencode", "qwen-code", "fast-agent", "goose"] {
+    for id in [
+        "claude-acp",
+        "codex-acp",
+        "gemini",
+        "opencode",
+        "qwen-code",
+        "fast-agent",
+        "goose",
+    ] {
         assert!(ids.contains(&id), "{id} is not in {ids:?}");
     }
     for entry in &registry.agents {
@@ -37,7 +45,10 @@ fn the_shipped_document_is_whole() {
 fn members_that_are_not_known_are_passed_over() {
     let text = format!(
         r#"{{ "version": "1.7.0", "extensions": [{{}}], "x": {{}}, "agents": [{}, {}] }}"#,
-        GOOD.replace(r#""name""#, r#""preview": {"version": "2"}, "authors": [1], "icon": null, "name""#),
+        GOOD.replace(
+            r#""name""#,
+            r#""preview": {"version": "2"}, "authors": [1], "icon": null, "name""#
+        ),
         r#"{ "id": "other", "name": "O", "version": "1.0.0", "description": "d",
             "distribution": { "docker": { "image": "x" }, "uvx": { "package": "o==1", "x": 1 } } }"#,
     );
@@ -47,7 +58,10 @@ fn members_that_are_not_known_are_passed_over() {
         panic!("{registry:?}");
     };
     let npx = good.distribution.npx.as_ref().unwrap();
-    assert_eq!((npx.package.as_str(), &npx.args[..]), ("good-agent@1.2.3", &["--acp".to_owned()][..]));
+    assert_eq!(
+        (npx.package.as_str(), &npx.args[..]),
+        ("good-agent@1.2.3", &["--acp".to_owned()][..])
+    );
     assert_eq!(npx.env["A"], "b");
     assert_eq!(other.distribution.uvx.as_ref().unwrap().package, "o==1");
 }
@@ -59,35 +73,74 @@ fn a_wrong_entry_is_left_out_and_told_of() {
     };
     let here = platform();
     let binary = |cmd: &str, sum: &str| {
-        format!(r#"{{ "binary": {{ "{here}": {{ "archive": "https://x/y.zip", "cmd": "{cmd}", "sha256": "{sum}" }} }} }}"#)
+        format!(
+            r#"{{ "binary": {{ "{here}": {{ "archive": "https://x/y.zip", "cmd": "{cmd}", "sha256": "{sum}" }} }} }}"#
+        )
     };
     let sum = "a".repeat(64);
     for (entry, reason) in [
         ("7".to_owned(), "an entry without an id: "),
         (r#"{ "id": "x" }"#.to_owned(), "\"x\": missing field `name`"),
         (with("../x", "{}"), "\"../x\": its id is not"),
-        (with("X", r#"{ "npx": { "package": "p" } }"#), "\"X\": its id is not"),
-        (with("none", "{}"), "\"none\": it has no distribution that acpd knows"),
-        (with("d", r#"{ "docker": {} }"#), "\"d\": it has no distribution that acpd knows"),
-        (with("o", r#"{ "npx": { "package": "--eval=1" } }"#), "is no npm package"),
-        (with("u", r#"{ "uvx": { "package": "-r x" } }"#), "is no PyPI package"),
-        (with("e", r#"{ "npx": { "package": "p", "env": { "A=B": "" } } }"#), "cannot be set in an environment"),
-        (with("c", &binary("../run", &sum)), "is not a path inside its archive"),
-        (with("r", &binary("/bin/sh", &sum)), "is not a path inside its archive"),
+        (
+            with("X", r#"{ "npx": { "package": "p" } }"#),
+            "\"X\": its id is not",
+        ),
+        (
+            with("none", "{}"),
+            "\"none\": it has no distribution that acpd knows",
+        ),
+        (
+            with("d", r#"{ "docker": {} }"#),
+            "\"d\": it has no distribution that acpd knows",
+        ),
+        (
+            with("o", r#"{ "npx": { "package": "--eval=1" } }"#),
+            "is no npm package",
+        ),
+        (
+            with("u", r#"{ "uvx": { "package": "-r x" } }"#),
+            "is no PyPI package",
+        ),
+        (
+            with("e", r#"{ "npx": { "package": "p", "env": { "A=B": "" } } }"#),
+            "cannot be set in an environment",
+        ),
+        (
+            with("c", &binary("../run", &sum)),
+            "is not a path inside its archive",
+        ),
+        (
+            with("r", &binary("/bin/sh", &sum)),
+            "is not a path inside its archive",
+        ),
         (with("e", &binary("./", &sum)), "is not a path inside its archive"),
-        (with("s", &binary("./run", "abc")), "its sha256 is not 64 hexadecimal digits"),
+        (
+            with("s", &binary("./run", "abc")),
+            "its sha256 is not 64 hexadecimal digits",
+        ),
         (GOOD.to_owned(), "good: it is there twice"),
     ] {
         let registry = parse(&format!("{GOOD}, {entry}"));
         assert_eq!(registry.agents.len(), 1, "{entry}");
         assert_eq!(registry.skipped.len(), 1, "{entry}");
-        assert!(registry.skipped[0].contains(reason), "{:?} lacks {reason:?}", registry.skipped[0]);
+        assert!(
+            registry.skipped[0].contains(reason),
+            "{:?} lacks {reason:?}",
+            registry.skipped[0]
+        );
     }
 }
 
 #[test]
 fn a_text_that_is_no_registry_is_refused() {
-    for text in ["", "[]", "{}", r#"{ "agents": {} }"#, r#"{ "version": "2.0.0", "agents": [] }"#] {
+    for text in [
+        "",
+        "[]",
+        "{}",
+        r#"{ "agents": {} }"#,
+        r#"{ "version": "2.0.0", "agents": [] }"#,
+    ] {
         assert!(Registry::parse(text).is_err(), "{text}");
     }
 }
@@ -103,13 +156,45 @@ fn packages_are_names_with_a_version_and_nothing_else() {
     ] {
         assert_eq!(npm_name(package), Some(name), "{package}");
     }
-    for package in ["", "-g", "@s", "@/a", "../a", "./a", "a/b", "git+ssh://x", "https://x/y.tgz", "file:x", "a@npm:b", "a b", "a@", "@s/a@file:x"] {
+    for package in [
+        "",
+        "-g",
+        "@s",
+        "@/a",
+        "../a",
+        "./a",
+        "a/b",
+        "git+ssh://x",
+        "https://x/y.tgz",
+        "file:x",
+        "a@npm:b",
+        "a b",
+        "a@",
+        "@s/a@file:x",
+    ] {
         assert_eq!(npm_name(package), None, "{package}");
     }
-    for (package, name) in [("a", "a"), ("a==1.0", "a"), ("a[x,y]>=1", "a"), ("a@1.0", "a"), ("a@latest", "a")] {
+    for (package, name) in [
+        ("a", "a"),
+        ("a==1.0", "a"),
+        ("a[x,y]>=1", "a"),
+        ("a@1.0", "a"),
+        ("a@latest", "a"),
+    ] {
         assert_eq!(pypi_name(package), Some(name), "{package}");
     }
-    for package in ["", "-r", "--index-url=x", "a @ https://x", "a==", "a[", "a[x", "./a", "git+https://x", "a==1;b"] {
+    for package in [
+        "",
+        "-r",
+        "--index-url=x",
+        "a @ https://x",
+        "a==",
+        "a[",
+        "a[x",
+        "./a",
+        "git+https://x",
+        "a==1;b",
+    ] {
         assert_eq!(pypi_name(package), None, "{package}");
     }
 }
@@ -134,7 +219,10 @@ fn an_update_replaces_the_shipped_document() {
         ("/away", "302"),
         ("/large", "larger than 4194304 bytes"),
     ] {
-        let error = catalog.update(&format!("http://{address}{path}")).unwrap_err().to_string();
+        let error = catalog
+            .update(&format!("http://{address}{path}"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(reason), "{error}");
         assert_eq!(catalog.look().origin, Origin::Shipped);
     }
@@ -148,5 +236,9 @@ fn an_update_replaces_the_shipped_document() {
     std::fs::write(machine.data().join("registry.json"), "{").unwrap();
     let broken = catalog.look();
     assert_eq!(broken.origin, Origin::Shipped);
-    assert!(broken.registry.skipped[0].contains("registry.json"), "{:?}", broken.registry.skipped);
+    assert!(
+        broken.registry.skipped[0].contains("registry.json"),
+        "{:?}",
+        broken.registry.skipped
+    );
 }

@@ -20,7 +20,7 @@ fn path_then_installed_then_the_runner() {
     let machine = Machine::new();
     machine.registry(GEMINI);
     let catalog = machine.catalog();
-    let launch = || catalog.launch("gemini", &machine.path());
+    let launch = || catalog.look().launch("gemini", &machine.path());
 
     let missing = launch().unwrap_err().to_string();
     assert_eq!(
@@ -32,13 +32,19 @@ fn path_then_installed_then_the_runner() {
     let npx = launch().unwrap();
     assert_eq!(npx.how, How::Npx);
     assert_eq!(words(&npx), ["npx", "--yes", "@google/gemini-cli@2.0.0", "--acp"]);
-    assert_eq!((npx.env["A"].as_str(), &npx.pass_env[..]), ("b", &["GEMINI_*".to_owned(), "GOOGLE_*".to_owned()][..]));
+    assert_eq!(
+        (npx.env["A"].as_str(), &npx.pass_env[..]),
+        ("b", &["GEMINI_*".to_owned(), "GOOGLE_*".to_owned()][..])
+    );
 
     machine.program("npm", super::install::NPM);
     catalog.install("gemini", false, &machine.path()).unwrap();
     let installed = launch().unwrap();
     assert_eq!(installed.how, How::Installed);
-    assert!(installed.command.ends_with("node_modules/.bin/gemini"), "{installed:?}");
+    assert!(
+        installed.command.ends_with("node_modules/.bin/gemini"),
+        "{installed:?}"
+    );
     assert!(installed.command.starts_with(machine.data()));
     assert_eq!(words(&installed), ["gemini", "--acp"]);
     assert_eq!((&installed.env, &installed.pass_env), (&npx.env, &npx.pass_env));
@@ -56,7 +62,7 @@ fn what_is_not_executable_is_not_found() {
     std::fs::write(machine.bin().join("gemini"), "").unwrap();
     std::fs::create_dir(machine.bin().join("npx")).unwrap();
     assert!(matches!(
-        machine.catalog().launch("gemini", &machine.path()),
+        machine.catalog().look().launch("gemini", &machine.path()),
         Err(CatalogError::NeedsNode { program: "npx", .. })
     ));
 }
@@ -66,26 +72,58 @@ fn each_kind_says_what_it_needs() {
     let machine = Machine::new();
     let elsewhere = r#"{ "id": "moon", "name": "M", "version": "1.0.0",
         "distribution": { "binary": { "moon-z80": { "archive": "https://x/y.zip", "cmd": "./y" } } } }"#;
-    let entries = [PYTHON, &binary("bin", "https://x/y.zip", "./bin-agent", None), elsewhere];
+    let entries = [
+        PYTHON,
+        &binary("bin", "https://x/y.zip", "./bin-agent", None),
+        elsewhere,
+    ];
     machine.registry(&entries.join(","));
     let catalog = machine.catalog();
-    let said = |id: &str| catalog.launch(id, &machine.path()).unwrap_err().to_string();
+    let said = |id: &str| {
+        catalog
+            .look()
+            .launch(id, &machine.path())
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         said("py"),
         "the agent \"py\" needs uvx, which is not on PATH: install uv, or run \"acpd agents install py\""
     );
-    assert_eq!(said("bin"), "the agent \"bin\" is not installed: run \"acpd agents install bin\"");
-    assert!(said("moon").starts_with("the registry has nothing of the agent \"moon\" for "), "{}", said("moon"));
-    assert!(matches!(catalog.launch("nobody", ""), Err(CatalogError::Unknown(_))));
+    assert_eq!(
+        said("bin"),
+        "the agent \"bin\" is not installed: run \"acpd agents install bin\""
+    );
+    assert!(
+        said("moon").starts_with("the registry has nothing of the agent \"moon\" for "),
+        "{}",
+        said("moon")
+    );
+    assert!(matches!(
+        catalog.look().launch("nobody", ""),
+        Err(CatalogError::Unknown(_))
+    ));
     // No name leads to another directory.
-    assert!(matches!(catalog.launch("../bin", ""), Err(CatalogError::Unknown(_))));
+    assert!(matches!(
+        catalog.look().launch("../bin", ""),
+        Err(CatalogError::Unknown(_))
+    ));
 
     machine.program("uvx", "");
-    let uvx = catalog.launch("py", &machine.path()).unwrap();
-    assert_eq!((uvx.how, words(&uvx)), (How::Uvx, ["uvx", "py-agent==1.0.0", "acp"].map(str::to_owned).to_vec()));
+    let uvx = catalog.look().launch("py", &machine.path()).unwrap();
+    assert_eq!(
+        (uvx.how, words(&uvx)),
+        (
+            How::Uvx,
+            ["uvx", "py-agent==1.0.0", "acp"].map(str::to_owned).to_vec()
+        )
+    );
     machine.program("bin-agent", "");
-    let own = catalog.launch("bin", &machine.path()).unwrap();
-    assert_eq!((own.how, words(&own)), (How::Path, ["bin-agent", "acp"].map(str::to_owned).to_vec()));
+    let own = catalog.look().launch("bin", &machine.path()).unwrap();
+    assert_eq!(
+        (own.how, words(&own)),
+        (How::Path, ["bin-agent", "acp"].map(str::to_owned).to_vec())
+    );
 }
 
 #[test]
@@ -93,9 +131,25 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
     let machine = Machine::new();
     machine.registry(GEMINI);
     let catalog = machine.catalog();
-    assert!(catalog.stand_in("vim", &machine.path()).is_none());
-    assert!(catalog.stand_in("gemini", &machine.path()).unwrap().is_err());
+    assert!(catalog.look().stand_in("vim", &machine.path()).is_none());
+    assert!(
+        catalog
+            .look()
+            .stand_in("gemini", &machine.path())
+            .unwrap()
+            .is_err()
+    );
     machine.program("npx", "");
-    let launch = catalog.stand_in("gemini", &machine.path()).unwrap().unwrap();
-    assert_eq!((launch.how, launch.before), (How::Npx, vec!["--yes".to_owned(), "@google/gemini-cli@2.0.0".to_owned()]));
+    let launch = catalog
+        .look()
+        .stand_in("gemini", &machine.path())
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (launch.how, launch.before),
+        (
+            How::Npx,
+            vec!["--yes".to_owned(), "@google/gemini-cli@2.0.0".to_owned()]
+        )
+    );
 }

@@ -26,7 +26,9 @@ fn within(dir: &Path, kind: Kind, bytes: &[u8], bounds: Bounds) -> Result<(), St
 
 fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -46,7 +48,14 @@ fn refuses_one(kind: Kind, archive: &[u8], reason: &str) {
 
 #[test]
 fn paths_that_climb_are_refused() {
-    for name in ["../evil", "a/../../evil", "/tmp/acpd-evil", "a/../b", "..", "a\\..\\b"] {
+    for name in [
+        "../evil",
+        "a/../../evil",
+        "/tmp/acpd-evil",
+        "a/../b",
+        "..",
+        "a\\..\\b",
+    ] {
         refuses(&[Item::File(name, "x", 0o644)], "leads out of it");
     }
 }
@@ -70,7 +79,10 @@ fn links_that_lead_out_are_refused() {
 fn nothing_is_written_through_a_link() {
     let link = || Item::Link("dir", "real");
     let real = || Item::Dir("real/");
-    refuses(&[real(), link(), Item::File("dir/evil", "x", 0o644)], "File exists");
+    refuses(
+        &[real(), link(), Item::File("dir/evil", "x", 0o644)],
+        "File exists",
+    );
     // A writer of zip archives refuses two entries of one name by itself.
     let twice = tar(&[real(), link(), Item::File("dir", "x", 0o644)]);
     refuses_one(Kind::TarGz, &gz(&twice), "File exists");
@@ -91,7 +103,11 @@ fn links_do_not_climb_by_way_of_others() {
 
 #[test]
 fn other_kinds_of_entries_are_refused() {
-    for item in [Item::Hard("b", "a"), Item::Hard("b", "/etc/passwd"), Item::Fifo("b")] {
+    for item in [
+        Item::Hard("b", "a"),
+        Item::Hard("b", "/etc/passwd"),
+        Item::Fifo("b"),
+    ] {
         let archive = gz(&tar(&[Item::File("a", "x", 0o644), item]));
         refuses_one(Kind::TarGz, &archive, "of a kind not allowed");
     }
@@ -99,7 +115,10 @@ fn other_kinds_of_entries_are_refused() {
 
 #[test]
 fn an_archive_that_grows_too_large_is_refused() {
-    let items = [Item::File("a", &"x".repeat(60_000), 0o644), Item::File("b/c", "y", 0o644)];
+    let items = [
+        Item::File("a", &"x".repeat(60_000), 0o644),
+        Item::File("b/c", "y", 0o644),
+    ];
     for (kind, archive) in [(Kind::TarGz, gz(&tar(&items))), (Kind::Zip, zip(&items))] {
         let unpack = |bytes, entries| {
             let dir = tempfile::tempdir().unwrap();
@@ -112,7 +131,10 @@ fn an_archive_that_grows_too_large_is_refused() {
         assert!(unpack(50_000, 2).is_err(), "{kind:?}");
     }
     let dir = tempfile::tempdir().unwrap();
-    let bounds = Bounds { bytes: 59_999, entries: 2 };
+    let bounds = Bounds {
+        bytes: 59_999,
+        entries: 2,
+    };
     let error = within(dir.path(), Kind::Zip, &zip(&items), bounds).unwrap_err();
     assert!(error.contains("larger than 59999 bytes"), "{error}");
     let written = std::fs::metadata(dir.path().join("into/a")).unwrap().len();
