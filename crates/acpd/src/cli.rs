@@ -163,7 +163,7 @@ pub struct AgentsInstallArgs {
 
 #[derive(Debug, Args)]
 pub struct AgentsUpdateArgs {
-    /// Where the registry document is [default: registry_url of the configuration, else the official one]
+    /// Where the registry document is [default: the configured one, else the official one]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 }
