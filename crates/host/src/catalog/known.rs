@@ -56,6 +56,12 @@ const KNOWN: &[Known] = &[
         program: "kimi-cli",
         pass_env: &["KIMI_*"],
     },
+    // Without a model, from here or from its own file, it does not start.
+    Known {
+        package: "fast-agent-mcp",
+        program: "fast-agent-mcp",
+        pass_env: &["FAST_AGENT_*"],
+    },
 ];
 
 fn known(package: &str) -> Option<&'static Known> {
