@@ -49,6 +49,9 @@ pub enum Command {
     Threads(ThreadsArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
+    /// List agents, install them, and see whether they work
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Started by the daemon: ends its agents if it is killed
     #[command(hide = true)]
     Keep(KeepArgs),
@@ -84,7 +87,7 @@ pub struct RunArgs {
     /// What the agent is asked to do; "-" reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub prompt: String,
-    /// Which agent of the configuration; not needed if there is only one
+    /// Which agent, as "acpd agents list" names it; not needed if only one is configured
     #[arg(long, value_name = "NAME", conflicts_with = "thread")]
     pub agent: Option<String>,
     /// Where the agent works [default: this directory]
@@ -135,6 +138,52 @@ pub struct ShowArgs {
     #[arg(value_name = "THREAD")]
     pub thread: String,
     /// Print the thread as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// List agents: those of the configuration, then those of the registry
+    List(AgentsListArgs),
+    /// Fetch an agent of the registry into the data directory
+    Install(AgentsInstallArgs),
+    /// Fetch a newer registry
+    Update(AgentsUpdateArgs),
+    /// Start an agent and show what it says of itself; the exit code tells whether it works
+    Doctor(AgentsDoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsListArgs {
+    /// Print JSON, one agent a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsInstallArgs {
+    /// The agent, as "acpd agents list" names it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Take a download for which the registry gives no checksum
+    #[arg(long)]
+    pub unverified: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsUpdateArgs {
+    /// Where the registry document is [default: the configured one, else the official one]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsDoctorArgs {
+    /// The agent, as "acpd agents list" names it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

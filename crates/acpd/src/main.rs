@@ -1,5 +1,6 @@
 //! The command line.
 
+mod agents;
 mod background;
 mod cli;
 mod client;
@@ -42,6 +43,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Keep(_) => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
+        Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
     }
 }
 

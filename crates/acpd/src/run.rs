@@ -174,6 +174,7 @@ async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<
         .as_array()
         .into_iter()
         .flatten()
+        .filter(|a| a["source"] == "config")
         .filter_map(|a| a["id"].as_str())
         .collect();
     match agents[..] {
@@ -183,7 +184,10 @@ async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<
                 .config_file
                 .as_ref()
                 .map_or("~/.config/acpd/config.toml".into(), |f| f.display().to_string());
-            bail!("no agent is configured: add [agents.NAME] with a command to {file}")
+            bail!(
+                "no agent is configured: name one of \"acpd agents list\" with --agent, \
+                 or add [agents.NAME] with a command to {file}"
+            )
         }
         _ => bail!(
             "several agents are configured, name one with --agent: {}",

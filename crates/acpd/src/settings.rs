@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use acpd_gateway::{AgentConfig, Config, Token};
+use acpd_gateway::{AgentConfig, Config, Token, catalog};
 use acpd_log::Durability;
 use acpd_model::Limits;
 use anyhow::{Context, bail};
@@ -22,6 +22,7 @@ struct File {
     data_dir: Option<PathBuf>,
     durability: Survives,
     agents: BTreeMap<String, AgentConfig>,
+    registry_url: Option<String>,
     limits: Limits,
 }
 
@@ -43,6 +44,8 @@ pub struct Settings {
     pub daemon: Config,
     /// The configuration file, if there is one.
     pub config_file: Option<PathBuf>,
+    /// Where "acpd agents update" fetches the registry from.
+    pub registry_url: String,
     /// A token given by flag or environment.
     pub token: Option<String>,
 }
@@ -69,6 +72,7 @@ impl Settings {
             data_dir,
             durability,
             agents,
+            registry_url,
             limits,
         } = file;
         let data_dir = match common.data_dir.clone().or(data_dir) {
@@ -92,6 +96,7 @@ impl Settings {
         Ok(Self {
             daemon,
             config_file,
+            registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
         })
     }

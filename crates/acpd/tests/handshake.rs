@@ -98,9 +98,20 @@ fn agents_are_listed_with_what_keeps_them_from_running() {
     let daemon = Daemon::with("[agents.gone]\ncommand = \"/no/such/agent\"\ntitle = \"Gone\"\n");
     let mut client = Client::new(&daemon);
     let listed = client.call("agent/list", &json!({}));
-    let [fake, gone] = &listed["data"].as_array().unwrap()[..] else {
+    // The configured ones come first; those of the registry follow.
+    let [fake, gone, others @ ..] = &listed["data"].as_array().unwrap()[..] else {
         panic!("{listed}");
     };
+    assert_eq!(
+        (&fake["source"], &gone["source"]),
+        (&json!("config"), &json!("config"))
+    );
+    assert!(
+        others
+            .iter()
+            .any(|agent| agent["id"] == "gemini" && agent["source"] == "registry"),
+        "{listed}"
+    );
     assert_eq!((&fake["id"], &fake["installed"]), (&json!("fake"), &json!(true)));
     assert_eq!(
         (&gone["title"], &gone["installed"]),

@@ -155,21 +155,7 @@ impl Calls {
     }
 
     fn agents(&self) -> RawJson {
-        let agents: Vec<_> = self
-            .around
-            .agents
-            .iter()
-            .map(|(name, config)| {
-                let found = config.find();
-                json!({
-                    "id": name,
-                    "title": config.title.as_deref().unwrap_or(name),
-                    "installed": found.is_ok(),
-                    "reason": found.err(),
-                })
-            })
-            .collect();
-        json!({ "data": agents }).into()
+        json!({ "data": self.around.agents.list() }).into()
     }
 
     async fn start(&self, by: By, start: StartThread) -> Result<Called, Failure> {
@@ -264,20 +250,7 @@ impl Calls {
     }
 
     fn check_agent(&self, name: &str) -> Result<(), Failure> {
-        let Some(config) = self.around.agents.get(name) else {
-            let known: Vec<_> = self.around.agents.keys().map(String::as_str).collect();
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
-            return Err(Failure::not_found(format!("agent {name:?}"))
-                .with_detail(format!("configured agents: {known}")));
-        };
-        config.find().map(drop).map_err(|reason| {
-            Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
-                .with_detail("install it, or correct its command in the configuration")
-        })
+        self.around.agents.find(name).map(drop)
     }
 
     async fn resume(
@@ -295,7 +268,7 @@ impl Calls {
             return Err(Failure::invalid_params(message));
         }
         // Started in the background: who only wants to look need not wait for the agent.
-        if self.around.agents.contains_key(&live.spec.agent) {
+        if self.around.agents.knows(&live.spec.agent) {
             drop(self.directory.command(thread, by, Command::Wake).await?);
         }
         let calls = self.clone();

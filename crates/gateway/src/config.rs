@@ -28,7 +28,7 @@ pub struct Config {
 }
 
 /// How to run one agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
     /// Name to look up on `PATH`, or a path.
@@ -48,32 +48,4 @@ pub struct AgentConfig {
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,
-}
-
-impl AgentConfig {
-    /// Where the program is, or what to tell a person who misses it.
-    pub fn find(&self) -> Result<PathBuf, String> {
-        let path = self
-            .env
-            .get("PATH")
-            .cloned()
-            .or_else(|| std::env::var("PATH").ok())
-            .unwrap_or_default();
-        let candidates: Vec<PathBuf> = if self.command.contains('/') {
-            vec![PathBuf::from(&self.command)]
-        } else {
-            std::env::split_paths(&path)
-                .map(|dir| dir.join(&self.command))
-                .collect()
-        };
-        candidates
-            .into_iter()
-            .find(|path| is_executable(path))
-            .ok_or_else(|| format!("{:?} was not found or may not be executed", self.command))
-    }
-}
-
-fn is_executable(path: &std::path::Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agents::Agents;
 use crate::auth::{Token, TokenError};
 use crate::calls::Calls;
 use crate::clock::Clock;
@@ -96,7 +97,7 @@ impl Daemon {
         };
         let around = Surroundings {
             log: log.clone(),
-            agents: Arc::new(agents),
+            agents: Arc::new(Agents::new(agents, &data_dir)),
             limits: Arc::new(limits),
             clock: Clock::new(),
         };

@@ -7,20 +7,24 @@
 //! agent's process, [`peer`] a client's connection, [`directory`] knows which threads are awake.
 
 mod agent;
+pub mod agents;
 mod auth;
 mod calls;
 mod clock;
 pub mod config;
 mod daemon;
 mod directory;
+pub mod doctor;
 mod follow;
 mod http;
 mod machine;
 mod peer;
 mod thread;
 
-pub use acpd_proto::agent::Quirks;
+pub use acpd_host::catalog;
 pub use acpd_host::keep;
+pub use acpd_proto::agent::Quirks;
+pub use agents::Agents;
 pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};

@@ -13,8 +13,8 @@ use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
+use crate::agents::{Agents, Runnable};
 use crate::clock::Clock;
-use crate::config::AgentConfig;
 use crate::machine::{FromMachine, Machine};
 
 /// Events that were stored together, as clients are sent them.
@@ -77,7 +77,7 @@ pub struct Surroundings {
     /// The memory.
     pub log: SharedLog,
     /// Agents by name.
-    pub agents: Arc<std::collections::BTreeMap<String, AgentConfig>>,
+    pub agents: Arc<Agents>,
     /// Every bound.
     pub limits: Arc<Limits>,
     /// The time.
@@ -372,18 +372,13 @@ impl ThreadActor {
             Effect::Reply { .. } => {}
             Effect::StartAgent(mut start) => {
                 let name = &self.machine.live().spec.agent;
-                let started = match self.around.agents.get(name) {
-                    Some(config) => {
-                        start.quirks = config.quirks;
-                        let host =
-                            Machine::new(&self.machine.live().spec, config.clone(), self.host_told.clone());
-                        self.host = Some(host);
-                        agent::spawn(config, start, &self.around.limits, self.around.clock)
-                    }
-                    None => Err(Failure::agent(format!(
-                        "no agent named {name:?} is configured any more"
-                    ))),
-                };
+                let started = self.around.agents.find(name).and_then(|Runnable { config, .. }| {
+                    start.quirks = config.quirks;
+                    let host =
+                        Machine::new(&self.machine.live().spec, config.clone(), self.host_told.clone());
+                    self.host = Some(host);
+                    agent::spawn(&config, start, &self.around.limits, self.around.clock)
+                });
                 match started {
                     Ok(handle) => self.agent = Some(handle),
                     Err(failure) => {

@@ -1,4 +1,4 @@
-//! The machine: processes, terminals, files.
+//! The machine: processes, terminals, files, and the catalog of agents.
 //!
 //! In: what to run, read or write. Out: bytes, exits, errors that a person understands. Owns: child processes
 //! and their groups. Never: knows a protocol, or leaves a process behind.
@@ -8,6 +8,7 @@
     allow(dead_code, reason = "marks are looked for in /proc")
 )]
 
+pub mod catalog;
 mod children;
 mod command;
 mod exit;

@@ -171,3 +171,19 @@ pub const RULE_BYTES: usize = 4 << 10;
 pub const POLICY_RULES: usize = 1024;
 /// Answers that are remembered in one place.
 pub const REMEMBERED_RULES: usize = 1024;
+/// Seconds to connect to where a registry or an agent is downloaded from.
+pub const CONNECT_SECS: u64 = 15;
+/// Seconds that one download may take.
+pub const DOWNLOAD_SECS: u64 = 900;
+/// Largest registry document, in bytes.
+pub const REGISTRY_BYTES: u64 = 4 << 20;
+/// Largest archive of an agent, in bytes.
+pub const ARCHIVE_BYTES: u64 = 1 << 30;
+/// Most that an agent's archive may unpack to, in bytes.
+pub const UNPACKED_BYTES: u64 = 4 << 30;
+/// Entries that an agent's archive may have.
+pub const UNPACKED_ENTRIES: usize = 200_000;
+/// Largest file that acpd reads of an installed package, in bytes.
+pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
+/// Lines that are no message, and that a look at an agent repeats to the person.
+pub const STRAY_LINES: usize = 5;

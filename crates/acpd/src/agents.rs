@@ -1,0 +1,221 @@
+//! `acpd agents`: which agents there are, how to get them, and whether they work. No daemon is needed.
+
+use std::process::ExitCode;
+
+use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
+use acpd_gateway::catalog::How;
+use acpd_gateway::doctor::{Hello, Report, examine};
+use acpd_model::{Limits, RawJson};
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs};
+use crate::print;
+use crate::render::plain;
+use crate::settings::Settings;
+
+/// Does what is asked for. Downloads block: nothing else is going on.
+pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<ExitCode> {
+    let registry_url = settings.registry_url;
+    let limits = settings.daemon.limits;
+    let agents = Agents::new(settings.daemon.agents, &settings.daemon.data_dir);
+    match command {
+        AgentsCommand::List(args) => list(&agents, args.json),
+        AgentsCommand::Install(args) => install(&agents, args)?,
+        AgentsCommand::Update(args) => update(&agents, args.url.as_ref().unwrap_or(&registry_url))?,
+        AgentsCommand::Doctor(args) => return doctor(&agents, &limits, args).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(agents: &Agents, as_json: bool) {
+    let snapshot = agents.catalog().look();
+    let listed = agents.list_of(&snapshot);
+    tell_of_skipped(&snapshot.registry.skipped);
+    if as_json {
+        for agent in listed {
+            let mut line = json!(agent);
+            line["command"] = json!(agent.command);
+            print::out(&format!("{line}\n"));
+        }
+        return;
+    }
+    let rows: Vec<[String; 4]> = listed.iter().map(row).collect();
+    let header = ["NAME", "SOURCE", "VERSION", "RUNS"].map(str::to_owned);
+    let width = |column: usize| {
+        let cells = rows
+            .iter()
+            .chain([&header])
+            .map(|row| row[column].chars().count());
+        cells.max().unwrap_or_default()
+    };
+    let [name, source, version] = [0, 1, 2].map(width);
+    for [a, b, c, runs] in std::iter::once(&header).chain(&rows) {
+        print::out(&format!("{a:name$}  {b:source$}  {c:version$}  {runs}\n"));
+    }
+}
+
+fn row(agent: &Listed) -> [String; 4] {
+    let source = json!(agent.source);
+    let runs = match (&agent.reason, agent.runs) {
+        (Some(reason), _) => format!("not yet: {reason}"),
+        (None, Some(How::Installed)) => format!("installed: {}", short(&agent.command)),
+        (None, _) => short(&agent.command),
+    };
+    [
+        plain(&agent.id),
+        source.as_str().unwrap_or_default().to_owned(),
+        plain(agent.version.as_deref().unwrap_or("-")),
+        plain(&runs),
+    ]
+}
+
+/// A command line with the name of the program, where a path would say less.
+fn short(command: &[String]) -> String {
+    let Some((program, args)) = command.split_first() else {
+        return String::new();
+    };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    std::iter::once(name)
+        .chain(args.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
+    let installed = agents
+        .catalog()
+        .install(&args.name, args.unverified, &search_path())?;
+    print::out(&format!(
+        "installed {} {}: {}\n",
+        plain(&args.name),
+        plain(&installed.version),
+        installed.command.display()
+    ));
+    if let Ok(Runnable {
+        config,
+        how: How::Path,
+    }) = agents.find(&args.name)
+    {
+        print::err(&format!("acpd: {} goes first\n", plain(&config.command)));
+    }
+    Ok(())
+}
+
+fn update(agents: &Agents, url: &str) -> anyhow::Result<()> {
+    let registry = agents.catalog().update(url)?;
+    tell_of_skipped(&registry.skipped);
+    print::out(&format!("{} agents from {}\n", registry.agents.len(), plain(url)));
+    Ok(())
+}
+
+fn tell_of_skipped(skipped: &[String]) {
+    for reason in skipped {
+        print::err(&format!("acpd: left out of the registry: {}\n", plain(reason)));
+    }
+}
+
+/// Starts an agent and shows what it says of itself.
+async fn doctor(agents: &Agents, limits: &Limits, args: &AgentsDoctorArgs) -> anyhow::Result<ExitCode> {
+    let found = agents.find(&args.name).map_err(|failure| match &failure.detail {
+        Some(detail) => anyhow::anyhow!("{failure} ({detail})"),
+        None => anyhow::anyhow!("{failure}"),
+    })?;
+    let cwd = std::env::current_dir().context("this directory is gone")?;
+    let mut report = examine(&found.config, cwd, limits).await;
+    if let (Some(error), How::Npx | How::Uvx) = (&mut report.error, found.how) {
+        error.push_str(&format!(
+            " (what is not installed is fetched on first use; \"acpd agents install {}\" does that beforehand)",
+            args.name
+        ));
+    }
+    if args.json {
+        let mut json = json!(report);
+        json["id"] = json!(args.name);
+        json["ok"] = json!(report.error.is_none());
+        json["runs"] = json!(found.how);
+        print::out(&format!("{json:#}\n"));
+    } else {
+        print::out(&told(&args.name, &report));
+    }
+    Ok(if report.error.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn told(name: &str, report: &Report) -> String {
+    let mut out = format!("{}: {}\n", plain(name), plain(&report.command.join(" ")));
+    match (&report.hello, &report.error) {
+        (Some(hello), _) => out.push_str(&said(hello, report.millis)),
+        (None, error) => {
+            let error = error.as_deref().unwrap_or("it does not work");
+            out.push_str(&format!("failed after {} ms: {}\n", report.millis, plain(error)));
+        }
+    }
+    for line in &report.stray_lines {
+        out.push_str(&format!("no message: {}\n", plain(line)));
+    }
+    // An agent that works may say much there; it matters when one does not.
+    if report.error.is_some() && !report.stderr.is_empty() {
+        out.push_str("its standard error ends with:\n");
+        for line in report.stderr.lines() {
+            out.push_str(&format!("  {}\n", plain(line)));
+        }
+    }
+    out
+}
+
+fn said(hello: &Hello, millis: u128) -> String {
+    let read = |json: &Option<RawJson>| -> Value {
+        let text = json.as_ref().map_or("null", |json| json.get());
+        serde_json::from_str(text).unwrap_or_default()
+    };
+    let mut out = format!(
+        "works: ACP version {}, ready after {millis} ms\n",
+        hello.protocol_version
+    );
+    let info = read(&hello.agent_info);
+    let parts = [&info["name"], &info["version"]].map(|value| value.as_str().map(plain));
+    let info: Vec<_> = parts.into_iter().flatten().collect();
+    if !info.is_empty() {
+        out.push_str(&format!("agent: {}\n", info.join(" ")));
+    }
+    let ways = read(&hello.auth_methods);
+    let ways: Vec<_> = ways
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|way| way["id"].as_str().map(plain))
+        .collect();
+    let ways = if ways.is_empty() {
+        "none named".to_owned()
+    } else {
+        ways.join(", ")
+    };
+    out.push_str(&format!("ways to log in: {ways}\n"));
+    let (mut can, mut cannot) = (Vec::new(), Vec::new());
+    capabilities("", &read(&hello.agent_capabilities), &mut can, &mut cannot);
+    for (title, names) in [("can", can), ("cannot", cannot)] {
+        if !names.is_empty() {
+            out.push_str(&format!("{title}: {}\n", names.join(", ")));
+        }
+    }
+    out
+}
+
+/// Names the leaves: what is false or null the agent cannot do, all else it can.
+fn capabilities(at: &str, value: &Value, can: &mut Vec<String>, cannot: &mut Vec<String>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (name, value) in members.iter().filter(|(name, _)| *name != "_meta") {
+                let dot = if at.is_empty() { "" } else { "." };
+                capabilities(&format!("{at}{dot}{}", plain(name)), value, can, cannot);
+            }
+        }
+        _ if at.is_empty() => {}
+        Value::Bool(false) | Value::Null => cannot.push(at.to_owned()),
+        _ => can.push(at.to_owned()),
+    }
+}

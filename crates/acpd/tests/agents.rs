@@ -1,0 +1,397 @@
+//! `acpd agents`: the list, the registry, installing, and a look at an agent; and a thread with an agent that no
+//! configuration names.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome};
+
+/// Serves these answers by path until the test ends.
+fn serve(answers: impl Fn(SocketAddr) -> Vec<(&'static str, String)>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    let answers = answers(address);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection comes in");
+            let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
+            let first = lines.next().and_then(Result::ok).unwrap_or_default();
+            while lines
+                .next()
+                .and_then(Result::ok)
+                .is_some_and(|line| !line.is_empty())
+            {}
+            let wanted = first.split(' ').nth(1).unwrap_or_default();
+            let (status, body) = match answers.iter().find(|(path, _)| *path == wanted) {
+                Some((_, body)) => ("200 OK", body.as_str()),
+                None => ("404 Not Found", "no"),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            // A client that has seen enough may be gone.
+            let _ = stream
+                .write_all(head.as_bytes())
+                .and_then(|()| stream.write_all(body.as_bytes()));
+        }
+    });
+    address
+}
+
+/// A script that is the fake agent, whatever its arguments.
+fn agent_script() -> String {
+    format!("#!/bin/sh\nexec '{}' --pace 0\n", fake_agent().display())
+}
+
+/// A registry with the agents `looped`, whose checksum is right, `wrong`, whose checksum is not, and a broken entry.
+fn registry(address: SocketAddr) -> String {
+    let os = if cfg!(target_os = "macos") {
+        "darwin"
+    } else {
+        "linux"
+    };
+    let platform = format!("{os}-{}", std::env::consts::ARCH);
+    let right: String = Sha256::digest(agent_script())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let entry = |id: &str, sum: &str| {
+        json!({ "id": id, "name": "Looped", "version": "1.2.3", "description": "d", "distribution": { "binary": {
+            &platform: { "archive": format!("http://{address}/agent"), "cmd": "./agent", "sha256": sum },
+        } } })
+    };
+    let agents = [
+        entry("looped", &right),
+        entry("wrong", &"0".repeat(64)),
+        json!({ "id": "broken" }),
+    ];
+    json!({ "version": "1.0.0", "agents": agents }).to_string()
+}
+
+fn serve_registry() -> SocketAddr {
+    serve(|address| vec![("/registry.json", registry(address)), ("/agent", agent_script())])
+}
+
+/// `acpd` with nothing on `PATH` but `programs`.
+fn with_programs(place: &Place, programs: &[(&str, &str)], args: &[&str]) -> Outcome {
+    let bin: PathBuf = place.work().join("bin");
+    std::fs::create_dir_all(&bin).expect("it can be made");
+    for (name, script) in programs {
+        std::fs::write(bin.join(name), script).expect("it can be written");
+        std::fs::set_permissions(bin.join(name), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    }
+    outcome(place.command(args).env("PATH", &bin))
+}
+
+fn rows(listed: &Outcome) -> Vec<Vec<&str>> {
+    let lines = listed.stdout.lines();
+    lines
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_list_has_the_configuration_then_the_registry() {
+    let place = Place::new(
+        "[agents.gone]\ncommand = \"/no/such/agent\"\n[agents.gemini]\ncommand = \"gemini\"\nargs = [\"--acp\", \"-x\"]\n",
+    );
+    let programs = [("npx", "#!/bin/sh\n"), ("codex-acp", "#!/bin/sh\n")];
+    let listed = with_programs(&place, &programs, &["agents", "list"]);
+    assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), ""));
+    let rows = rows(&listed);
+    assert_eq!(rows[0], ["NAME", "SOURCE", "VERSION", "RUNS"]);
+    let row = |name: &str| {
+        rows.iter()
+            .find(|row| row[0] == name)
+            .unwrap_or_else(|| panic!("{name}: {rows:?}"))
+    };
+    assert_eq!(row("fake"), &["fake", "config", "-", "acpd-fake-agent --pace 0"]);
+    assert_eq!(
+        row("gone"),
+        &[
+            "gone",
+            "config",
+            "-",
+            "not yet: \"/no/such/agent\" was not found or may not be executed"
+        ]
+    );
+    // Its program is missing, and the registry knows another way to it; the arguments are the configuration's.
+    let gemini = row("gemini");
+    assert_eq!(gemini[1], "config");
+    assert!(
+        gemini[3].starts_with("npx --yes @google/gemini-cli@") && gemini[3].ends_with(" --acp -x"),
+        "{gemini:?}"
+    );
+    assert_eq!(row("codex-acp"), &["codex-acp", "registry", "-", "codex-acp"]);
+    let claude = row("claude-acp");
+    assert_eq!(
+        claude[3],
+        format!("npx --yes @agentclientprotocol/claude-agent-acp@{}", claude[2])
+    );
+    assert!(
+        row("fast-agent")[3].starts_with("not yet: the agent \"fast-agent\" needs uvx"),
+        "{rows:?}"
+    );
+    assert!(
+        row("goose")[3].contains("run \"acpd agents install goose\""),
+        "{rows:?}"
+    );
+    assert_eq!(rows.iter().filter(|row| row[0] == "gemini").count(), 1);
+
+    let json = with_programs(&place, &[], &["agents", "list", "--json"]);
+    let agents: Vec<Value> = json
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let codex = agents.iter().find(|agent| agent["id"] == "codex-acp").unwrap();
+    assert_eq!(
+        (&codex["runs"], &codex["installed"], &codex["reason"]),
+        (&json!("path"), &json!(true), &Value::Null)
+    );
+    let goose = agents.iter().find(|agent| agent["id"] == "goose").unwrap();
+    assert_eq!(
+        (&goose["runs"], &goose["installed"]),
+        (&Value::Null, &json!(false))
+    );
+}
+
+#[test]
+fn an_agent_is_fetched_and_runs_without_configuration() {
+    let address = serve_registry();
+    let place = Place::new("");
+    place.configure(&format!("registry_url = \"http://{address}/registry.json\"\n"));
+    let unknown = acpd(&place, &["agents", "install", "looped"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(
+        unknown.stderr.contains("no agent \"looped\" is known"),
+        "{}",
+        unknown.stderr
+    );
+
+    let updated = acpd(&place, &["agents", "update"]);
+    assert_eq!(updated.code, Some(0), "{}", updated.stderr);
+    assert_eq!(
+        updated.stdout,
+        format!("2 agents from http://{address}/registry.json\n")
+    );
+    assert!(
+        updated
+            .stderr
+            .contains("left out of the registry: \"broken\": missing field"),
+        "{}",
+        updated.stderr
+    );
+
+    let wrong = acpd(&place, &["agents", "install", "wrong"]);
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(1), ""));
+    assert!(wrong.stderr.contains("its sha256 is"), "{}", wrong.stderr);
+
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let start = json!({ "agentType": "looped", "cwd": daemon.place.work() });
+    let missing = client.refused("thread/start", &start);
+    assert_eq!(missing["code"], -32008, "{missing}");
+    assert!(
+        missing["message"]
+            .as_str()
+            .unwrap()
+            .contains("acpd agents install looped"),
+        "{missing}"
+    );
+
+    // The daemon that runs sees it at once.
+    let installed = acpd(&daemon.place, &["agents", "install", "looped"]);
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    assert!(
+        installed.stdout.starts_with("installed looped 1.2.3: "),
+        "{}",
+        installed.stdout
+    );
+    let listed = client.call("agent/list", &json!({}));
+    let looped = listed["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|agent| agent["id"] == "looped")
+        .unwrap();
+    assert_eq!(
+        (
+            &looped["source"],
+            &looped["runs"],
+            &looped["installed"],
+            &looped["version"]
+        ),
+        (
+            &json!("installed"),
+            &json!("installed"),
+            &json!(true),
+            &json!("1.2.3")
+        )
+    );
+    let run = acpd(&daemon.place, &["run", "--agent", "looped", "say 'Here I am.'"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("Here I am."), "{}", run.stdout);
+
+    // One that the registry has no longer stays.
+    let other = serve(|_| {
+        vec![("/r", r#"{ "agents": [{ "id": "a", "name": "A", "version": "1", "distribution": { "npx": { "package": "a" } } }] }"#.to_owned())]
+    });
+    let url = format!("http://{other}/r");
+    assert_eq!(
+        acpd(&daemon.place, &["agents", "update", "--url", &url]).code,
+        Some(0)
+    );
+    let doctor = acpd(&daemon.place, &["agents", "doctor", "looped"]);
+    assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+}
+
+#[test]
+fn an_update_that_fails_changes_nothing() {
+    let place = Place::new("");
+    let before = acpd(&place, &["agents", "list"]).stdout;
+    let address = serve(|_| vec![("/html", "<html>".to_owned())]);
+    for (url, reason) in [
+        (format!("http://{address}/html"), "no ACP registry document"),
+        (format!("http://{address}/none"), "404"),
+        ("http://example.org/registry.json".to_owned(), "only https"),
+        ("file:///etc/passwd".to_owned(), "only https"),
+    ] {
+        let refused = acpd(&place, &["agents", "update", "--url", &url]);
+        assert_eq!(refused.code, Some(1), "{url}");
+        assert!(refused.stderr.contains(reason), "{url}: {}", refused.stderr);
+    }
+    assert_eq!(acpd(&place, &["agents", "list"]).stdout, before);
+}
+
+#[test]
+fn a_look_at_an_agent_that_works() {
+    let place = Place::new("");
+    let told = acpd(&place, &["agents", "doctor", "fake"]);
+    assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
+    for part in [
+        "works: ACP version 1, ready after ",
+        "agent: ",
+        "ways to log in: ",
+        "can: ",
+        "loadSession",
+    ] {
+        assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
+    }
+    let told = acpd(&place, &["agents", "doctor", "fake", "--json"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let report: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(
+        (&report["id"], &report["ok"], &report["runs"]),
+        (&json!("fake"), &json!(true), &json!("path"))
+    );
+    assert_eq!(report["hello"]["protocolVersion"], 1);
+    assert!(report["hello"]["agentCapabilities"].is_object(), "{report}");
+    assert!(report["hello"]["agentInfo"]["name"].is_string(), "{report}");
+    assert_eq!(report["error"], Value::Null);
+    // No session was opened, and nothing is left.
+    place.wait_for_no_agents();
+    assert!(!place.data().join("log.db").exists());
+}
+
+#[test]
+fn a_look_at_an_agent_that_npx_runs() {
+    let place = Place::new("");
+    place.configure("");
+    let npx = format!(
+        "#!/bin/sh\necho \"args: $*\" >&2\necho 'npm notice'\nexec '{}'\n",
+        fake_agent().display()
+    );
+    let told = with_programs(
+        &place,
+        &[("npx", &npx)],
+        &["agents", "doctor", "gemini", "--json"],
+    );
+    assert_eq!(told.code, Some(0), "{} {}", told.stdout, told.stderr);
+    let report: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(
+        (&report["runs"], &report["strayLines"]),
+        (&json!("npx"), &json!(["npm notice"]))
+    );
+    let stderr = report["stderr"].as_str().unwrap();
+    assert!(
+        stderr.starts_with("args: --yes @google/gemini-cli@") && stderr.contains(" --acp"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_look_at_what_is_no_agent() {
+    let config = r#"
+        [agents.talks]
+        command = "/bin/sh"
+        args = ["-c", "echo hello; echo oops >&2; exit 3"]
+        [agents.refuses]
+        command = "/bin/sh"
+        args = ["-c", "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32000,\"message\":\"no licence\"}}'; read line"]
+        [agents.future]
+        command = "/bin/sh"
+        args = ["-c", "read line; printf '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":2}}'"]
+        [agents.odd]
+        command = "/bin/sh"
+        args = ["-c", "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}'"]
+    "#;
+    let place = Place::new(config);
+    for (name, parts) in [
+        (
+            "talks",
+            &[
+                "exited with code 3 before it answered initialize",
+                "no message: hello",
+                "  oops",
+            ][..],
+        ),
+        ("refuses", &["it refused initialize", "no licence"]),
+        ("future", &["it speaks ACP version 2"]),
+        ("odd", &["has no protocolVersion"]),
+    ] {
+        let told = acpd(&place, &["agents", "doctor", name]);
+        assert_eq!(told.code, Some(1), "{name}");
+        for part in parts {
+            assert!(
+                told.stdout.contains(part),
+                "{name}: {part:?} is missing: {}",
+                told.stdout
+            );
+        }
+        let json = acpd(&place, &["agents", "doctor", name, "--json"]);
+        let report: Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!((json.code, &report["ok"]), (Some(1), &json!(false)), "{name}");
+    }
+    for (name, reason) in [("nobody", "does not exist"), ("../fake", "does not exist")] {
+        let told = acpd(&place, &["agents", "doctor", name]);
+        assert_eq!(told.code, Some(1));
+        assert!(told.stderr.contains(reason), "{name}: {}", told.stderr);
+    }
+}
+
+#[test]
+fn an_agent_that_says_nothing_is_not_waited_for() {
+    let place = Place::new(
+        "[agents.silent]\ncommand = \"cat\"\nargs = [\"/dev/stdin\"]\n[limits]\nagent_start_secs = 0\n",
+    );
+    let told = acpd(&place, &["agents", "doctor", "silent"]);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        told.stdout.contains("it did not answer initialize within 0 s"),
+        "{}",
+        told.stdout
+    );
+}

@@ -1,0 +1,189 @@
+//! A look at one agent: it is started, asked to `initialize`, and ended. No session is opened.
+//!
+//! In: how to run it. Out: what it says of itself, or why it does not. Never: lets it do anything; whatever it asks
+//! for is not answered.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use acpd_host::{AgentProcess, Environment, Program};
+use acpd_model::limits::STRAY_LINES;
+use acpd_model::{Failure, Limits, RawJson};
+use acpd_proto::wire::{self, Line, LineDecoder, Message};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::config::AgentConfig;
+
+/// What a look at an agent found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// What was run, as an argument vector.
+    pub command: Vec<String>,
+    /// What the agent says of itself.
+    pub hello: Option<Hello>,
+    /// Why it said nothing of use.
+    pub error: Option<String>,
+    /// Milliseconds from the start of the process to the answer, or to its failure.
+    pub millis: u128,
+    /// The last of its standard error.
+    pub stderr: String,
+    /// First lines of its standard output that are no message.
+    pub stray_lines: Vec<String>,
+}
+
+/// The result of `initialize`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// The version of ACP that it chose.
+    pub protocol_version: i64,
+    /// Its name and version.
+    #[serde(default)]
+    pub agent_info: Option<RawJson>,
+    /// What it can do.
+    #[serde(default)]
+    pub agent_capabilities: Option<RawJson>,
+    /// Ways to log in.
+    #[serde(default)]
+    pub auth_methods: Option<RawJson>,
+}
+
+/// The version of ACP that acpd speaks.
+const PROTOCOL_VERSION: i64 = 1;
+
+/// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
+pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Report {
+    let program = Program {
+        command: config.command.clone(),
+        args: config.args.clone(),
+        env: Environment::build(std::env::vars(), &config.pass_env, &config.env),
+        cwd,
+    };
+    let mut report = Report {
+        command: std::iter::once(&config.command)
+            .chain(&config.args)
+            .cloned()
+            .collect(),
+        hello: None,
+        error: None,
+        millis: 0,
+        stderr: String::new(),
+        stray_lines: Vec::new(),
+    };
+    let began = Instant::now();
+    let mut process = match AgentProcess::spawn(&program) {
+        Ok(process) => process,
+        Err(failure) => {
+            report.error = Some(failure.message);
+            return report;
+        }
+    };
+    let patience = Duration::from_secs(limits.agent_start_secs);
+    let asked = ask(&mut process, limits.agent_line_bytes, &mut report.stray_lines);
+    let answer = tokio::time::timeout(patience, asked).await;
+    report.millis = began.elapsed().as_millis();
+    let ended = process
+        .stop(Duration::from_secs(limits.agent_exit_grace_secs))
+        .await;
+    report.stderr = ended.stderr;
+    match answer {
+        Ok(Ok(hello)) if hello.protocol_version == PROTOCOL_VERSION => report.hello = Some(hello),
+        Ok(Ok(hello)) => {
+            let version = hello.protocol_version;
+            report.error = Some(format!(
+                "it speaks ACP version {version}; acpd speaks version {PROTOCOL_VERSION}"
+            ));
+        }
+        Ok(Err(Silence::Said(failure))) => report.error = Some(failure.message),
+        Ok(Err(Silence::Ended)) => {
+            report.error = Some(format!("{} before it answered initialize", ended.reason))
+        }
+        Err(_) => {
+            let seconds = patience.as_secs();
+            report.error = Some(format!("it did not answer initialize within {seconds} s"));
+        }
+    }
+    report
+}
+
+/// Why there is no answer.
+enum Silence {
+    /// Its output is at its end.
+    Ended,
+    /// It answered something else.
+    Said(Failure),
+}
+
+async fn ask(
+    process: &mut AgentProcess,
+    line_bytes: usize,
+    stray: &mut Vec<String>,
+) -> Result<Hello, Silence> {
+    if let Some(stdin) = &mut process.stdin {
+        // One that reads nothing is told by what it says instead, or by its end.
+        let _ = stdin.write_all(&initialize()).await;
+    }
+    let mut decoder = LineDecoder::new(line_bytes);
+    loop {
+        let read = process.stdout.read_buf(decoder.buffer()).await;
+        let at_end = !matches!(read, Ok(1..));
+        while let Some(line) = decoder.next_line() {
+            if let Some(answer) = hear(&line, stray) {
+                return answer.map_err(Silence::Said);
+            }
+        }
+        if at_end {
+            let answer = decoder.finish().and_then(|line| hear(&line, stray));
+            return match answer {
+                Some(answer) => answer.map_err(Silence::Said),
+                None => Err(Silence::Ended),
+            };
+        }
+    }
+}
+
+fn initialize() -> Vec<u8> {
+    let mut line = Vec::new();
+    wire::request(&mut line, 0, "initialize", |params| {
+        params
+            .put("protocolVersion", &PROTOCOL_VERSION)
+            .raw(
+                "clientCapabilities",
+                r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#,
+            )
+            .object("clientInfo", |info| {
+                info.put("name", "acpd")
+                    .put("title", "acpd")
+                    .put("version", env!("CARGO_PKG_VERSION"));
+            });
+    });
+    line.push(b'\n');
+    line
+}
+
+/// The answer, if the line is one.
+fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<Hello, Failure>> {
+    let text = match line {
+        Line::Whole(bytes) => String::from_utf8_lossy(bytes),
+        Line::TooLong { head, .. } => String::from_utf8_lossy(head),
+    };
+    match Message::parse(&text) {
+        Ok(Message::Response { id, result }) if id.get() == "0" => Some(match result {
+            Ok(result) => serde_json::from_str(result.get())
+                .map_err(|_| Failure::agent("its answer to initialize has no protocolVersion")),
+            Err(error) => Err(Failure::agent(format!("it refused initialize: {error}"))),
+        }),
+        Ok(_) => None,
+        Err(_) => {
+            if stray.len() < STRAY_LINES {
+                stray.push(text.chars().take(STRAY_CHARS).collect());
+            }
+            None
+        }
+    }
+}
+
+/// How much of a stray line is repeated.
+const STRAY_CHARS: usize = 200;

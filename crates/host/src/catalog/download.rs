@@ -1,0 +1,124 @@
+//! Downloads: https, or http of this machine itself; bounded in size and time.
+//!
+//! Certificates are checked against those that the machine trusts. No cookie, no credential, no header of the
+//! user's goes out.
+
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::{CONNECT_SECS, DOWNLOAD_SECS};
+use sha2::{Digest, Sha256};
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::error::CatalogError;
+
+/// Redirects that are followed; release archives need two.
+const REDIRECTS: u32 = 5;
+
+/// Fetches `url` into `to`, at most `limit` bytes of it. Answers the SHA-256 of what came, in hexadecimal digits.
+pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, CatalogError> {
+    let near = may_be_fetched(url)?;
+    let agent = agent(near);
+    let failed = |reason: String| CatalogError::Fetch {
+        url: url.to_owned(),
+        reason,
+    };
+    let mut response = agent.get(url).call().map_err(|error| failed(error.to_string()))?;
+    if response.status() != 200 {
+        return Err(failed(format!("the answer is {}", response.status())));
+    }
+    // One more than allowed is read, so that too much is told from just enough.
+    let mut body = response
+        .body_mut()
+        .with_config()
+        .limit(u64::MAX)
+        .reader()
+        .take(limit + 1);
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    let mut total = 0;
+    loop {
+        let read = body
+            .read(&mut buffer)
+            .map_err(|error| failed(error.to_string()))?;
+        if read == 0 {
+            return Ok(hex(&sum.finalize()));
+        }
+        total += read as u64;
+        if total > limit {
+            let url = url.to_owned();
+            return Err(CatalogError::TooLarge { url, limit });
+        }
+        sum.update(&buffer[..read]);
+        to.write_all(&buffer[..read])
+            .map_err(|error| failed(format!("it cannot be stored: {error}")))?;
+    }
+}
+
+fn agent(near: bool) -> ureq::Agent {
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let config = ureq::Agent::config_builder()
+        .tls_config(tls)
+        .https_only(!near)
+        // What this machine serves is taken from itself: no proxy, and no way on to somewhere else.
+        .max_redirects(if near { 0 } else { REDIRECTS })
+        .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
+        .timeout_connect(Some(Duration::from_secs(CONNECT_SECS)))
+        .timeout_global(Some(Duration::from_secs(DOWNLOAD_SECS)));
+    let config = if near { config.proxy(None) } else { config };
+    config.build().into()
+}
+
+/// Whether the address is on this machine; an error if it may not be fetched.
+fn may_be_fetched(url: &str) -> Result<bool, CatalogError> {
+    let refused = || CatalogError::Address(url.to_owned());
+    let uri: ureq::http::Uri = url.parse().map_err(|_| refused())?;
+    let host = uri.host().ok_or_else(refused)?;
+    match uri.scheme_str() {
+        Some("https") => Ok(false),
+        Some("http") if is_near(host) => Ok(true),
+        _ => Err(refused()),
+    }
+}
+
+fn is_near(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_and_this_machine_itself() {
+        for (url, near) in [
+            ("https://example.org/a", false),
+            ("http://127.0.0.1:80/a", true),
+            ("http://[::1]/a", true),
+            ("http://localhost/a", true),
+        ] {
+            assert_eq!(may_be_fetched(url).ok(), Some(near), "{url}");
+        }
+        for url in [
+            "http://example.org/a",
+            "http://127.0.0.1@example.org/a",
+            "http://127.0.0.1.example.org/",
+            "file:///etc/passwd",
+            "ftp://127.0.0.1/a",
+            "/etc/passwd",
+            "",
+        ] {
+            assert!(may_be_fetched(url).is_err(), "{url}");
+        }
+    }
+}

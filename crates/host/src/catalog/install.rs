@@ -1,0 +1,436 @@
+//! Agents in the data directory: `agents/ID/` holds a folder for each version that was installed, and
+//! `installed.json`, which names the one in use. Writing that file is the moment at which an agent is installed;
+//! what comes before touches nothing that runs.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use acpd_model::limits::{ARCHIVE_BYTES, PACKAGE_FILE_BYTES};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::error::CatalogError;
+use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
+use super::resolve::{How, Launch, find_program, npm_program, pass_env};
+use super::unpack::{self, Kind};
+use super::{download, make_private, read_bounded, write_whole};
+
+/// An agent that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// What people call it.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its program.
+    pub command: PathBuf,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    pass_env: Vec<String>,
+}
+
+impl Installed {
+    pub(super) fn launch(&self) -> Launch {
+        Launch {
+            command: self.command.clone(),
+            before: Vec::new(),
+            args: self.args.clone(),
+            env: self.env.clone(),
+            pass_env: self.pass_env.clone(),
+            how: How::Installed,
+        }
+    }
+}
+
+/// `installed.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    name: String,
+    version: String,
+    /// The folder in use.
+    folder: String,
+    /// The program in it.
+    command: String,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    pass_env: Vec<String>,
+}
+
+const RECORD: &str = "installed.json";
+const LOCK: &str = "lock";
+
+/// Every agent that is installed below `agents`.
+pub fn all(agents: &Path) -> BTreeMap<String, Installed> {
+    let Ok(folders) = std::fs::read_dir(agents) else {
+        return BTreeMap::new();
+    };
+    folders
+        .filter_map(|folder| folder.ok()?.file_name().into_string().ok())
+        .filter_map(|id| one(agents, &id).map(|installed| (id, installed)))
+        .collect()
+}
+
+/// The agent `id`, if it is installed below `agents` and its program is there.
+pub fn one(agents: &Path, id: &str) -> Option<Installed> {
+    let home = Some(agents.join(id)).filter(|_| is_id(id))?;
+    let record = read(&home)?;
+    let command = home
+        .join(inner_path(&record.folder)?.iter().collect::<PathBuf>())
+        .join(inner_path(&record.command)?.iter().collect::<PathBuf>());
+    command.is_file().then_some(Installed {
+        name: record.name,
+        version: record.version,
+        command,
+        args: record.args,
+        env: record.env,
+        pass_env: record.pass_env,
+    })
+}
+
+fn read(home: &Path) -> Option<Record> {
+    serde_json::from_str(&read_bounded(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
+}
+
+/// The one way of several that will be taken.
+enum Way<'a> {
+    Npm(&'a Package, PathBuf),
+    Uv(&'a Package, PathBuf),
+    Pip(&'a Package, PathBuf),
+    Binary(&'a Binary),
+}
+
+/// Installs `entry` below `agents`.
+pub fn install(
+    entry: &Entry,
+    unverified: bool,
+    agents: &Path,
+    path: &str,
+) -> Result<Installed, CatalogError> {
+    let way = choose(entry, unverified, path)?;
+    let home = agents.join(&entry.id);
+    make_private(&home)?;
+    let lock = File::create(home.join(LOCK)).map_err(CatalogError::disk(&home))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| CatalogError::Busy(entry.id.clone()))?;
+    let earlier = read(&home).map(|record| record.folder);
+    let folder = folder_name(&entry.version);
+    let into = home.join(&folder);
+    make_private(&into)?;
+    let done = fetch(&way, &into, path).and_then(|command| {
+        let (args, env) = match way {
+            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => {
+                (&package.args, &package.env)
+            }
+            Way::Binary(binary) => (&binary.args, &binary.env),
+        };
+        let record = Record {
+            name: entry.name.clone(),
+            version: entry.version.clone(),
+            folder: folder.clone(),
+            command,
+            args: args.clone(),
+            env: env.clone(),
+            pass_env: pass_env(entry),
+        };
+        let text =
+            serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
+        write_whole(&home.join(RECORD), &text)
+    });
+    if let Err(error) = done {
+        let _ = std::fs::remove_dir_all(&into);
+        return Err(error);
+    }
+    // Agents of the version before may still run, and load parts of themselves late.
+    sweep(&home, &[Some(folder.as_str()), earlier.as_deref()]);
+    one(agents, &entry.id).ok_or_else(|| CatalogError::NoProgram {
+        package: entry.id.clone(),
+    })
+}
+
+/// A checked download needs nothing on the machine, so it comes first.
+fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Way<'a>, CatalogError> {
+    let agent = || entry.id.clone();
+    let distribution = &entry.distribution;
+    let binary = distribution.binary.get(&platform());
+    if let Some(binary) = binary
+        && (binary.sha256.is_some() || unverified)
+    {
+        return Ok(Way::Binary(binary));
+    }
+    let mut missing = None;
+    if let Some(package) = &distribution.npx {
+        if let Some(npm) = find_program("npm", path) {
+            return Ok(Way::Npm(package, npm));
+        }
+        missing = Some(CatalogError::NeedsNode {
+            agent: agent(),
+            program: "npm",
+            also: String::new(),
+        });
+    }
+    if let Some(package) = &distribution.uvx {
+        if let Some(uv) = find_program("uv", path) {
+            return Ok(Way::Uv(package, uv));
+        }
+        if let Some(python) = find_program("python3", path) {
+            return Ok(Way::Pip(package, python));
+        }
+        missing.get_or_insert(CatalogError::NeedsPython { agent: agent() });
+    }
+    if let Some(binary) = binary {
+        return Err(CatalogError::NoChecksum {
+            url: binary.archive.clone(),
+        });
+    }
+    Err(missing.unwrap_or_else(|| CatalogError::NotForPlatform {
+        agent: agent(),
+        platform: platform(),
+    }))
+}
+
+/// Puts everything into `into`, and answers where in it the program is.
+fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError> {
+    match way {
+        Way::Npm(package, npm) => npm_install(package, npm, into, path),
+        Way::Uv(package, uv) => {
+            let python = into.join("venv/bin/python");
+            let run = |args: &[&str]| run(uv, args, &package.package, into, path);
+            run(&["venv", "venv"])?;
+            let requirement = requirement(&package.package);
+            run(&[
+                "pip",
+                "install",
+                "--python",
+                &python.to_string_lossy(),
+                "--",
+                &requirement,
+            ])?;
+            python_program(package, into)
+        }
+        Way::Pip(package, python) => {
+            run(python, &["-m", "venv", "venv"], &package.package, into, path)?;
+            let pip = into.join("venv/bin/python");
+            let requirement = requirement(&package.package);
+            let args = [
+                "-m",
+                "pip",
+                "install",
+                "--disable-pip-version-check",
+                "--",
+                &requirement,
+            ];
+            run(&pip, &args, &package.package, into, path)?;
+            python_program(package, into)
+        }
+        Way::Binary(binary) => unpack_binary(binary, into),
+    }
+}
+
+fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result<String, CatalogError> {
+    let folder = into.to_string_lossy();
+    let args = [
+        "install",
+        "--prefix",
+        &folder,
+        "--global=false",
+        "--no-audit",
+        "--no-fund",
+        "--",
+        &package.package,
+    ];
+    run(npm, &args, &package.package, into, path)?;
+    let no_program = || CatalogError::NoProgram {
+        package: package.package.clone(),
+    };
+    let name = npm_name(&package.package).ok_or_else(no_program)?;
+    let manifest = into.join("node_modules").join(name).join("package.json");
+    let text = read_bounded(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
+    let program = npm_bin(&text, name, npm_program(package)).ok_or_else(no_program)?;
+    Ok(format!("node_modules/.bin/{program}"))
+}
+
+/// The program that an npm package's manifest names, picked as npx does: the only one, else the one that is called
+/// like the package; one that is known is preferred.
+fn npm_bin(manifest: &str, name: &str, known: Option<&str>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        bin: Bin,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Bin {
+        One(#[allow(dead_code, reason = "npm links it under the package's name")] String),
+        Several(BTreeMap<String, String>),
+    }
+    let bare = name.rsplit('/').next()?;
+    let found = match serde_json::from_str::<Manifest>(manifest).ok()?.bin {
+        Bin::One(_) => bare.to_owned(),
+        Bin::Several(programs) => {
+            let has = |program: &&str| programs.contains_key(*program);
+            match known.filter(has).or(Some(bare).filter(has)) {
+                Some(program) => program.to_owned(),
+                None if programs.len() == 1 => programs.into_keys().next()?,
+                None => return None,
+            }
+        }
+    };
+    // It becomes one part of a path.
+    (inner_path(&found)?.len() == 1).then_some(found)
+}
+
+/// uvx writes `name@version`, and pip does not.
+fn requirement(package: &str) -> String {
+    match package.split_once('@') {
+        Some((name, "latest")) => name.to_owned(),
+        Some((name, version)) => format!("{name}=={version}"),
+        None => package.to_owned(),
+    }
+}
+
+/// The program that uvx would run: the one that is called like the package.
+fn python_program(package: &Package, into: &Path) -> Result<String, CatalogError> {
+    let name = pypi_name(&package.package).unwrap_or_default();
+    let command = format!("venv/bin/{name}");
+    if into.join(&command).is_file() {
+        return Ok(command);
+    }
+    Err(CatalogError::NoProgram {
+        package: package.package.clone(),
+    })
+}
+
+/// Runs an installer to its end; what it says goes to standard error, since standard output may be read by a program.
+fn run(program: &Path, args: &[&str], package: &str, cwd: &Path, path: &str) -> Result<(), CatalogError> {
+    use std::os::fd::AsFd;
+    let failed = |reason: String| CatalogError::Installer {
+        program: program.display().to_string(),
+        package: package.to_owned(),
+        reason,
+    };
+    let says = std::io::stderr()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| failed(error.to_string()))?;
+    let status = std::process::Command::new(program)
+        .args(args)
+        .current_dir(cwd)
+        .env("PATH", path)
+        .stdin(std::process::Stdio::null())
+        .stdout(says)
+        .status()
+        .map_err(|error| failed(error.to_string()))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(failed(format!("it ended with {status}")))
+    }
+}
+
+fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
+    use std::os::unix::fs::PermissionsExt;
+    let url = &binary.archive;
+    let kind = Kind::of(url)
+        .ok_or_else(|| CatalogError::Archive(format!("{url} is an installer or of a kind not known")))?;
+    let download = into.join("download");
+    let files = into.join("files");
+    make_private(&files)?;
+    let mut archive = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&download)
+        .map_err(CatalogError::disk(&download))?;
+    let found = download::fetch(url, ARCHIVE_BYTES, &mut archive)?;
+    // Before a single byte of it is looked at.
+    if let Some(wanted) = &binary.sha256
+        && !wanted.eq_ignore_ascii_case(&found)
+    {
+        return Err(CatalogError::Checksum {
+            url: url.clone(),
+            wanted: wanted.clone(),
+            found,
+        });
+    }
+    let inner: PathBuf = inner_path(&binary.cmd).unwrap_or_default().iter().collect();
+    let command = Path::new("files").join(&inner);
+    let dir = Dir::open_ambient_dir(&files, ambient_authority()).map_err(CatalogError::disk(&files))?;
+    if kind == Kind::Program {
+        if let Some(above) = inner.parent() {
+            dir.create_dir_all(above).map_err(CatalogError::disk(&files))?;
+        }
+        std::fs::rename(&download, into.join(&command)).map_err(CatalogError::disk(&download))?;
+    } else {
+        // The open file is the one that was checked.
+        archive
+            .seek(SeekFrom::Start(0))
+            .map_err(CatalogError::disk(&download))?;
+        unpack::unpack(archive, kind, &dir, unpack::BOUNDS)?;
+        std::fs::remove_file(&download).map_err(CatalogError::disk(&download))?;
+    }
+    let no_program = |_| CatalogError::Archive(format!("it has no program {:?}", binary.cmd));
+    // Zip archives often come without modes. By the handle, so that a link cannot lead this elsewhere.
+    let mode = cap_std::fs::Permissions::from_std(std::fs::Permissions::from_mode(0o755));
+    dir.set_permissions(&inner, mode).map_err(no_program)?;
+    Ok(command.to_string_lossy().into_owned())
+}
+
+/// A name that no folder had before.
+fn folder_name(version: &str) -> String {
+    let version: String = version
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let mut random = [0; 4];
+    // Without randomness the process id tells two apart as well.
+    if getrandom::fill(&mut random).is_err() {
+        random = std::process::id().to_be_bytes();
+    }
+    format!("v{version}-{:08x}", u32::from_be_bytes(random))
+}
+
+/// Removes the folders that are not `kept`; what cannot be removed stays until the next time.
+fn sweep(home: &Path, kept: &[Option<&str>]) {
+    for folder in std::fs::read_dir(home).into_iter().flatten().flatten() {
+        let name = folder.file_name();
+        let is_dir = folder.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir && !kept.contains(&name.to_str()) {
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_an_npm_package_is_picked_as_npx_does() {
+        let pick = |manifest, known| npm_bin(manifest, "@scope/agent", known);
+        assert_eq!(pick(r#"{"bin": "cli.js"}"#, None).as_deref(), Some("agent"));
+        assert_eq!(pick(r#"{"bin": {"x": "cli.js"}}"#, None).as_deref(), Some("x"));
+        let two = r#"{"bin": {"agent": "a.js", "other": "b.js"}}"#;
+        assert_eq!(pick(two, None).as_deref(), Some("agent"));
+        assert_eq!(pick(two, Some("other")).as_deref(), Some("other"));
+        assert_eq!(pick(r#"{"bin": {"x": "a.js", "y": "b.js"}}"#, None), None);
+        assert_eq!(pick(r#"{"bin": {"../x": "a.js"}}"#, None), None);
+        assert_eq!(pick("{}", None), None);
+    }
+
+    #[test]
+    fn what_uvx_reads_is_written_as_pip_reads_it() {
+        assert_eq!(requirement("a@1.2"), "a==1.2");
+        assert_eq!(requirement("a@latest"), "a");
+        assert_eq!(requirement("a[x]==1"), "a[x]==1");
+    }
+}

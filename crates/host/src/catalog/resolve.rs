@@ -1,0 +1,180 @@
+//! From an agent of the registry to a command line.
+//!
+//! On `PATH` → as it is; else what `acpd agents install` has put into the data directory; else the package's runner
+//! (npx, uvx); else an error that says how to get it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::error::CatalogError;
+use super::install::Installed;
+use super::known;
+use super::registry::{Binary, Entry, Package, npm_name, platform, pypi_name};
+
+/// How an agent's program is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// It is on `PATH`, or named by a path.
+    Path,
+    /// From the data directory.
+    Installed,
+    /// npx fetches it on first use.
+    Npx,
+    /// uvx fetches it on first use.
+    Uvx,
+}
+
+/// A command line that starts an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The program, as an absolute path.
+    pub command: PathBuf,
+    /// What comes before the agent's own arguments.
+    pub before: Vec<String>,
+    /// The agent's own arguments.
+    pub args: Vec<String>,
+    /// Variables to set.
+    pub env: BTreeMap<String, String>,
+    /// Variables to pass on.
+    pub pass_env: Vec<String>,
+    /// How the program was found.
+    pub how: How,
+}
+
+/// Finds a program as `execvp` would: a name with a slash is a path, another is looked for on `path`.
+pub fn find_program(command: &str, path: &str) -> Option<PathBuf> {
+    let candidates: Vec<PathBuf> = if command.contains('/') {
+        vec![PathBuf::from(command)]
+    } else {
+        std::env::split_paths(path)
+            .filter(|dir| dir.is_absolute())
+            .map(|dir| dir.join(command))
+            .collect()
+    };
+    candidates.into_iter().find(|file| is_executable(file))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// The program of an npm package, where it is known.
+pub(super) fn npm_program(package: &Package) -> Option<&'static str> {
+    known::program(npm_name(&package.package)?)
+}
+
+/// What an agent is called on `PATH`, with how to call it there.
+pub(super) fn programs(entry: &Entry) -> Vec<(&str, &[String], &BTreeMap<String, String>)> {
+    let mut all = Vec::new();
+    if let Some(npx) = &entry.distribution.npx
+        && let Some(program) = npm_program(npx)
+    {
+        all.push((program, &npx.args[..], &npx.env));
+    }
+    if let Some(uvx) = &entry.distribution.uvx
+        && let Some(program) = pypi_name(&uvx.package)
+    {
+        all.push((program, &uvx.args, &uvx.env));
+    }
+    if let Some(Binary { cmd, args, env, .. }) = entry.distribution.binary.get(&platform())
+        && let Some(program) = cmd.rsplit('/').next()
+    {
+        all.push((program, args, env));
+    }
+    all
+}
+
+/// The variables to pass on to an agent.
+pub(super) fn pass_env(entry: &Entry) -> Vec<String> {
+    let npm = entry
+        .distribution
+        .npx
+        .as_ref()
+        .and_then(|npx| npm_name(&npx.package));
+    let pypi = entry
+        .distribution
+        .uvx
+        .as_ref()
+        .and_then(|uvx| pypi_name(&uvx.package));
+    let mut all: Vec<_> = npm
+        .iter()
+        .chain(&pypi)
+        .flat_map(|name| known::pass_env(name))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The command line for an agent of the registry. `path` is searched for programs.
+pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Result<Launch, CatalogError> {
+    for (program, args, env) in programs(entry) {
+        if let Some(command) = find_program(program, path) {
+            return Ok(Launch {
+                command,
+                before: Vec::new(),
+                args: args.to_vec(),
+                env: env.clone(),
+                pass_env: pass_env(entry),
+                how: How::Path,
+            });
+        }
+    }
+    if let Some(installed) = installed {
+        return Ok(installed.launch());
+    }
+    let run = |package: &Package, runner: &str, before: &[&str], how| {
+        let mut before: Vec<_> = before.iter().map(|&arg| arg.to_owned()).collect();
+        before.push(package.package.clone());
+        find_program(runner, path).map(|command| Launch {
+            command,
+            before,
+            args: package.args.clone(),
+            env: package.env.clone(),
+            pass_env: pass_env(entry),
+            how,
+        })
+    };
+    let npx = entry.distribution.npx.as_ref();
+    if let Some(launch) = npx.and_then(|package| run(package, "npx", &["--yes"], How::Npx)) {
+        return Ok(launch);
+    }
+    let uvx = entry.distribution.uvx.as_ref();
+    if let Some(launch) = uvx.and_then(|package| run(package, "uvx", &[], How::Uvx)) {
+        return Ok(launch);
+    }
+    Err(missing(entry))
+}
+
+/// What to tell a person whose machine cannot run the agent as it is.
+fn missing(entry: &Entry) -> CatalogError {
+    let agent = entry.id.clone();
+    let distribution = &entry.distribution;
+    let downloads = distribution.binary.contains_key(&platform());
+    if distribution.npx.is_some() {
+        let also = if downloads || distribution.uvx.is_some() {
+            format!(", or run \"acpd agents install {agent}\"")
+        } else {
+            String::new()
+        };
+        return CatalogError::NeedsNode {
+            agent,
+            program: "npx",
+            also,
+        };
+    }
+    if distribution.uvx.is_some() {
+        return CatalogError::NeedsUv { agent };
+    }
+    if downloads {
+        return CatalogError::NotInstalled { agent };
+    }
+    CatalogError::NotForPlatform {
+        agent,
+        platform: platform(),
+    }
+}

@@ -1,0 +1,308 @@
+//! What `acpd agents install` does.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::super::{CatalogError, How};
+use super::{Item, Machine, binary, bz2, gz, serve, sha256, tar, zip};
+
+/// An npm that notes how it was called, and makes what the real one would.
+pub const NPM: &str = r#"
+printf '%s\n' "$@" > "$3/npm-args"
+/bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin"
+echo '{ "bin": { "gemini": "x.js" } }' > "$3/node_modules/@google/gemini-cli/package.json"
+: > "$3/node_modules/.bin/gemini"
+/bin/chmod +x "$3/node_modules/.bin/gemini""#;
+
+const AGENT: &str = "#!/bin/sh\necho I run\n";
+
+fn items() -> Vec<Item<'static>> {
+    vec![
+        Item::Dir("dist/"),
+        Item::File("dist/agent", AGENT, 0o644),
+        Item::File("dist/tool", "", 0o6711),
+        Item::File("./lib/deep/data", "data", 0o644),
+        Item::Link("dist/data", "../lib/deep/data"),
+    ]
+}
+
+#[test]
+fn a_binary_is_checked_unpacked_and_run() {
+    for (path, archive) in [
+        ("/a.tar.gz", gz(&tar(&items()))),
+        ("/a.tgz", gz(&tar(&items()))),
+        ("/a.tar.bz2", bz2(&tar(&items()))),
+        ("/a.zip", zip(&items())),
+    ] {
+        let machine = Machine::new();
+        let sum = sha256(&archive).to_uppercase();
+        let address = serve(vec![(path, archive)]);
+        machine.registry(&binary(
+            "agent",
+            &format!("http://{address}{path}"),
+            "./dist/agent",
+            Some(&sum),
+        ));
+        let installed = machine
+            .catalog()
+            .install("agent", false, &machine.path())
+            .unwrap();
+        assert_eq!(installed.version, "1.0.0");
+        let launch = machine.catalog().look().launch("agent", &machine.path()).unwrap();
+        assert_eq!(
+            (launch.how, &launch.command, &launch.args[..]),
+            (How::Installed, &installed.command, &["acp".to_owned()][..])
+        );
+        let said = std::process::Command::new(&launch.command)
+            .output()
+            .unwrap()
+            .stdout;
+        assert_eq!(said, b"I run\n", "{path}");
+        let dist = installed.command.parent().unwrap();
+        assert_eq!(std::fs::read(dist.join("data")).unwrap(), b"data", "{path}");
+        let mode = |name| std::fs::metadata(dist.join(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("agent"), mode("tool") & 0o7700), (0o755, 0o700), "{path}");
+        assert_eq!(machine.left("agent").len(), 2, "{:?}", machine.left("agent"));
+    }
+}
+
+#[test]
+fn a_bare_program_is_put_where_the_registry_says() {
+    let machine = Machine::new();
+    let address = serve(vec![("/agent-x", AGENT.into())]);
+    let sum = sha256(AGENT.as_bytes());
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/agent-x"),
+        "./bin/agent",
+        Some(&sum),
+    ));
+    let installed = machine.catalog().install("agent", false, "").unwrap();
+    let said = std::process::Command::new(&installed.command)
+        .output()
+        .unwrap()
+        .stdout;
+    assert_eq!(said, b"I run\n");
+}
+
+#[test]
+fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
+    let machine = Machine::new();
+    let good = gz(&tar(&items()));
+    // Would fail to unpack as well: the checksum is looked at first.
+    let evil = gz(&tar(&[Item::File("../evil", "x", 0o755)]));
+    let sum = sha256(&good);
+    let address = serve(vec![("/good.tgz", good), ("/evil.tgz", evil)]);
+    let entry = |path: &str| {
+        binary(
+            "agent",
+            &format!("http://{address}{path}"),
+            "./dist/agent",
+            Some(&sum),
+        )
+    };
+    machine.registry(&entry("/evil.tgz"));
+    let refused = machine.catalog().install("agent", false, "");
+    assert!(
+        matches!(&refused, Err(CatalogError::Checksum { wanted, .. }) if *wanted == sum),
+        "{refused:?}"
+    );
+    assert_eq!(machine.left("agent"), Vec::<String>::new());
+    assert!(machine.catalog().look().launch("agent", "").is_err());
+
+    machine.registry(&entry("/good.tgz"));
+    let installed = machine.catalog().install("agent", false, "").unwrap();
+    let before = machine.left("agent");
+    for path in ["/evil.tgz", "/missing.tgz"] {
+        machine.registry(&entry(path));
+        assert!(machine.catalog().install("agent", false, "").is_err());
+        assert_eq!(machine.left("agent"), before);
+    }
+    assert_eq!(
+        machine.catalog().look().launch("agent", "").unwrap().command,
+        installed.command
+    );
+}
+
+#[test]
+fn the_version_before_stays_until_the_next_one() {
+    let machine = Machine::new();
+    let archive = gz(&tar(&items()));
+    let sum = sha256(&archive);
+    let address = serve(vec![("/a.tgz", archive)]);
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/a.tgz"),
+        "./dist/agent",
+        Some(&sum),
+    ));
+    let install = || machine.catalog().install("agent", false, "").unwrap().command;
+    let (first, second, third) = (install(), install(), install());
+    assert!(first != second && second != third);
+    assert_eq!(
+        [&first, &second, &third].map(|path| path.exists()),
+        [false, true, true]
+    );
+    assert_eq!(
+        machine.catalog().look().launch("agent", "").unwrap().command,
+        third
+    );
+}
+
+#[test]
+fn what_has_no_checksum_is_taken_only_if_wanted() {
+    let machine = Machine::new();
+    let address = serve(vec![("/a.tgz", gz(&tar(&items())))]);
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/a.tgz"),
+        "./dist/agent",
+        None,
+    ));
+    let refused = machine.catalog().install("agent", false, "");
+    assert!(
+        matches!(refused, Err(CatalogError::NoChecksum { .. })),
+        "{refused:?}"
+    );
+    machine.catalog().install("agent", true, "").unwrap();
+}
+
+#[test]
+fn an_archive_without_the_program_is_refused() {
+    let machine = Machine::new();
+    let archive = gz(&tar(&[
+        Item::Link("agent", "elsewhere"),
+        Item::File("other", "x", 0o755),
+    ]));
+    let sum = sha256(&archive);
+    let address = serve(vec![("/a.tgz", archive)]);
+    for cmd in ["./agent", "./none"] {
+        machine.registry(&binary(
+            "agent",
+            &format!("http://{address}/a.tgz"),
+            cmd,
+            Some(&sum),
+        ));
+        let error = machine
+            .catalog()
+            .install("agent", false, "")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("it has no program"), "{error}");
+        assert_eq!(machine.left("agent"), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_npm_package_is_installed_without_a_shell() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
+    );
+    let install = || machine.catalog().install("gemini", false, &machine.path());
+    assert!(matches!(
+        install(),
+        Err(CatalogError::NeedsNode { program: "npm", .. })
+    ));
+    machine.program("npm", "exit 3");
+    let error = install().unwrap_err().to_string();
+    assert!(
+        error.contains("could not install @google/gemini-cli@1.0.0: it ended with exit status: 3"),
+        "{error}"
+    );
+    assert_eq!(machine.left("gemini"), Vec::<String>::new());
+
+    machine.program("npm", NPM);
+    let installed = install().unwrap();
+    let folder = installed.command.ancestors().nth(3).unwrap();
+    let args = std::fs::read_to_string(folder.join("npm-args")).unwrap();
+    let folder = folder.display().to_string();
+    assert_eq!(
+        args.lines().collect::<Vec<_>>(),
+        [
+            "install",
+            "--prefix",
+            &folder,
+            "--global=false",
+            "--no-audit",
+            "--no-fund",
+            "--",
+            "@google/gemini-cli@1.0.0"
+        ]
+    );
+}
+
+#[test]
+fn a_python_package_gets_an_environment_of_its_own() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "py", "name": "P", "version": "1.0.0", "distribution": { "uvx": { "package": "py-agent@1.0.0", "args": ["acp"] } } }"#,
+    );
+    let install = || machine.catalog().install("py", false, &machine.path());
+    assert!(matches!(install(), Err(CatalogError::NeedsPython { .. })));
+
+    // Makes a venv whose python notes what it is asked to install.
+    machine.program(
+        "python3",
+        r#"/bin/mkdir -p "$3/bin"
+printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/python"
+/bin/chmod +x "$3/bin/python""#,
+    );
+    let installed = install().unwrap();
+    assert!(installed.command.ends_with("venv/bin/py-agent"), "{installed:?}");
+    let folder = installed.command.ancestors().nth(3).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(folder.join("pip-args")).unwrap(),
+        "-m pip install --disable-pip-version-check -- py-agent==1.0.0\n"
+    );
+
+    // uv is preferred where it is there.
+    machine.program(
+        "uv",
+        r#"echo "$1 $2" >> uv-args; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,
+    );
+    let installed = install().unwrap();
+    let folder = installed.command.ancestors().nth(3).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(folder.join("uv-args")).unwrap(),
+        "venv venv\npip install\n"
+    );
+}
+
+#[test]
+fn two_at_once_do_not_meet() {
+    let machine = Machine::new();
+    machine.registry(&binary(
+        "agent",
+        "https://example.invalid/a.tgz",
+        "./a",
+        Some(&"0".repeat(64)),
+    ));
+    let home = machine.data().join("agents/agent");
+    std::fs::create_dir_all(&home).unwrap();
+    let lock = std::fs::File::create(home.join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let refused = machine.catalog().install("agent", false, "");
+    assert!(matches!(refused, Err(CatalogError::Busy(_))), "{refused:?}");
+}
+
+#[test]
+fn a_record_that_points_elsewhere_is_none() {
+    let machine = Machine::new();
+    let home = machine.data().join("agents/agent");
+    std::fs::create_dir_all(&home).unwrap();
+    for (folder, command) in [
+        ("..", "x"),
+        ("v1", "../../../../bin/sh"),
+        ("v1", "/bin/sh"),
+        ("v1", "missing"),
+    ] {
+        let record = format!(
+            r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "pass_env": [] }}"#
+        );
+        std::fs::write(home.join("installed.json"), record).unwrap();
+        assert!(
+            machine.catalog().look().installed.is_empty(),
+            "{folder} {command}"
+        );
+    }
+}

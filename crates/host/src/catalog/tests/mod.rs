@@ -1,0 +1,208 @@
+//! A machine of one's own: a data directory, a `PATH` with made-up programs, and a web server on loopback.
+
+mod install;
+mod registry;
+mod resolve;
+mod unpack;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use super::Catalog;
+use super::registry::platform;
+
+struct Machine {
+    root: TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory can be made");
+        std::fs::create_dir(root.path().join("bin")).expect("it can be written");
+        Self { root }
+    }
+
+    /// The only directory on `PATH`.
+    fn bin(&self) -> PathBuf {
+        self.root.path().join("bin")
+    }
+
+    fn path(&self) -> String {
+        self.bin().display().to_string()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    fn catalog(&self) -> Catalog {
+        Catalog::new(&self.data())
+    }
+
+    /// Puts a program on `PATH`.
+    fn program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.bin().join(name);
+        executable(&path, script);
+        path
+    }
+
+    /// Makes `agents` the entries of the registry in use.
+    fn registry(&self, agents: &str) {
+        std::fs::create_dir_all(self.data()).expect("it can be written");
+        let text = format!(r#"{{ "version": "1.0.0", "agents": [{agents}] }}"#);
+        std::fs::write(self.data().join("registry.json"), text).expect("it can be written");
+    }
+
+    /// What is below `agents/ID`, without the lock.
+    fn left(&self, id: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.data().join("agents").join(id));
+        let mut names: Vec<_> = entries
+            .into_iter()
+            .flatten()
+            .map(|entry| {
+                entry
+                    .expect("it can be listed")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .filter(|name| name != "lock")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn executable(path: &Path, script: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode can be set");
+}
+
+/// An entry whose binary for this machine is at `archive`.
+fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
+    let platform = platform();
+    let sum = sha256
+        .map(|sum| format!(r#", "sha256": "{sum}""#))
+        .unwrap_or_default();
+    format!(
+        r#"{{ "id": "{id}", "name": "{id}", "version": "1.0.0", "description": "d", "distribution": {{ "binary": {{
+            "{platform}": {{ "archive": "{archive}", "cmd": "{cmd}", "args": ["acp"]{sum} }} }} }} }}"#
+    )
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Serves these answers by path, and 404 for others, until the test ends.
+fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection comes in");
+            let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
+            let first = lines.next().and_then(Result::ok).unwrap_or_default();
+            // The head is read to its end, since closing with unread bytes would reset the connection.
+            while lines
+                .next()
+                .and_then(Result::ok)
+                .is_some_and(|line| !line.is_empty())
+            {}
+            let wanted = first.split(' ').nth(1).unwrap_or_default();
+            let answer = answers.iter().find(|(path, _)| *path == wanted);
+            let (status, body) = match answer {
+                Some((_, body)) if body.starts_with(b"REDIRECT ") => ("302 Found", &body[..]),
+                Some((_, body)) => ("200 OK", &body[..]),
+                None => ("404 Not Found", &b"no"[..]),
+            };
+            let location = body.strip_prefix(b"REDIRECT ").unwrap_or(b"/");
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nLocation: {}\r\nConnection: close\r\n\r\n",
+                body.len(),
+                String::from_utf8_lossy(location)
+            );
+            // A client that has seen enough may be gone.
+            let _ = stream
+                .write_all(head.as_bytes())
+                .and_then(|()| stream.write_all(body));
+        }
+    });
+    address
+}
+
+/// What an archive of a test holds.
+enum Item<'a> {
+    File(&'a str, &'a str, u32),
+    Dir(&'a str),
+    Link(&'a str, &'a str),
+    Hard(&'a str, &'a str),
+    Fifo(&'a str),
+}
+
+fn tar(items: &[Item<'_>]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for item in items {
+        let mut header = tar::Header::new_gnu();
+        let (name, target, kind, content, mode) = match *item {
+            Item::File(name, content, mode) => (name, "", tar::EntryType::Regular, content, mode),
+            Item::Dir(name) => (name, "", tar::EntryType::Directory, "", 0o755),
+            Item::Link(name, target) => (name, target, tar::EntryType::Symlink, "", 0o777),
+            Item::Hard(name, target) => (name, target, tar::EntryType::Link, "", 0o644),
+            Item::Fifo(name) => (name, "", tar::EntryType::Fifo, "", 0o644),
+        };
+        // Written as they are: the builder itself would refuse what an attacker writes.
+        let old = header.as_old_mut();
+        old.name[..name.len()].copy_from_slice(name.as_bytes());
+        old.linkname[..target.len()].copy_from_slice(target.as_bytes());
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        builder
+            .append(&header, content.as_bytes())
+            .expect("it can be written");
+    }
+    builder.into_inner().expect("it can be written")
+}
+
+fn gz(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("it can be written");
+    encoder.finish().expect("it can be written")
+}
+
+fn bz2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).expect("it can be written");
+    encoder.finish().expect("it can be written")
+}
+
+fn zip(items: &[Item<'_>]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for item in items {
+        match *item {
+            Item::File(name, content, mode) => {
+                writer
+                    .start_file(name, options.unix_permissions(mode))
+                    .expect("it can be written");
+                writer.write_all(content.as_bytes()).expect("it can be written");
+            }
+            Item::Dir(name) => writer.add_directory(name, options).expect("it can be written"),
+            Item::Link(name, target) => writer
+                .add_symlink(name, target, options)
+                .expect("it can be written"),
+            Item::Hard(..) | Item::Fifo(_) => panic!("a zip archive has none"),
+        }
+    }
+    writer.finish().expect("it can be written").into_inner()
+}
