@@ -7,6 +7,7 @@ mod support;
 
 mod callbacks;
 mod carried;
+mod export;
 mod interrupt;
 mod lost_agent;
 mod malformed;
