@@ -13,6 +13,7 @@ mod clock;
 pub mod config;
 mod daemon;
 mod directory;
+mod export;
 mod follow;
 mod http;
 mod machine;

@@ -2,8 +2,8 @@
 //!
 //! Text that is shown as it is stands in a fence longer than any run inside it, names stand in code spans made the
 //! same way, words have their punctuation escaped. What people and agents said is quoted, so that its Markdown can
-//! be read and stays inside its quote: code in it gets fences of ours, `<` is escaped, so that no tag or comment
-//! can swallow what follows, and links and images lose their power and keep their text.
+//! be read and stays inside its quote: code in it gets fences of ours, the `<` of tags and comments is escaped, so that
+//! none can swallow what follows, and links and images lose their power and keep their text.
 
 use super::block::{Block, Page, Part, Span};
 use super::text::{moment, readable};
@@ -222,9 +222,17 @@ fn quoted(out: &mut String, line: &str) {
         out.push(' ');
     }
     let mut previous = ' ';
-    for c in line.chars() {
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
         match (previous, c) {
-            (_, '<') => out.push_str("&lt;"),
+            // A tag, a comment or the like; with anything else behind it, it is only a sign.
+            (_, '<')
+                if chars
+                    .peek()
+                    .is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(*c)) =>
+            {
+                out.push_str("&lt;");
+            }
             // A link's target, or where a reference points to.
             (']', '(') => out.push_str("&#40;"),
             (']', ':') => out.push_str("&#58;"),
@@ -274,10 +282,10 @@ mod tests {
 
     #[test]
     fn what_was_said_stays_in_its_quote() {
-        let said = "# Title\n\n<!-- <details>\n[a](javascript:x) ![b](http://t/p.png)\n[c]: data:x\n\n```html\n<b>\n```\n~~~\n```\nend";
+        let said = "# Title\n\n<!-- <details>\n[a](javascript:x) ![b](http://t/p.png)\n[c]: data:x <3\n\n```html\n<b>\n```\n~~~\n```\nend";
         assert_eq!(
             written(|out| prose(out, said)),
-            "> # Title\n>\n> &lt;!-- &lt;details>\n> [a]&#40;javascript:x) ![b]&#40;http://t/p.png)\n> [c]&#58; data:x\n>\n> ```html\n> <b>\n> ```\n> ````\n> ```\n> end\n> ````\n"
+            "> # Title\n>\n> &lt;!-- &lt;details>\n> [a]&#40;javascript:x) ![b]&#40;http://t/p.png)\n> [c]&#58; data:x <3\n>\n> ```html\n> <b>\n> ```\n> ````\n> ```\n> end\n> ````\n"
         );
     }
 }

@@ -23,6 +23,8 @@ pub struct Story {
     text: String,
     /// The turn that runs.
     turn: Option<TurnId>,
+    /// Who asked for it.
+    asker: By,
     turns: u32,
     in_section: bool,
     /// What happened since the last writing, in order.
@@ -101,6 +103,7 @@ impl Story {
             page,
             text: String::new(),
             turn: None,
+            asker: By::Daemon,
             turns: 0,
             in_section: false,
             entries: Vec::new(),
@@ -132,7 +135,13 @@ impl Story {
                     view: Some(ItemView::new(start, event.raw.as_ref())),
                     end: None,
                 };
-                let (at, by) = (event.at, event.by.clone());
+                // The daemon only hands on what had to wait for its turn.
+                let by = if event.by == By::Daemon {
+                    &self.asker
+                } else {
+                    &event.by
+                };
+                let (at, by) = (event.at, by.clone());
                 self.entries.push(Entry::Item { at, by, item });
             }
             K::ItemDelta { item, .. }
@@ -200,6 +209,7 @@ impl Story {
         let title = [word(turn_title(event.turn))];
         let mut note = vec![word(format!("Started {}, asked for by ", moment(event.at)))];
         note.extend(text::who(&by));
+        self.asker = by;
         self.page.section(&mut self.text, &title, &note);
         self.in_section = true;
     }

@@ -1,5 +1,7 @@
 //! Words and times, as a reader can take them.
 
+use std::borrow::Cow;
+
 use acpd_model::{By, Millis, RawJson};
 use serde::Deserialize;
 
@@ -99,7 +101,14 @@ fn piece(block: &RawJson) -> Piece {
 
 /// `text` without what would move a cursor, reorder words or hide them: the escape sequences of terminals are
 /// left out, other such characters become U+FFFD, every line end becomes `\n`.
-pub fn readable(text: &str) -> String {
+pub fn readable(text: &str) -> Cow<'_, str> {
+    // Most texts have nothing of the kind.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..=0x7e))
+    {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -121,7 +130,7 @@ pub fn readable(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Skips what follows an escape character: a control sequence, an operating system command, or one character.
