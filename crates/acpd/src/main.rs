@@ -3,6 +3,7 @@
 mod background;
 mod cli;
 mod client;
+mod export;
 mod print;
 mod prompt;
 mod render;
@@ -36,6 +37,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
+        Command::Export(args) => light()?.block_on(export::export(&settings, &args)),
     }
 }
 
