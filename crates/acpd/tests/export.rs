@@ -32,10 +32,9 @@ fn with_thread() -> (Daemon, String) {
 
 /// What stands in a directory, hidden files included.
 fn files(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let entries = std::fs::read_dir(directory).expect("the directory can be read");
+    let names = entries.map(|entry| entry.expect("it can be read on").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
