@@ -49,6 +49,8 @@ pub enum Command {
     Threads(ThreadsArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
+    /// Write a thread out, as a record or as a document
+    Export(ExportArgs),
     /// List agents, install them, and see whether they work
     #[command(subcommand)]
     Agents(AgentsCommand),
@@ -186,4 +188,38 @@ pub struct AgentsDoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+    /// What is written
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub format: ExportFormat,
+    /// Where to; the file is there whole or not at all [default: standard output]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Every event, one JSON object a line
+    Jsonl,
+    /// A Markdown document
+    Md,
+    /// One HTML page
+    Html,
+}
+
+impl ExportFormat {
+    /// What the daemon calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Md => "md",
+            Self::Html => "html",
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod agents;
 mod background;
 mod cli;
 mod client;
+mod export;
 mod print;
 mod prompt;
 mod render;
@@ -44,6 +45,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Keep(_) => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
         Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
+        Command::Export(args) => light()?.block_on(export::export(&settings, &args)),
     }
 }
 

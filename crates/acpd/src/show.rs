@@ -40,7 +40,7 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
 }
 
 /// A whole id, or the end of one.
-async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
+pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     if given.len() == 36 {
         return Ok(given.to_owned());
     }

@@ -13,7 +13,7 @@ fn help_names_every_command() {
     let place = Place::new("");
     let help = acpd(&place, &["--help"]);
     assert_eq!(help.code, Some(0));
-    for command in ["serve", "run", "threads", "show", "agents"] {
+    for command in ["serve", "run", "threads", "show", "export", "agents"] {
         assert!(
             help.stdout.contains(&format!("  {command}")),
             "{command}: {}",

@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::auth::Token;
 use crate::calls::Calls;
+use crate::export::export;
 use crate::peer::PeerActor;
 
 /// What every connection needs.
@@ -88,6 +89,7 @@ fn router(door: Door) -> Router {
         .route("/ws", get(websocket))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .route("/api/threads/{thread}/export", get(export))
         .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(door.clone(), same_origin))
         .with_state(door)
@@ -137,7 +139,8 @@ fn is_ours(host: &str, address: SocketAddr) -> bool {
             .any(|name| host == format!("{name}:{port}") || (port == 80 && host == name))
 }
 
-async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+/// Whether whoever sends these headers may come in; else what it is told.
+pub fn authenticate(door: &Door, headers: &HeaderMap) -> Result<(), Box<Response>> {
     let shown = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
@@ -152,7 +155,14 @@ async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSoc
             header::WWW_AUTHENTICATE,
             header::HeaderValue::from_static("Bearer"),
         );
-        return refused;
+        return Err(Box::new(refused));
+    }
+    Ok(())
+}
+
+async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if let Err(refused) = authenticate(&door, &headers) {
+        return *refused;
     }
     let limits = (*door.calls.around.limits).clone();
     let peers = door.peers.clone();
@@ -172,7 +182,8 @@ async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSoc
         })
 }
 
-fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+/// An error as HTTP tells it.
+pub fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     (
         status,
         Json(json!({ "error": { "code": code, "message": message } })),

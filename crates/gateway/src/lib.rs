@@ -15,6 +15,7 @@ pub mod config;
 mod daemon;
 mod directory;
 pub mod doctor;
+mod export;
 mod follow;
 mod http;
 mod machine;

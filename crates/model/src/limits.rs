@@ -147,6 +147,9 @@ pub const LIST_PAGE: usize = 100;
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that a person has to sign in to an agent.
 pub const SIGN_IN_SECS: u64 = 600;
+/// Bytes of finished items that an exported document holds back until their turn is over; then they are written
+/// before the turn is.
+pub const EXPORT_TURN_BYTES: usize = 16 << 20;
 /// Seconds between pings to a client.
 pub const PING_SECS: u64 = 30;
 /// Seconds of silence after a ping until a client counts as gone.

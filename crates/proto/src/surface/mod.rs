@@ -1,4 +1,5 @@
 //! The protocols that clients speak. Each is a folder of one shape: what comes in is decoded into requests,
-//! what happened is encoded into frames, and a `Peer` is one connection.
+//! what happened is encoded into frames, and a `Peer` is one connection. [`export`] only writes: a thread as a file.
 
 pub mod app;
+pub mod export;

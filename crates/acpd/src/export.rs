@@ -1,0 +1,192 @@
+//! `acpd export`: a thread, written out by the daemon, to a file or to standard output.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::process::ExitCode;
+
+use acpd_model::ThreadId;
+use anyhow::{Context, bail};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::{Request, Response, header};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+
+use crate::background;
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::client::{Client, describe};
+use crate::settings::Settings;
+use crate::show::find;
+
+/// Exit code of a command that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Bytes of an error that are read: it is a sentence.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// Writes a thread out.
+pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    let thread = whole_id(settings, &args.thread).await?;
+    let answer = ask(settings, thread, args.format).await?;
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return to_stdout(answer.into_body()).await;
+    };
+    let to_file = async {
+        let mut target =
+            Target::open(path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let mut body = answer.into_body();
+        while let Some(bytes) = next(&mut body).await? {
+            let written = target.file.write_all(&bytes);
+            written.with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        target
+            .keep()
+            .with_context(|| format!("{} cannot be written", path.display()))
+    };
+    tokio::select! {
+        written = to_file => written.map(|()| ExitCode::SUCCESS),
+        // What was begun is removed with the future.
+        _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
+    }
+}
+
+async fn whole_id(settings: &Settings, given: &str) -> anyhow::Result<ThreadId> {
+    if let Ok(whole) = given.parse() {
+        return Ok(whole);
+    }
+    let mut client = Client::connect(settings, false).await?;
+    Ok(find(&mut client, given).await?.parse()?)
+}
+
+/// Asks the daemon, starting one if there is none.
+async fn ask(
+    settings: &Settings,
+    thread: ThreadId,
+    format: ExportFormat,
+) -> anyhow::Result<Response<Incoming>> {
+    let stream = background::connect(settings).await?;
+    let address = stream.peer_addr()?;
+    let token = settings.token()?;
+    let request = Request::get(format!("/api/threads/{thread}/export?format={}", format.word()))
+        .header(header::HOST, address.to_string())
+        .header(header::AUTHORIZATION, format!("Bearer {}", token.secret()))
+        .body(String::new())
+        .context("the token has odd characters")?;
+    let lost = || format!("{address} does not answer as a daemon");
+    let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .with_context(lost)?;
+    // How it ends is seen by whoever reads the answer.
+    tokio::spawn(connection);
+    let answer = daemon.send_request(request).await.with_context(lost)?;
+    match answer.status().as_u16() {
+        200 => Ok(answer),
+        401 => bail!("the daemon at {address} does not take this access token"),
+        status => {
+            let mut told = Vec::new();
+            let mut body = answer.into_body();
+            while let Some(bytes) = next(&mut body).await? {
+                if told.len() + bytes.len() > ERROR_BYTES {
+                    break;
+                }
+                told.extend_from_slice(&bytes);
+            }
+            match serde_json::from_slice::<Value>(&told) {
+                Ok(told) => bail!(describe(&told["error"])),
+                Err(_) => bail!("the daemon at {address} answered with status {status}"),
+            }
+        }
+    }
+}
+
+/// The next piece of an answer; `None` at its end, and an error if it ends before.
+async fn next(body: &mut Incoming) -> anyhow::Result<Option<Bytes>> {
+    loop {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        match frame {
+            None => return Ok(None),
+            Some(Ok(frame)) => {
+                if let Ok(bytes) = frame.into_data() {
+                    return Ok(Some(bytes));
+                }
+            }
+            Some(Err(error)) => {
+                return Err(error).context("the daemon broke off: the export is not whole");
+            }
+        }
+    }
+}
+
+async fn to_stdout(mut body: Incoming) -> anyhow::Result<ExitCode> {
+    while let Some(bytes) = next(&mut body).await? {
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
+            Ok(()) => {}
+            // Whoever read it has enough, as `head` has.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            Err(error) => return Err(error).context("standard output cannot be written"),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file that is written beside its place, and put there when it is whole.
+struct Target {
+    file: File,
+    /// Where it stands until then, and where it belongs; `None` for a device or a pipe, which is written as it is.
+    moved: Option<(PathBuf, PathBuf)>,
+}
+
+impl Target {
+    fn open(path: &Path) -> std::io::Result<Self> {
+        // A link stays, and what it names is replaced.
+        let place = match path.canonicalize() {
+            Ok(place) => place,
+            Err(error) if error.kind() == ErrorKind::NotFound => path.to_path_buf(),
+            Err(error) => return Err(error),
+        };
+        let before = match place.metadata() {
+            Ok(before) if before.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Ok(before) if !before.is_file() => {
+                let file = OpenOptions::new().write(true).open(&place)?;
+                return Ok(Self { file, moved: None });
+            }
+            before => before.ok(),
+        };
+        let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
+        let mut draft = OsString::from(".");
+        draft.push(name);
+        draft.push(format!(".{}.part", std::process::id()));
+        let draft = place.with_file_name(draft);
+        let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+        let target = Self {
+            file,
+            moved: Some((draft, place)),
+        };
+        if let Some(before) = before {
+            target.file.set_permissions(before.permissions())?;
+        }
+        Ok(target)
+    }
+
+    /// It is whole.
+    fn keep(mut self) -> std::io::Result<()> {
+        if let Some((draft, place)) = &self.moved {
+            self.file.sync_all()?;
+            std::fs::rename(draft, place)?;
+            self.moved = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((draft, _)) = &self.moved {
+            // It is of no use, and nothing can be done if it stays.
+            let _ = std::fs::remove_file(draft);
+        }
+    }
+}

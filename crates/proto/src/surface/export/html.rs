@@ -1,0 +1,216 @@
+//! The HTML page: one file without scripts, links or anything that is loaded. Every text is escaped, and a policy
+//! in the page forbids whatever an oversight in that could bring.
+
+use super::block::{Block, Page, Part, Span};
+use super::text::{moment, readable};
+
+/// Writes HTML.
+#[derive(Debug)]
+pub struct Html;
+
+const STYLE: &str = include_str!("page.css");
+
+/// The SHA-256 of [`STYLE`]: no other style may apply.
+const STYLE_HASH: &str = "lkWmCQJLzmr77Jat0+iyv3nBUg+w43inqggQ7rk/LAw=";
+
+impl Page for Html {
+    fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]) {
+        out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        out.push_str(
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-",
+        );
+        out.push_str(STYLE_HASH);
+        out.push_str("'; base-uri 'none'; form-action 'none'\">\n");
+        out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+        out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+        out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+        escape(out, title);
+        out.push_str("</title>\n<style>");
+        out.push_str(STYLE);
+        out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>");
+        escape(out, title);
+        out.push_str("</h1>\n<dl>\n");
+        for (name, spans) in facts {
+            out.push_str("<dt>");
+            escape(out, name);
+            out.push_str("</dt><dd>");
+            line(out, spans);
+            out.push_str("</dd>\n");
+        }
+        out.push_str("</dl>\n</header>\n<main>\n");
+    }
+
+    fn section(&self, out: &mut String, title: &[Span], note: &[Span]) {
+        out.push_str("<section>\n<h2>");
+        line(out, title);
+        out.push_str("</h2>\n");
+        if !note.is_empty() {
+            out.push_str("<p class=\"note\">");
+            line(out, note);
+            out.push_str("</p>\n");
+        }
+    }
+
+    fn block(&self, out: &mut String, block: &Block) {
+        out.push_str("<article class=\"");
+        escape(out, block.class);
+        out.push_str("\">\n");
+        out.push_str(if block.folded {
+            "<details><summary>"
+        } else {
+            "<h3>"
+        });
+        line(out, &block.title);
+        out.push_str(" <time>");
+        escape(out, &moment(block.at));
+        out.push_str("</time>");
+        out.push_str(if block.folded { "</summary>\n" } else { "</h3>\n" });
+        for part in &block.parts {
+            self::part(out, part);
+        }
+        out.push_str(if block.folded {
+            "</details>\n</article>\n"
+        } else {
+            "</article>\n"
+        });
+    }
+
+    fn end_section(&self, out: &mut String) {
+        out.push_str("</section>\n");
+    }
+
+    fn foot(&self, out: &mut String) {
+        out.push_str("</main>\n</body>\n</html>\n");
+    }
+}
+
+fn part(out: &mut String, part: &Part) {
+    match part {
+        // The line end right after the tag is not shown, so that one of the text's own is.
+        Part::Prose(text) => {
+            out.push_str("<pre class=\"said\">\n");
+            escape(out, text.trim_matches('\n'));
+            out.push_str("</pre>\n");
+        }
+        Part::Verbatim {
+            language: "diff",
+            text,
+        } => {
+            out.push_str("<pre>\n");
+            diff(out, text);
+            out.push_str("</pre>\n");
+        }
+        Part::Verbatim { text, .. } => {
+            out.push_str("<pre>\n");
+            escape(out, text);
+            out.push_str("</pre>\n");
+        }
+        Part::Line(spans) => {
+            out.push_str("<p>");
+            line(out, spans);
+            out.push_str("</p>\n");
+        }
+        Part::List(lines) => {
+            out.push_str("<ul>\n");
+            for spans in lines {
+                out.push_str("<li>");
+                line(out, spans);
+                out.push_str("</li>\n");
+            }
+            out.push_str("</ul>\n");
+        }
+    }
+}
+
+fn line(out: &mut String, spans: &[Span]) {
+    for span in spans {
+        match span {
+            Span::Word(text) => escape(out, text),
+            Span::Code(text) => {
+                out.push_str("<code>");
+                escape(out, text);
+                out.push_str("</code>");
+            }
+        }
+    }
+}
+
+fn diff(out: &mut String, text: &str) {
+    for line in text.split_inclusive('\n') {
+        let tag = match line.as_bytes().first() {
+            Some(b'+') => "ins",
+            Some(b'-') => "del",
+            _ => {
+                escape(out, line);
+                continue;
+            }
+        };
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        out.push_str(&format!("<{tag}>"));
+        escape(out, line);
+        out.push_str(&format!("</{tag}>{end}"));
+    }
+}
+
+/// Text that is nothing but text, in an element and in a quoted attribute.
+fn escape(out: &mut String, text: &str) {
+    for c in readable(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn text_is_nothing_but_text() {
+        assert_eq!(
+            written(|out| escape(out, "<b a=\"x\" c='y'>&\u{0}")),
+            "&lt;b a=&quot;x&quot; c=&#39;y&#39;&gt;&amp;\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn a_diff_shows_what_came_and_what_went() {
+        assert_eq!(
+            written(|out| diff(out, "@@\n-<a>\n+b")),
+            "@@\n<del>-&lt;a&gt;</del>\n<ins>+b</ins>"
+        );
+    }
+
+    /// The policy names the style by its hash: a change of the one without the other would leave the page bare.
+    #[test]
+    fn the_policy_admits_the_style() {
+        use sha2::Digest;
+        let hash: [u8; 32] = sha2::Sha256::digest(STYLE).into();
+        assert_eq!(base64(&hash), STYLE_HASH);
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut out = String::new();
+        for chunk in bytes.chunks(3) {
+            let at = |k: usize| u32::from(chunk.get(k).copied().unwrap_or(0));
+            let bits = at(0) << 16 | at(1) << 8 | at(2);
+            for k in 0..4 {
+                let letter = LETTERS[(bits >> (18 - 6 * k)) as usize & 63] as char;
+                out.push(if k <= chunk.len() { letter } else { '=' });
+            }
+        }
+        out
+    }
+}

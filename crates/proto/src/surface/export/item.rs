@@ -1,0 +1,165 @@
+//! Items as blocks: messages, tool calls, file changes, commands.
+
+use std::collections::BTreeSet;
+
+use acpd_model::{By, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson};
+use serde::Deserialize;
+
+use super::block::{Block, Part, code, word};
+use super::story::command;
+use super::text::{Piece, pieces, who};
+use crate::projection::{Item, ToolView, unified_diff};
+
+/// The block of an item, finished or not; `None` if there is nothing to show. `files` are those that a tool call
+/// changed and that have a block of their own.
+pub fn item_block(at: Millis, by: &By, item: &Item, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
+    let mut block = match item.content()? {
+        ItemEnd::Message { role, content } => message(at, by, role, &content)?,
+        ItemEnd::ToolCall { status, call } => {
+            let mut tool = ToolView::default();
+            tool.apply(&call);
+            let mut block = tool_call(at, &tool, status.as_acp());
+            for diff in tool.diffs() {
+                if !files.contains(&(item.id, diff.path.clone())) {
+                    let text = unified_diff(&diff.path, diff.old_text.as_deref(), &diff.new_text);
+                    block = block.line(vec![code(diff.path)]).verbatim("diff", text);
+                }
+            }
+            block
+        }
+        ItemEnd::FileChange { path, diff } => {
+            Block::new("file", at, vec![word("File change: "), code(path)]).verbatim("diff", diff)
+        }
+        end @ ItemEnd::TerminalCommand { .. } => terminal(at, &item.start, &end),
+    };
+    match &item.end {
+        Some((ItemOutcome::Completed, _)) => {}
+        Some((ItemOutcome::Failed, _)) => block = block.line(vec![word("It failed.")]),
+        Some((ItemOutcome::Interrupted, _)) => block = block.line(vec![word("It was interrupted.")]),
+        None => block = block.line(vec![word("It was not finished when this was written.")]),
+    }
+    Some(block)
+}
+
+fn message(at: Millis, by: &By, role: MessageType, content: &[RawJson]) -> Option<Block> {
+    let (class, name) = match role {
+        MessageType::UserMessage => ("user", "Person"),
+        MessageType::AgentMessage => ("agent", "Agent"),
+        MessageType::AgentThought => ("thought", "Thought"),
+    };
+    let mut title = vec![word(name)];
+    if role == MessageType::UserMessage {
+        title.push(word(": "));
+        title.extend(match by {
+            By::Agent => vec![word("as the agent remembers it")],
+            by => who(by),
+        });
+    }
+    let mut block = Block::new(class, at, title);
+    block.folded = role == MessageType::AgentThought;
+    block.parts = message_parts(pieces(content));
+    (!block.parts.is_empty()).then_some(block)
+}
+
+/// What was said, as parts of a block.
+pub fn message_parts(pieces: Vec<Piece>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Words(words) if words.trim().is_empty() => {}
+            Piece::Words(words) => parts.push(Part::Prose(words)),
+            Piece::Thing(label, text) => {
+                parts.push(Part::Line(vec![code(label)]));
+                parts.extend(text.map(|text| Part::Verbatim { language: "", text }));
+            }
+        }
+    }
+    parts
+}
+
+fn tool_call(at: Millis, tool: &ToolView, status: &'static str) -> Block {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shown {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(default)]
+        content: Option<RawJson>,
+        #[serde(default)]
+        terminal_id: Option<String>,
+    }
+    let mut title = tool.title();
+    if title.is_empty() {
+        title = tool.read("toolCallId").unwrap_or_default();
+    }
+    let mut block = Block::new("tool", at, vec![word("Tool call: "), code(title)]);
+    block = block.line(vec![
+        word("Kind: "),
+        code(tool.kind()),
+        word(", status: "),
+        code(status),
+    ]);
+    let json = |name| tool.read::<RawJson>(name).filter(|json| json.get() != "{}");
+    if let Some(input) = json("rawInput").or_else(|| json("input")) {
+        block = block.line(vec![word("Input:")]).verbatim("json", input.get());
+    }
+    let mut shown = false;
+    for content in tool.read::<Vec<RawJson>>("content").unwrap_or_default() {
+        match content.read::<Shown>() {
+            Ok(Shown {
+                kind,
+                content: Some(content),
+                ..
+            }) if kind == "content" => {
+                for piece in pieces(&[content]) {
+                    shown = true;
+                    block = match piece {
+                        Piece::Words(words) => block.verbatim("", words),
+                        Piece::Thing(label, text) => block
+                            .line(vec![code(label)])
+                            .verbatim("", text.unwrap_or_default()),
+                    };
+                }
+            }
+            Ok(Shown {
+                kind,
+                terminal_id: Some(id),
+                ..
+            }) if kind == "terminal" => block = block.line(vec![word("Terminal: "), code(id)]),
+            Ok(Shown { kind, .. }) if kind == "diff" => {}
+            _ => block = block.verbatim("json", content.get()),
+        }
+    }
+    if let Some(output) = json("rawOutput").or_else(|| json("output")).filter(|_| !shown) {
+        block = block.line(vec![word("Output:")]).verbatim("json", output.get());
+    }
+    block
+}
+
+fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
+    let ItemEnd::TerminalCommand {
+        terminal_id,
+        exit_code,
+        signal,
+        output,
+        truncated,
+    } = end
+    else {
+        return Block::new("terminal", at, Vec::new());
+    };
+    let mut block = Block::new("terminal", at, vec![word("Command: "), code(command(start))]);
+    let mut spans = vec![word("Terminal "), code(terminal_id)];
+    if let ItemStart::TerminalCommand { cwd, .. } = start {
+        spans.extend([word(" in "), code(cwd)]);
+    }
+    block = block.line(spans);
+    if *truncated {
+        block = block.line(vec![word("Only the end of its output was kept.")]);
+    }
+    block = block.verbatim("", output);
+    match (exit_code, signal) {
+        (Some(exit), _) => block.line(vec![word(format!("Exit code {exit}"))]),
+        (None, Some(signal)) => block.line(vec![word("Ended by "), code(signal)]),
+        (None, None) => block,
+    }
+}

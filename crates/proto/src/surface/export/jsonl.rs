@@ -1,0 +1,382 @@
+//! One event, one line.
+
+use std::borrow::Cow;
+
+use acpd_model::event::{Outcome, ThreadCreated};
+use acpd_model::{By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, RawJson};
+use serde::Deserialize;
+
+use super::name::type_of;
+use super::text::{content_text, rfc3339};
+use crate::wire::{Object, members};
+
+/// Appends the line of `event` with its end. JSON that came from elsewhere is copied and not read.
+pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
+    let start = out.len();
+    let (name, data) = match type_of(&event.kind) {
+        Some(name) => (Cow::Borrowed(name), None),
+        None => unnamed(&event.kind),
+    };
+    let mut line = Object::open(out);
+    line.put("seq", &event.seq)
+        .put("ts", &event.at)
+        .put("time", &rfc3339(event.at))
+        .put("type", &name)
+        .plain("threadId", thread);
+    if let Some(turn) = event.turn {
+        turn.with_text(|text| line.plain("turnId", text));
+    }
+    if let Some(item) = item(&event.kind) {
+        item.with_text(|text| line.plain("itemId", text));
+    }
+    line.object("by", |by| fill_by(by, &event.by));
+    fill(&mut line, event);
+    line.json("data", data.as_ref())
+        .json("raw", event.raw.as_ref())
+        .json("rawParams", event.raw_params.as_ref());
+    line.close();
+    // JSON has line ends only between its tokens, where any white space means the same.
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    out.push(b'\n');
+}
+
+/// What there is to say of a kind that has no name: its name in the log, and its members.
+fn unnamed(kind: &EventKind) -> (Cow<'static, str>, Option<RawJson>) {
+    let mut found = (Cow::Borrowed("unknown"), None);
+    if let Ok(stored) = RawJson::of(kind) {
+        if let Ok(tag) = stored.read::<String>() {
+            found.0 = Cow::Owned(format!("event:{tag}"));
+        }
+        members(&stored, |tag, data| {
+            found = (Cow::Owned(format!("event:{tag}")), RawJson::parse(data).ok());
+        });
+    }
+    found
+}
+
+fn fill_by(object: &mut Object<'_>, by: &By) {
+    match by {
+        By::Agent => object.plain("kind", "agent"),
+        By::Daemon => object.plain("kind", "daemon"),
+        By::Client(caller) => object
+            .plain("kind", "client")
+            .put("principal", &caller.principal)
+            .put("client", &caller.client),
+    };
+}
+
+/// The item that an event is about.
+fn item(kind: &EventKind) -> Option<ItemId> {
+    match kind {
+        EventKind::ItemStarted { item, .. }
+        | EventKind::ItemDelta { item, .. }
+        | EventKind::ItemContent { item, .. }
+        | EventKind::ItemUpdated { item, .. }
+        | EventKind::ItemCompleted { item, .. }
+        | EventKind::UserMessageAdded { item, .. }
+        | EventKind::TerminalOutput { item, .. }
+        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        _ => None,
+    }
+}
+
+/// The members that are the event's own.
+fn fill(line: &mut Object<'_>, event: &Event) {
+    use EventKind as K;
+    match &event.kind {
+        K::ItemStarted { parent, start, .. } => {
+            line.maybe("parentItemId", parent.as_ref());
+            fill_start(line, start, event.raw.as_ref());
+        }
+        K::ItemDelta { text, .. } => {
+            line.put("text", text);
+        }
+        K::ItemContent { block, .. } => {
+            line.put("text", &content_text(std::slice::from_ref(block)))
+                .json("content", Some(block));
+        }
+        K::ItemUpdated { status, .. } => {
+            line.plain("status", status.as_acp());
+            copy(line, event.raw.as_ref(), "content", &["content"]);
+            copy(line, event.raw.as_ref(), "output", &["rawOutput", "output"]);
+        }
+        K::ItemCompleted { outcome, end, .. } => fill_end(line, *outcome, end),
+        K::UserMessageAdded { content, .. } => {
+            line.put("text", &content_text(content)).put("content", content);
+        }
+        K::TerminalOutput {
+            terminal_id, text, ..
+        } => {
+            line.put("terminalId", terminal_id).put("output", text);
+        }
+        K::ThreadCreated(_)
+        | K::StatusChanged { .. }
+        | K::SessionInfoUpdated { .. }
+        | K::AgentBound { .. }
+        | K::AgentLost { .. }
+        | K::NoticeGiven { .. }
+        | K::LineMalformed { .. }
+        | K::AgentNotified { .. }
+        | K::CallRefused { .. } => fill_thread(line, event),
+        K::TurnQueued { .. } | K::TurnStarted { .. } | K::TurnSettled { .. } | K::DiffUpdated { .. } => {
+            fill_turn(line, event);
+        }
+        K::PlanReplaced { entries } => {
+            line.put("entries", entries);
+        }
+        K::ModelChanged { model_id } => {
+            line.put("modelId", model_id);
+        }
+        K::ModeChanged { mode_id } => {
+            line.put("modeId", mode_id);
+        }
+        K::ConfigOptionsReplaced {} => copy(line, event.raw.as_ref(), "configOptions", &["configOptions"]),
+        K::CommandsReplaced {} => {
+            copy(
+                line,
+                event.raw.as_ref(),
+                "availableCommands",
+                &["availableCommands"],
+            );
+        }
+        K::UsageUpdated { used, size, cost } => {
+            line.put("used", used)
+                .put("size", size)
+                .json("cost", cost.as_ref());
+        }
+        K::PermissionRequested { .. }
+        | K::InputRequested { .. }
+        | K::RequestSettled { .. }
+        | K::RequestVoided { .. } => {
+            fill_request(line, event);
+        }
+        K::FileRead { path, bytes } | K::FileWritten { path, bytes } => {
+            line.put("path", path).put("bytes", bytes);
+        }
+        // Has no members, or is written under `data`.
+        _ => {}
+    }
+}
+
+fn fill_thread(line: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::ThreadCreated(made) => fill_created(line, made),
+        EventKind::StatusChanged { status } => {
+            line.put("status", status);
+        }
+        EventKind::SessionInfoUpdated { title } => {
+            line.maybe("title", title.as_ref());
+        }
+        EventKind::AgentBound {
+            session_id,
+            how,
+            agent,
+            session,
+        } => {
+            line.put("sessionId", session_id)
+                .put("how", how)
+                .json("agent", Some(agent))
+                .json("session", Some(session));
+        }
+        EventKind::AgentLost {
+            reason,
+            stderr,
+            expected,
+        } => {
+            line.put("reason", reason)
+                .put("stderr", stderr)
+                .put("expected", expected);
+        }
+        EventKind::NoticeGiven { level, code, message } => {
+            line.put("level", level).put("code", code).put("message", message);
+        }
+        EventKind::LineMalformed { reason, text, bytes } => {
+            line.put("reason", reason).put("text", text).put("bytes", bytes);
+        }
+        EventKind::AgentNotified { method } => {
+            line.put("method", method);
+        }
+        EventKind::CallRefused { method, reason } => {
+            line.put("method", method).put("reason", reason);
+        }
+        _ => {}
+    }
+}
+
+fn fill_created(line: &mut Object<'_>, made: &ThreadCreated) {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    line.put("agent", &made.agent)
+        .put("cwd", &made.cwd)
+        .maybe("name", made.name.as_ref());
+    line.maybe("projectId", made.project_id.as_ref())
+        .json("metadata", made.metadata.as_ref());
+    if !made.additional_directories.is_empty() {
+        line.put("additionalDirectories", &made.additional_directories);
+    }
+    if !made.mcp_servers.is_empty() {
+        // Their environment and headers hold credentials, which no evidence needs.
+        let names = made.mcp_servers.iter();
+        let names: Vec<Option<String>> = names
+            .map(|server| server.read::<Named>().ok().map(|named| named.name))
+            .collect();
+        line.put("mcpServers", &names);
+    }
+}
+
+fn fill_turn(line: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::TurnQueued {
+            input,
+            client_turn_id,
+        } => {
+            line.maybe("clientTurnId", client_turn_id.as_ref());
+            line.put("text", &content_text(input)).put("content", input);
+        }
+        EventKind::TurnStarted { client_turn_id } => {
+            line.maybe("clientTurnId", client_turn_id.as_ref());
+        }
+        EventKind::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            started_at,
+            usage,
+        } => {
+            line.put("status", status)
+                .maybe("stopReason", stop_reason.as_ref());
+            line.maybe("error", error.as_ref())
+                .maybe("startedTs", started_at.as_ref());
+            line.json("usage", usage.as_ref());
+        }
+        EventKind::DiffUpdated { diff } => {
+            line.put("diff", diff);
+        }
+        _ => {}
+    }
+}
+
+fn fill_start(line: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
+    match start {
+        ItemStart::Message { message_id, .. } => {
+            line.maybe("messageId", message_id.as_ref());
+        }
+        ItemStart::ToolCall {
+            tool_call_id,
+            title,
+            kind,
+            status,
+        } => {
+            line.put("toolCallId", tool_call_id).put("name", title);
+            line.put("kind", kind).plain("status", status.as_acp());
+            copy(line, raw, "args", &["rawInput", "input"]);
+        }
+        ItemStart::FileChange { path } => {
+            line.put("path", path);
+        }
+        ItemStart::TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+        } => {
+            line.put("terminalId", terminal_id).put("command", command);
+            line.put("args", args).put("cwd", cwd);
+        }
+    }
+}
+
+fn fill_end(line: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
+    line.put("outcome", &outcome);
+    match end {
+        ItemEnd::Message { content, .. } => {
+            line.put("text", &content_text(content)).put("content", content);
+        }
+        ItemEnd::ToolCall { status, call } => {
+            line.plain("status", status.as_acp()).json("toolCall", Some(call));
+        }
+        ItemEnd::FileChange { path, diff } => {
+            line.put("path", path).put("diff", diff);
+        }
+        ItemEnd::TerminalCommand {
+            terminal_id,
+            exit_code,
+            signal,
+            output,
+            truncated,
+        } => {
+            line.put("terminalId", terminal_id).put("exitCode", exit_code);
+            line.put("signal", signal)
+                .put("output", output)
+                .put("truncated", truncated);
+        }
+    }
+}
+
+fn fill_request(line: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::PermissionRequested {
+            request,
+            about,
+            title,
+            options,
+            ..
+        } => {
+            line.put("requestId", request)
+                .put("about", about)
+                .put("title", title);
+            line.put("options", options);
+            copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);
+        }
+        EventKind::InputRequested { request, message } => {
+            line.put("requestId", request).put("title", message);
+            copy(line, event.raw.as_ref(), "schema", &["requestedSchema"]);
+            copy(line, event.raw.as_ref(), "url", &["url"]);
+        }
+        EventKind::RequestSettled { request, outcome } => {
+            line.put("requestId", request);
+            match outcome {
+                Outcome::Selected { option_id, kind } => {
+                    line.plain("outcome", "selected")
+                        .put("allowed", &outcome.allows());
+                    line.put("optionId", option_id).put("optionKind", kind);
+                }
+                Outcome::Accepted { content } => {
+                    line.plain("outcome", "accepted").put("allowed", &true);
+                    line.json("answers", content.as_ref());
+                }
+                Outcome::Declined => {
+                    line.plain("outcome", "declined").put("allowed", &false);
+                }
+                Outcome::Cancelled => {
+                    line.plain("outcome", "cancelled").put("allowed", &false);
+                }
+            }
+        }
+        EventKind::RequestVoided { request, reason } => {
+            line.put("requestId", request).plain("outcome", "void");
+            line.put("allowed", &false).put("reason", reason);
+        }
+        _ => {}
+    }
+}
+
+/// Copies the first of these members that `from` has, under the name `to`.
+fn copy(line: &mut Object<'_>, from: Option<&RawJson>, to: &str, names: &[&str]) {
+    let Some(from) = from else { return };
+    let mut found = None;
+    members(from, |key, value| {
+        if names.contains(&key) && found.is_none() {
+            found = Some(value);
+        }
+    });
+    if let Some(value) = found {
+        line.raw(to, value);
+    }
+}

@@ -1,0 +1,291 @@
+//! The Markdown document.
+//!
+//! Text that is shown as it is stands in a fence longer than any run inside it, names stand in code spans made the
+//! same way, words have their punctuation escaped. What people and agents said is quoted, so that its Markdown can
+//! be read and stays inside its quote: code in it gets fences of ours, the `<` of tags and comments is escaped, so that
+//! none can swallow what follows, and links and images lose their power and keep their text.
+
+use super::block::{Block, Page, Part, Span};
+use super::text::{moment, readable};
+
+/// Writes Markdown.
+#[derive(Debug)]
+pub struct Markdown;
+
+impl Page for Markdown {
+    fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]) {
+        out.push_str("# ");
+        escape(out, &one_line(title));
+        out.push_str("\n\n");
+        for (name, spans) in facts {
+            out.push_str("- ");
+            out.push_str(name);
+            out.push_str(": ");
+            line(out, spans);
+            out.push('\n');
+        }
+    }
+
+    fn section(&self, out: &mut String, title: &[Span], note: &[Span]) {
+        out.push_str("\n## ");
+        line(out, title);
+        out.push('\n');
+        if !note.is_empty() {
+            out.push('\n');
+            line(out, note);
+            out.push('\n');
+        }
+    }
+
+    fn block(&self, out: &mut String, block: &Block) {
+        if block.folded {
+            // Words alone: inside a line of HTML, nothing is read as Markdown.
+            let title = block.title.iter().map(|span| match span {
+                Span::Word(text) => html_text(text),
+                Span::Code(text) => html_text(text),
+            });
+            let title: String = title.collect();
+            out.push_str("\n<details>\n<summary>");
+            out.push_str(&title);
+            out.push_str("</summary>\n");
+        } else {
+            out.push_str("\n**");
+            line(out, &block.title);
+            out.push_str("** · ");
+            out.push_str(&moment(block.at));
+            out.push('\n');
+        }
+        for part in &block.parts {
+            out.push('\n');
+            match part {
+                Part::Prose(text) => prose(out, text),
+                Part::Verbatim { language, text } => fence(out, "", language, &readable(text)),
+                Part::Line(spans) => {
+                    line(out, spans);
+                    out.push('\n');
+                }
+                Part::List(lines) => {
+                    for spans in lines {
+                        out.push_str("- ");
+                        line(out, spans);
+                        out.push('\n');
+                    }
+                }
+            }
+        }
+        if block.folded {
+            out.push_str("\n</details>\n");
+        }
+    }
+
+    fn end_section(&self, _out: &mut String) {}
+
+    fn foot(&self, _out: &mut String) {}
+}
+
+/// `text` in one line.
+fn one_line(text: &str) -> String {
+    readable(text).replace(['\n', '\t'], " ")
+}
+
+fn html_text(text: &str) -> String {
+    one_line(text).replace('&', "&amp;").replace('<', "&lt;")
+}
+
+fn line(out: &mut String, spans: &[Span]) {
+    for span in spans {
+        match span {
+            Span::Word(text) => escape(out, &one_line(text)),
+            Span::Code(text) => code_span(out, &one_line(text)),
+        }
+    }
+}
+
+/// Escapes what could be read as markup inside a line.
+fn escape(out: &mut String, text: &str) {
+    for c in text.chars() {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '#' | '!'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+}
+
+fn code_span(out: &mut String, text: &str) {
+    if text.trim().is_empty() {
+        out.push_str("(none)");
+        return;
+    }
+    let ticks = "`".repeat(longest_run(text, '`') + 1);
+    // One blank at both ends is taken away again, and keeps backticks of the text from ours.
+    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
+        " "
+    } else {
+        ""
+    };
+    for piece in [&ticks, pad, text, pad, &ticks] {
+        out.push_str(piece);
+    }
+}
+
+fn longest_run(text: &str, of: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == of { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Text as it is, between fences that it cannot close. `before` stands before each line.
+fn fence(out: &mut String, before: &str, language: &str, text: &str) {
+    let ticks = "`".repeat(longest_run(text, '`').max(2) + 1);
+    out.push_str(before);
+    out.push_str(&ticks);
+    out.push_str(language);
+    out.push('\n');
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    for line in text.split('\n') {
+        out.push_str(before);
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.push_str(before);
+    out.push_str(&ticks);
+    out.push('\n');
+}
+
+/// A fence in what somebody wrote.
+struct Fence<'a> {
+    mark: char,
+    length: usize,
+    language: String,
+    lines: Vec<&'a str>,
+}
+
+/// What somebody said, quoted. Where code begins and ends in it is only a guess at what its writer meant: both
+/// what is taken for code and what is not are written so that they stay in their place.
+fn prose(out: &mut String, text: &str) {
+    let text = readable(text);
+    let mut open: Option<Fence<'_>> = None;
+    for line in text.trim_matches('\n').split('\n') {
+        match &mut open {
+            Some(fence) if closes(fence, line) => {
+                open.take().into_iter().for_each(|code| write_code(out, &code))
+            }
+            Some(fence) => fence.lines.push(line),
+            None => match opens(line) {
+                Some(fence) => open = Some(fence),
+                None => quoted(out, line),
+            },
+        }
+    }
+    if let Some(code) = &open {
+        write_code(out, code);
+    }
+}
+
+fn opens(line: &str) -> Option<Fence<'_>> {
+    let rest = line.trim_start();
+    let mark = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let info = rest.trim_start_matches(mark);
+    let length = rest.len() - info.len();
+    if length < 3 || (mark == '`' && info.contains('`')) {
+        return None;
+    }
+    let word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '.' | '_');
+    let language = info.trim_start().chars().take_while(word).take(24).collect();
+    Some(Fence {
+        mark,
+        length,
+        language,
+        lines: Vec::new(),
+    })
+}
+
+fn closes(fence: &Fence<'_>, line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= fence.length && line.chars().all(|c| c == fence.mark)
+}
+
+fn write_code(out: &mut String, code: &Fence<'_>) {
+    fence(out, "> ", &code.language, &code.lines.join("\n"));
+}
+
+fn quoted(out: &mut String, line: &str) {
+    out.push('>');
+    if !line.is_empty() {
+        out.push(' ');
+    }
+    let mut previous = ' ';
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (previous, c) {
+            // A tag, a comment or the like; with anything else behind it, it is only a sign.
+            (_, '<')
+                if chars
+                    .peek()
+                    .is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(*c)) =>
+            {
+                out.push_str("&lt;");
+            }
+            // A link's target, or where a reference points to.
+            (']', '(') => out.push_str("&#40;"),
+            (']', ':') => out.push_str("&#58;"),
+            _ => out.push(c),
+        }
+        previous = c;
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_run_inside() {
+        assert_eq!(
+            written(|out| fence(out, "", "diff", "a\n```\nb `````\n")),
+            "``````diff\na\n```\nb `````\n``````\n"
+        );
+        assert_eq!(written(|out| fence(out, "> ", "", "")), "> ```\n> \n> ```\n");
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_code_span() {
+        let span = |text: &str| written(|out| line(out, &[Span::Code(text.to_owned())]));
+        assert_eq!(span("a.rs"), "`a.rs`");
+        assert_eq!(span("a`b``c"), "```a`b``c```");
+        assert_eq!(span("`x`"), "`` `x` ``");
+        assert_eq!(span("a\n\n# b"), "`a  # b`");
+        assert_eq!(span(" \n"), "(none)");
+    }
+
+    #[test]
+    fn words_have_no_markup() {
+        assert_eq!(
+            written(|out| line(out, &[Span::Word("*a* <b> [c](d) \\".into())])),
+            "\\*a\\* \\<b\\> \\[c\\](d) \\\\"
+        );
+    }
+
+    #[test]
+    fn what_was_said_stays_in_its_quote() {
+        let said = "# Title\n\n<!-- <details>\n[a](javascript:x) ![b](http://t/p.png)\n[c]: data:x <3\n\n```html\n<b>\n```\n~~~\n```\nend";
+        assert_eq!(
+            written(|out| prose(out, said)),
+            "> # Title\n>\n> &lt;!-- &lt;details>\n> [a]&#40;javascript:x) ![b]&#40;http://t/p.png)\n> [c]&#58; data:x <3\n>\n> ```html\n> <b>\n> ```\n> ````\n> ```\n> end\n> ````\n"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! Events that are a block of their own.
+
+use acpd_model::event::{Binding, Level, TurnStatus};
+use acpd_model::{Event, EventKind, Millis};
+use serde::Deserialize;
+
+use super::block::{Block, Span, code, word};
+use super::story::turn_title;
+use super::text::who;
+
+/// The block of an event that needs no other; `None` for what a reader of documents does not miss.
+pub fn block(event: &Event) -> Option<Block> {
+    let at = event.at;
+    Some(match &event.kind {
+        EventKind::AgentBound { .. } => bound(event)?,
+        EventKind::AgentLost {
+            reason,
+            stderr,
+            expected,
+        } => {
+            let class = if *expected { "note" } else { "error" };
+            let title = vec![word("The agent is gone: "), word(reason.clone())];
+            Block::new(class, at, title).verbatim("", stderr)
+        }
+        EventKind::NoticeGiven { level, message, .. } => {
+            let (class, name) = match level {
+                Level::Info => ("note", "Notice: "),
+                Level::Warning => ("warning", "Warning: "),
+                Level::Error => ("error", "Error: "),
+            };
+            Block::new(class, at, vec![word(name), word(message.clone())])
+        }
+        EventKind::LineMalformed { reason, text, bytes } => {
+            let title = vec![
+                word("The agent wrote a line that is no message: "),
+                word(reason.clone()),
+            ];
+            let size = vec![word(format!("{bytes} bytes; it begins with:"))];
+            Block::new("warning", at, title).line(size).verbatim("", text)
+        }
+        EventKind::CallRefused { method, reason } => {
+            let title = vec![word("The agent called "), code(method), word(" and was refused")];
+            Block::new("warning", at, title).line(vec![word(reason.clone())])
+        }
+        EventKind::InterruptRequested {} => {
+            let mut title = vec![word("Interrupted by ")];
+            title.extend(who(&event.by));
+            Block::new("note", at, title)
+        }
+        EventKind::ModelChanged { model_id } => Block::new("note", at, vec![word("Model: "), code(model_id)]),
+        EventKind::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
+        EventKind::FileRead { path, bytes } => Block::new("file", at, file("Read ", path, *bytes)),
+        EventKind::FileWritten { path, bytes } => Block::new("file", at, file("Wrote ", path, *bytes)),
+        _ => return None,
+    })
+}
+
+fn file(verb: &'static str, path: &str, bytes: u64) -> Vec<Span> {
+    vec![word(verb), code(path), word(format!(" ({bytes} bytes)"))]
+}
+
+fn bound(event: &Event) -> Option<Block> {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Hello {
+        agent_info: Option<Info>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Info {
+        name: String,
+        version: String,
+    }
+    let EventKind::AgentBound {
+        session_id,
+        how,
+        agent,
+        ..
+    } = &event.kind
+    else {
+        return None;
+    };
+    let how = match how {
+        Binding::New => "Agent session begun: ",
+        Binding::Load => "Agent session loaded: ",
+        Binding::Resume => "Agent session resumed: ",
+    };
+    let block = Block::new("note", event.at, vec![word(how), code(session_id)]);
+    Some(match agent.read::<Hello>().unwrap_or_default().agent_info {
+        Some(Info { name, version }) => block.line(vec![code(name), word(" "), code(version)]),
+        None => block,
+    })
+}
+
+/// How a turn ended; `usage` is what the agent last said of its context.
+pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
+    let EventKind::TurnSettled {
+        status,
+        stop_reason,
+        error,
+        started_at,
+        usage: tokens,
+    } = &event.kind
+    else {
+        return None;
+    };
+    let (class, how) = match status {
+        TurnStatus::Completed => ("end", "completed"),
+        TurnStatus::Interrupted => ("end", "interrupted"),
+        TurnStatus::Failed => ("error", "failed"),
+        TurnStatus::Refused => ("end", "refused by the agent"),
+        TurnStatus::Limited => ("end", "stopped at a limit"),
+    };
+    let title = vec![word(format!("{} {how}", turn_title(event.turn)))];
+    let mut block = Block::new(class, event.at, title);
+    if let Some(reason) = stop_reason {
+        block = block.line(vec![word("Stop reason: "), code(reason)]);
+    }
+    block = block.verbatim("", error.as_deref().unwrap_or_default());
+    match started_at {
+        Some(started) => block = block.line(vec![word(format!("It took {}.", lasted(*started, event.at)))]),
+        None => block = block.line(vec![word("It never began.")]),
+    }
+    if let Some(tokens) = tokens {
+        block = block.line(vec![word("Tokens: "), code(tokens.get())]);
+    }
+    if let Some((used, size)) = usage.filter(|_| started_at.is_some()) {
+        block = block.line(vec![word(format!("Context: {used} of {size} tokens"))]);
+    }
+    Some(block)
+}
+
+fn lasted(from: Millis, to: Millis) -> String {
+    let millis = to.saturating_sub(from).max(0);
+    let (minutes, rest) = (millis / 60_000, millis % 60_000);
+    let (seconds, millis) = (rest / 1000, rest % 1000);
+    if minutes > 0 {
+        format!("{minutes} min {seconds} s")
+    } else {
+        format!("{seconds}.{millis:03} s")
+    }
+}

@@ -1,0 +1,467 @@
+//! The fold from events to the blocks of a document. It holds what has happened in one turn, and no more than
+//! [`EXPORT_TURN_BYTES`] of what is finished in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_model::event::{Outcome, PermissionOption, PlanEntry};
+use acpd_model::limits::EXPORT_TURN_BYTES;
+use acpd_model::{
+    By, Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, RawJson, RequestId, Summary, ThreadId, TurnId,
+};
+
+use super::block::{Block, Page, Part, code, word};
+use super::item::{item_block, message_parts};
+use super::text::{moment, pieces};
+use super::{note, text};
+use crate::projection::{Item, ItemView, ToolView};
+
+/// A document that is being written.
+#[derive(Debug)]
+pub struct Story {
+    page: &'static dyn Page,
+    /// What is written and not handed out.
+    text: String,
+    /// The turn that runs.
+    turn: Option<TurnId>,
+    /// Who asked for it.
+    asker: By,
+    turns: u32,
+    in_section: bool,
+    /// What happened since the last writing, in order.
+    entries: Vec<Entry>,
+    /// Where the items among them stand.
+    places: BTreeMap<ItemId, usize>,
+    /// Bytes of what is held, about.
+    held: usize,
+    queued: BTreeMap<TurnId, (By, Vec<RawJson>)>,
+    usage: Option<(u64, u64)>,
+}
+
+/// Something that happened, and may go on.
+#[derive(Debug)]
+enum Entry {
+    Item {
+        at: Millis,
+        by: By,
+        item: Item,
+    },
+    Question(Question),
+    Plan {
+        at: Millis,
+        entries: Vec<PlanEntry>,
+        times: usize,
+    },
+    Note(Block),
+}
+
+#[derive(Debug)]
+struct Question {
+    at: Millis,
+    request: RequestId,
+    title: String,
+    options: Vec<PermissionOption>,
+    answer: Option<(Millis, By, Result<Outcome, String>)>,
+}
+
+impl Entry {
+    fn is_open(&self) -> bool {
+        match self {
+            Self::Item { item, .. } => item.end.is_none(),
+            Self::Question(question) => question.answer.is_none(),
+            Self::Plan { .. } | Self::Note(_) => false,
+        }
+    }
+
+    /// Commands may outlive their turn.
+    fn is_running_command(&self) -> bool {
+        matches!(self, Self::Item { item, .. } if item.end.is_none()
+            && matches!(item.start, ItemStart::TerminalCommand { .. }))
+    }
+}
+
+impl Story {
+    /// Writes the head of the document.
+    pub fn begin(page: &'static dyn Page, thread: ThreadId, summary: &Summary, out: &mut Vec<u8>) -> Self {
+        let mut text = String::new();
+        let title = summary.name.as_deref().map(str::trim).unwrap_or_default();
+        let title = if title.is_empty() {
+            "Thread without a name"
+        } else {
+            title
+        };
+        let facts = [
+            ("Agent", vec![code(&summary.agent)]),
+            ("Directory", vec![code(&summary.cwd)]),
+            ("Thread", vec![code(thread.to_string())]),
+            ("Created", vec![word(moment(summary.created_at))]),
+            ("Last turn", vec![word(moment(summary.updated_at))]),
+            ("Turns", vec![word(summary.turns.to_string())]),
+        ];
+        page.head(&mut text, title, &facts);
+        out.extend_from_slice(text.as_bytes());
+        Self {
+            page,
+            text: String::new(),
+            turn: None,
+            asker: By::Daemon,
+            turns: 0,
+            in_section: false,
+            entries: Vec::new(),
+            places: BTreeMap::new(),
+            held: 0,
+            queued: BTreeMap::new(),
+            usage: None,
+        }
+    }
+
+    /// Applies the next event. A kind that has no arm here and no [`note`] is passed over.
+    pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
+        use EventKind as K;
+        match &event.kind {
+            K::TurnQueued { input, .. } => {
+                if let Some(turn) = event.turn {
+                    self.queued.insert(turn, (event.by.clone(), input.clone()));
+                }
+            }
+            K::TurnStarted { .. } => self.start_turn(event),
+            K::TurnSettled { .. } => self.settle_turn(event),
+            K::ItemStarted { item, parent, start } => {
+                self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
+                self.places.insert(*item, self.entries.len());
+                let item = Item {
+                    id: *item,
+                    parent: *parent,
+                    start: start.clone(),
+                    view: Some(ItemView::new(start, event.raw.as_ref())),
+                    end: None,
+                };
+                // The daemon only hands on what had to wait for its turn.
+                let by = if event.by == By::Daemon {
+                    &self.asker
+                } else {
+                    &event.by
+                };
+                let (at, by) = (event.at, by.clone());
+                self.entries.push(Entry::Item { at, by, item });
+            }
+            K::ItemDelta { item, .. }
+            | K::ItemContent { item, .. }
+            | K::ItemUpdated { item, .. }
+            | K::UserMessageAdded { item, .. }
+            | K::TerminalOutput { item, .. } => self.change_item(*item, event),
+            K::ItemCompleted { item, outcome, end } => {
+                self.held += weight(end);
+                let place = self.places.get(item).copied();
+                if let Some(Entry::Item { item, .. }) = place.and_then(|at| self.entries.get_mut(at)) {
+                    item.view = None;
+                    item.end = Some((*outcome, end.clone()));
+                }
+            }
+            K::PermissionRequested {
+                request,
+                title,
+                options,
+                ..
+            } => self.entries.push(Entry::Question(Question {
+                at: event.at,
+                request: *request,
+                title: title.clone(),
+                options: options.clone(),
+                answer: None,
+            })),
+            K::InputRequested { request, message } => self.entries.push(Entry::Question(Question {
+                at: event.at,
+                request: *request,
+                title: message.clone(),
+                options: Vec::new(),
+                answer: None,
+            })),
+            K::RequestSettled { request, outcome } => self.answer(*request, event, Ok(outcome.clone())),
+            K::RequestVoided { request, reason } => self.answer(*request, event, Err(reason.clone())),
+            K::PlanReplaced { entries } => self.replace_plan(event.at, entries),
+            K::UsageUpdated { used, size, .. } => self.usage = Some((*used, *size)),
+            _ => {
+                if let Some(block) = note::block(event) {
+                    self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
+                    self.entries.push(Entry::Note(block));
+                }
+            }
+        }
+        if self.held > EXPORT_TURN_BYTES {
+            self.write(Entry::is_open);
+        }
+        self.hand_out(out);
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        self.write(|_| false);
+        self.end_section();
+        self.page.foot(&mut self.text);
+        self.hand_out(out);
+    }
+
+    fn hand_out(&mut self, out: &mut Vec<u8>) {
+        let text = std::mem::take(&mut self.text);
+        out.extend_from_slice(text.as_bytes());
+    }
+
+    fn start_turn(&mut self, event: &Event) {
+        self.write(Entry::is_running_command);
+        self.end_section();
+        let queued = event.turn.and_then(|turn| self.queued.remove(&turn));
+        let by = queued.map_or_else(|| event.by.clone(), |(by, _)| by);
+        self.turn = event.turn;
+        self.turns += 1;
+        let title = [word(turn_title(event.turn))];
+        let mut note = vec![word(format!("Started {}, asked for by ", moment(event.at)))];
+        note.extend(text::who(&by));
+        self.asker = by;
+        self.page.section(&mut self.text, &title, &note);
+        self.in_section = true;
+    }
+
+    fn settle_turn(&mut self, event: &Event) {
+        let Some(mut block) = note::turn_end(event, self.usage) else {
+            return;
+        };
+        if event.turn == self.turn && self.in_section {
+            self.write(Entry::is_running_command);
+            for entry in &self.entries {
+                if let Entry::Item { item, .. } = entry {
+                    block.parts.push(Part::Line(vec![
+                        word("Still running: "),
+                        code(command(&item.start)),
+                    ]));
+                }
+            }
+            self.page.block(&mut self.text, &block);
+            self.end_section();
+            self.turn = None;
+        } else if let Some((by, input)) = event.turn.and_then(|turn| self.queued.remove(&turn)) {
+            // It was waiting, and never began: what was asked is shown with its end.
+            let mut spans = vec![word("Asked for by ")];
+            spans.extend(text::who(&by));
+            let mut parts = vec![Part::Line(spans)];
+            parts.extend(message_parts(pieces(&input)));
+            parts.append(&mut block.parts);
+            block.parts = parts;
+            self.entries.push(Entry::Note(block));
+        } else {
+            self.entries.push(Entry::Note(block));
+        }
+    }
+
+    fn change_item(&mut self, id: ItemId, event: &Event) {
+        self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
+        let place = self.places.get(&id).copied();
+        let Some(Entry::Item { item, .. }) = place.and_then(|at| self.entries.get_mut(at)) else {
+            self.late_change(event);
+            return;
+        };
+        match (&mut item.view, &mut item.end) {
+            (Some(view), _) => view.apply(&event.kind, event.raw.as_ref()),
+            // An update of a tool call that was over already still changes what it shows.
+            (None, Some((_, ItemEnd::ToolCall { call, .. }))) => {
+                let mut tool = ToolView::default();
+                tool.apply(call);
+                if let Some(raw) = &event.raw {
+                    tool.apply(raw);
+                }
+                *call = tool.to_json();
+            }
+            _ => {}
+        }
+    }
+
+    /// An update of an item that is written already: it can only be said.
+    fn late_change(&mut self, event: &Event) {
+        if let (EventKind::ItemUpdated { status, .. }, Some(raw)) = (&event.kind, &event.raw) {
+            let mut tool = ToolView::default();
+            tool.apply(raw);
+            let id: String = tool.read("toolCallId").unwrap_or_default();
+            let title = vec![word("Later update of tool call "), code(id)];
+            let block = Block::new("tool", event.at, title)
+                .line(vec![word("Status: "), word(status.as_acp())])
+                .verbatim("json", raw.get());
+            self.entries.push(Entry::Note(block));
+        }
+    }
+
+    fn answer(&mut self, request: RequestId, event: &Event, answer: Result<Outcome, String>) {
+        let asked = self.entries.iter_mut().rev().find_map(|entry| match entry {
+            Entry::Question(question) if question.request == request => Some(question),
+            _ => None,
+        });
+        if let Some(question) = asked {
+            question.answer = Some((event.at, event.by.clone(), answer));
+        }
+    }
+
+    fn replace_plan(&mut self, now: Millis, new: &[PlanEntry]) {
+        let old = self.entries.iter_mut().rev().find_map(|entry| match entry {
+            Entry::Plan { at, entries, times } => Some((at, entries, times)),
+            _ => None,
+        });
+        match old {
+            Some((at, entries, times)) => {
+                *at = now;
+                *entries = new.to_vec();
+                *times += 1;
+            }
+            None => self.entries.push(Entry::Plan {
+                at: now,
+                entries: new.to_vec(),
+                times: 1,
+            }),
+        }
+    }
+
+    /// Writes what was held, but for what is to be kept.
+    fn write(&mut self, keep: impl Fn(&Entry) -> bool) {
+        let entries = std::mem::take(&mut self.entries);
+        self.places.clear();
+        self.held = 0;
+        let files: BTreeSet<(ItemId, String)> = entries.iter().filter_map(file_of).collect();
+        for entry in entries {
+            if keep(&entry) {
+                if let Entry::Item { item, .. } = &entry {
+                    self.places.insert(item.id, self.entries.len());
+                }
+                self.entries.push(entry);
+            } else if let Some(block) = draw(entry, &files) {
+                self.open_section();
+                self.page.block(&mut self.text, &block);
+            }
+        }
+    }
+
+    /// What happens between turns stands in a section of its own.
+    fn open_section(&mut self) {
+        if !self.in_section {
+            let title = if self.turns == 0 {
+                "Before the first turn"
+            } else {
+                "Between turns"
+            };
+            self.page.section(&mut self.text, &[word(title)], &[]);
+            self.in_section = true;
+        }
+    }
+
+    fn end_section(&mut self) {
+        if std::mem::take(&mut self.in_section) {
+            self.page.end_section(&mut self.text);
+        }
+    }
+}
+
+/// A turn's heading.
+pub fn turn_title(turn: Option<TurnId>) -> String {
+    turn.map_or_else(|| "Turn".to_owned(), |turn| format!("Turn {}", turn.0))
+}
+
+/// A command and its arguments, as one would type simple ones.
+pub fn command(start: &ItemStart) -> String {
+    match start {
+        ItemStart::TerminalCommand { command, args, .. } => {
+            let words = std::iter::once(command).chain(args).map(String::as_str);
+            words.collect::<Vec<_>>().join(" ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The file of a tool call that has its own entry.
+fn file_of(entry: &Entry) -> Option<(ItemId, String)> {
+    match entry {
+        Entry::Item { item, .. } => match &item.start {
+            ItemStart::FileChange { path } => Some((item.parent?, path.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// About how much an item's content is, in bytes.
+fn weight(end: &ItemEnd) -> usize {
+    match end {
+        ItemEnd::Message { content, .. } => content.iter().map(|block| block.get().len()).sum(),
+        ItemEnd::ToolCall { call, .. } => call.get().len(),
+        ItemEnd::FileChange { diff, .. } => diff.len(),
+        ItemEnd::TerminalCommand { output, .. } => output.len(),
+    }
+}
+
+fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
+    match entry {
+        Entry::Item { at, by, item } => item_block(at, &by, &item, files),
+        Entry::Question(question) => Some(question_block(&question)),
+        Entry::Plan { at, entries, times } => Some(plan_block(at, &entries, times)),
+        Entry::Note(block) => Some(block),
+    }
+}
+
+fn plan_block(at: Millis, entries: &[PlanEntry], times: usize) -> Block {
+    let mut title = vec![word("Plan")];
+    if times > 1 {
+        title.push(word(format!(", as it was last of {times} times")));
+    }
+    let mut block = Block::new("plan", at, title);
+    if entries.is_empty() {
+        return block.line(vec![word("Empty.")]);
+    }
+    let line = |entry: &PlanEntry| {
+        vec![
+            code(&entry.status),
+            word(" "),
+            word(entry.content.clone()),
+            word(format!(" ({} priority)", entry.priority)),
+        ]
+    };
+    block.parts.push(Part::List(entries.iter().map(line).collect()));
+    block
+}
+
+fn question_block(question: &Question) -> Block {
+    let asked = if question.options.is_empty() {
+        "Asked for information: "
+    } else {
+        "Permission asked for: "
+    };
+    let title = vec![word(asked), code(&question.title)];
+    let mut block = Block::new("permission", question.at, title);
+    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.name.clone())];
+    block
+        .parts
+        .push(Part::List(question.options.iter().map(option).collect()));
+    let Some((at, by, answer)) = &question.answer else {
+        return block.line(vec![word("Not answered.")]);
+    };
+    let mut spans = match answer {
+        Ok(outcome @ Outcome::Selected { option_id, kind }) => {
+            let decided = if outcome.allows() { "Allowed" } else { "Declined" };
+            let name = question
+                .options
+                .iter()
+                .find(|option| option.option_id == *option_id);
+            let name = name.map_or(option_id, |option| &option.name);
+            vec![
+                word(decided),
+                word(": "),
+                word(name.clone()),
+                word(" ("),
+                code(kind),
+                word(")"),
+            ]
+        }
+        Ok(Outcome::Accepted { .. }) => vec![word("Answered")],
+        Ok(Outcome::Declined) => vec![word("Not answered: declined")],
+        Ok(Outcome::Cancelled) => vec![word("Dismissed")],
+        Err(reason) => return block.line(vec![word("Void: "), word(reason.clone())]),
+    };
+    spans.push(word(", by "));
+    spans.extend(text::who(by));
+    spans.push(word(format!(", {}", moment(*at))));
+    block.line(spans)
+}

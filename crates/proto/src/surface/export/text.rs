@@ -1,0 +1,195 @@
+//! Words and times, as a reader can take them.
+
+use std::borrow::Cow;
+
+use acpd_model::{By, Millis, RawJson};
+use serde::Deserialize;
+
+use super::block::{Span, code, word};
+
+/// A moment as RFC 3339 has it, in UTC with milliseconds.
+pub fn rfc3339(at: Millis) -> String {
+    // A clock can be wrong, but not by so much; what is no date has none.
+    jiff::Timestamp::from_millisecond(at)
+        .map(|time| time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
+        .unwrap_or_default()
+}
+
+/// A moment for people.
+pub fn moment(at: Millis) -> String {
+    jiff::Timestamp::from_millisecond(at)
+        .map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+        .unwrap_or_default()
+}
+
+/// Who caused something.
+pub fn who(by: &By) -> Vec<Span> {
+    match by {
+        By::Agent => vec![word("the agent")],
+        By::Daemon => vec![word("the daemon")],
+        By::Client(caller) => vec![code(&caller.principal), word(" with "), code(&caller.client)],
+    }
+}
+
+/// A piece of what somebody said.
+#[derive(Debug)]
+pub enum Piece {
+    /// Words.
+    Words(String),
+    /// Anything else: what it is, and its text if it has one.
+    Thing(String, Option<String>),
+}
+
+/// ACP content blocks, adjacent words merged.
+pub fn pieces(content: &[RawJson]) -> Vec<Piece> {
+    let mut found: Vec<Piece> = Vec::new();
+    for block in content {
+        match (piece(block), found.last_mut()) {
+            (Piece::Words(more), Some(Piece::Words(words))) => words.push_str(&more),
+            (piece, _) => found.push(piece),
+        }
+    }
+    found
+}
+
+/// The words of a message, without what is not text.
+pub fn content_text(content: &[RawJson]) -> String {
+    let words = content.iter().filter_map(|block| match piece(block) {
+        Piece::Words(words) => Some(words),
+        Piece::Thing(..) => None,
+    });
+    words.collect()
+}
+
+fn piece(block: &RawJson) -> Piece {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Resource {
+        uri: String,
+        text: Option<String>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+        text: String,
+        mime_type: Option<String>,
+        data: String,
+        uri: Option<String>,
+        resource: Resource,
+    }
+    let block: Block = block.read().unwrap_or_default();
+    let mime = block.mime_type.as_deref().unwrap_or("of no stated type");
+    match block.kind.as_str() {
+        "text" => Piece::Words(block.text),
+        "image" | "audio" => {
+            let size = block.data.len();
+            Piece::Thing(
+                format!("{} {mime}, {size} characters of base64", block.kind),
+                None,
+            )
+        }
+        "resource_link" => Piece::Thing(format!("link {}", block.uri.unwrap_or_default()), None),
+        "resource" => Piece::Thing(
+            format!("resource {}", block.resource.uri),
+            block.resource.text.filter(|text| !text.is_empty()),
+        ),
+        kind => Piece::Thing(format!("content of the type {kind:?}"), None),
+    }
+}
+
+/// `text` without what would move a cursor, reorder words or hide them: the escape sequences of terminals are
+/// left out, other such characters become U+FFFD, every line end becomes `\n`.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    // Most texts have nothing of the kind.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..=0x7e))
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\r' => {
+                chars.next_if_eq(&'\n');
+                out.push('\n');
+            }
+            '\n' | '\t' => out.push(c),
+            '\u{061c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Skips what follows an escape character: a control sequence, an operating system command, or one character.
+fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
+            chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
+        }
+        Some(']') => {
+            chars.next();
+            // Nothing but its own end closes it, so a line end does, too: no text may vanish in it for long.
+            while let Some(c) = chars.next_if(|c| *c != '\n') {
+                match c {
+                    '\u{7}' => return,
+                    '\u{1b}' => {
+                        chars.next_if_eq(&'\\');
+                        return;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some('(' | ')') => {
+            chars.next();
+            chars.next_if(char::is_ascii_alphanumeric);
+        }
+        Some(c) if c.is_ascii_graphic() => {
+            chars.next();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_rfc_3339_has_them() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(1_700_000_000_007), "2023-11-14T22:13:20.007Z");
+        assert_eq!(rfc3339(-1), "1969-12-31T23:59:59.999Z");
+        assert_eq!(rfc3339(Millis::MAX), "");
+        assert_eq!(moment(1_700_000_000_007), "2023-11-14 22:13:20 UTC");
+    }
+
+    #[test]
+    fn terminals_are_not_driven_and_words_not_reordered() {
+        assert_eq!(
+            readable("\u{1b}[1;31mred\u{1b}[0m\u{1b}]0;title\u{7}!\r\nx\ry"),
+            "red!\nx\ny"
+        );
+        assert_eq!(
+            readable("a\u{0}\u{202e}b\u{9b}c\u{2028}"),
+            "a\u{fffd}\u{fffd}b\u{fffd}c\u{fffd}"
+        );
+        assert_eq!(readable("\u{1b}]0;never closed\nnext\u{1b}(Bz\u{1b}"), "\nnextz");
+        assert_eq!(readable("\u{1b}[2"), "");
+    }
+}

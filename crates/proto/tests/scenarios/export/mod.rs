@@ -1,0 +1,243 @@
+//! A thread written out, in each format.
+
+mod hostile;
+mod names;
+
+use acpd_model::{Event, Limits, RawJson, Summary};
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::surface::export::{Export, Format};
+use acpd_proto::thread::{Answer, MachineEvent, MachineReply};
+use serde_json::Value;
+
+use crate::support::recording::Recording;
+use crate::support::replay::{Replay, conversations};
+use crate::support::{Scene, check, check_in, thought, tool};
+
+const FORMATS: [Format; 3] = [Format::Jsonl, Format::Markdown, Format::Html];
+
+fn write(scene: &Scene, summary: &Summary, log: &[Event], format: Format) -> String {
+    let mut out = Vec::new();
+    let mut export = Export::begin(format, scene.id, summary, &mut out);
+    for event in log {
+        export.fold(event, &mut out);
+    }
+    export.finish(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn export(scene: &Scene, format: Format) -> String {
+    write(scene, &scene.thread.live().summary, &scene.log, format)
+}
+
+fn lines(scene: &Scene) -> Vec<Value> {
+    let text = export(scene, Format::Jsonl);
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// One event of a kind, given as JSON.
+fn event(kind: &str) -> Event {
+    let json = format!(r#"{{"seq":1,"at":1700000000000,"by":"daemon","kind":{kind}}}"#);
+    Event::decode(json.as_bytes()).unwrap_or_else(|error| panic!("{kind}: {error}"))
+}
+
+fn snapshot(name: &str, scene: &Scene) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for format in FORMATS {
+            let name = format!("export-{name}-{}", format.word());
+            insta::assert_snapshot!(name, export(scene, format));
+        }
+    });
+}
+
+fn recorded(agent: &str, session: usize) {
+    let recording = Recording::read(agent);
+    let all = conversations(&recording);
+    let scene = check_in(Scene::with_limits(Limits::default()), |scene| {
+        let stage = std::mem::replace(scene, Scene::new());
+        *scene = Replay::play(&recording, &all, &all[session - 1], stage).scene;
+    });
+    snapshot(&format!("{agent}-{session}"), &scene);
+}
+
+#[test]
+fn a_recorded_thread_with_permissions() {
+    recorded("sdk-agent", 1);
+}
+
+#[test]
+fn a_recorded_thread_with_changes() {
+    recorded("opencode", 4);
+}
+
+/// The terminal that the agent was given in answer to its call 8.
+fn terminal_made(s: &Scene) -> String {
+    let id = &s.answer_to(&8.into())["result"]["terminalId"];
+    id.as_str().unwrap().to_owned()
+}
+
+/// A bit of everything that a thread can hold.
+fn everything(s: &mut Scene) {
+    s.open_turn();
+    s.prompt("and then this");
+    s.update(&thought("first I think"));
+    s.update(r#"{"sessionUpdate":"plan","entries":[{"content":"look","priority":"high","status":"in_progress"},{"content":"change","priority":"low","status":"pending"}]}"#);
+    s.chunk("I look at it.\n\n```rust\nlet a: Vec<u8>;\n```\n");
+    s.later(10);
+    s.script.push_back(Ok(MachineReply::Read {
+        content: "old\n".into(),
+    }));
+    s.calls(
+        "5",
+        "fs/read_text_file",
+        r#"{"sessionId":"s-1","path":"/workspace/a.rs"}"#,
+    );
+    s.update(&tool(
+        "t",
+        false,
+        r#","title":"rm x","kind":"execute","status":"pending","rawInput":{"n":18446744073709551616,"b":1.10,"a":0}"#,
+    ));
+    s.asks_permission("7", "t");
+    s.later(2000);
+    s.decide(1, Answer::Accept { always: false }).unwrap();
+    s.script.push_back(Ok(MachineReply::Created));
+    s.calls(
+        "8",
+        "terminal/create",
+        r#"{"sessionId":"s-1","command":"cargo","args":["test"],"cwd":"/workspace"}"#,
+    );
+    let id = terminal_made(s);
+    s.terminal_says(&id, MachineEvent::Output("\u{1b}[32mok\u{1b}[0m\n".into()));
+    s.terminal_says(
+        &id,
+        MachineEvent::Exited {
+            exit: TerminalExit {
+                code: Some(0),
+                signal: None,
+            },
+            output: "\u{1b}[32mok\u{1b}[0m\n".into(),
+            truncated: true,
+        },
+    );
+    s.update(&tool(
+        "t",
+        true,
+        &format!(r#","status":"completed","content":[{{"type":"diff","path":"/workspace/a.rs","oldText":"old\n","newText":"new\n"}},{{"type":"terminal","terminalId":"{id}"}}]"#),
+    ));
+    s.update(r#"{"sessionUpdate":"plan","entries":[{"content":"look","priority":"high","status":"completed"},{"content":"change","priority":"low","status":"completed"}]}"#);
+    s.update(r#"{"sessionUpdate":"usage_update","used":10,"size":100}"#);
+    s.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"ask"}"#);
+    s.says("not JSON");
+    s.chunk("Done.");
+    s.later(10);
+    let third = s.prompt("never run");
+    s.interrupt_turn(Some(third)).unwrap();
+    s.answer(
+        "session/prompt",
+        r#"{"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}}"#,
+    );
+    s.chunk("The second");
+    s.later(10);
+    s.asks_permission("9", "u");
+    s.exits("signal 9");
+}
+
+#[test]
+fn a_thread_with_a_bit_of_everything() {
+    snapshot("everything", &check(everything));
+}
+
+#[test]
+fn a_thread_in_the_middle_of_a_turn_says_so() {
+    let scene = check(everything);
+    for end in 0..scene.log.len() {
+        let summary = &scene.thread.live().summary;
+        let [lines, md, html] = FORMATS.map(|format| write(&scene, summary, &scene.log[..end], format));
+        assert_eq!(lines.lines().count(), end);
+        assert_eq!(md.matches("<details>").count(), md.matches("</details>").count());
+        hostile::well_formed(&html);
+    }
+    let scene = check(|s| {
+        s.open_turn();
+        s.chunk("so far");
+    });
+    assert!(export(&scene, Format::Markdown).contains("It was not finished when this was written."));
+}
+
+#[test]
+fn lines_have_who_answered_and_what_the_agent_sent() {
+    let scene = check(everything);
+    let lines = lines(&scene);
+    let seqs: Vec<u64> = lines.iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=scene.log.len() as u64).collect::<Vec<_>>());
+    let result = lines
+        .iter()
+        .find(|line| line["type"] == "permission:result")
+        .unwrap();
+    assert_eq!(
+        (&result["outcome"], &result["allowed"], &result["optionKind"]),
+        (&"selected".into(), &true.into(), &"allow_once".into())
+    );
+    assert_eq!(
+        result["by"],
+        serde_json::json!({ "kind": "client", "principal": "owner", "client": "test" })
+    );
+    let text = export(&scene, Format::Jsonl);
+    let call = text.lines().find(|line| line.contains("\"tool:call\"")).unwrap();
+    let input = r#"{"n":18446744073709551616,"b":1.10,"a":0}"#;
+    assert!(call.contains(&format!("\"args\":{input}")), "{call}");
+    assert!(call.contains(&format!("\"rawInput\":{input}}}")), "{call}");
+}
+
+#[test]
+fn a_line_is_one_line_whatever_json_a_client_sent() {
+    let block = RawJson::parse(
+        "{\"type\":\"text\",\r\n \"text\":\"a\\nb\",\n\"big\":123456789012345678901234567890}",
+    )
+    .unwrap();
+    let scene = check(|s| {
+        s.open_session();
+        s.start_turn(vec![block.clone()], None).unwrap();
+        s.stops_with("end_turn");
+    });
+    let text = export(&scene, Format::Jsonl);
+    assert_eq!(text.lines().count(), scene.log.len());
+    assert!(!text.contains('\r'));
+    assert!(
+        text.contains(r#"{"type":"text",   "text":"a\nb", "big":123456789012345678901234567890}"#),
+        "{text}"
+    );
+}
+
+/// However much a turn holds, what is finished in it is written before it piles up.
+#[test]
+fn a_long_turn_is_not_held_back() {
+    let mut out = Vec::new();
+    let scene = Scene::new();
+    let mut export = Export::begin(Format::Markdown, scene.id, &Summary::default(), &mut out);
+    export.fold(&event(r#"{"turnStarted":{}}"#), &mut out);
+    let text = "x".repeat(1 << 20);
+    let mut written = Vec::new();
+    for k in 1..=20 {
+        out.clear();
+        export.fold(
+            &event(&format!(
+                r#"{{"itemStarted":{{"item":"item_{k}","start":{{"message":{{"role":"agentMessage"}}}}}}}}"#
+            )),
+            &mut out,
+        );
+        export.fold(&event(&format!(r#"{{"itemCompleted":{{"item":"item_{k}","outcome":"completed","end":{{"message":{{"role":"agentMessage","content":[{{"type":"text","text":"{text}"}}]}}}}}}}}"#)), &mut out);
+        written.push(out.len() >> 20);
+    }
+    let total: usize = written.iter().sum();
+    assert!(total >= 16, "{written:?}");
+    assert!(written.iter().all(|at_once| *at_once <= 17), "{written:?}");
+    out.clear();
+    export.finish(&mut out);
+    assert!(out.len() >> 20 < 17);
+}
