@@ -43,11 +43,13 @@ fn all() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The state's letter and the parent, behind the name in parentheses.
-fn stat(pid: u32) -> Option<(char, u32)> {
+/// Whether it has ended, and its parent; they stand behind the name in parentheses.
+fn stat(pid: u32) -> Option<(bool, u32)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
-    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+    let fields: Vec<_> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
+    // The first thread may have ended while others still hold what the process had open.
+    let ended = matches!(*fields.first()?, "Z" | "X") && *fields.get(17)? == "1";
+    Some((ended, fields.get(1)?.parse().ok()?))
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
@@ -56,7 +58,7 @@ fn parent_of(pid: u32) -> Option<u32> {
 
 /// Whether a process lives; one that has ended and was not waited for does not.
 pub fn exists(pid: u32) -> bool {
-    stat(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
+    stat(pid).is_some_and(|(ended, _)| !ended)
 }
 
 /// Memory that a process has now, in KiB.
