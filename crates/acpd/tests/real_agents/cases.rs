@@ -1,5 +1,6 @@
 //! What each agent is put through. A case answers what is worth telling of it, or why it failed.
 
+use acpd_fake_model::reply::Reply;
 use serde_json::json;
 
 use crate::bench::{Answer, Bench};
@@ -63,7 +64,11 @@ fn check(holds: bool, why: &str, turn: &Turn) -> Result<(), String> {
         return Ok(());
     }
     let said = turn.said();
-    Err(format!("{why}; the turn ended as {} {:?}, and the agent said {said:?}", turn.end, turn.methods()))
+    Err(format!(
+        "{why}; the turn ended as {} {:?}, and the agent said {said:?}",
+        turn.end,
+        turn.methods()
+    ))
 }
 
 fn asks(asked: usize) -> String {
@@ -72,10 +77,16 @@ fn asks(asked: usize) -> String {
 }
 
 fn plain(bench: &mut Bench) -> Result<String, String> {
-    let (turn, _) = bench.talk().turn("say A plain answer, streamed in pieces.", Answer::Accept);
+    let (turn, _) = bench
+        .talk()
+        .turn("say A plain answer, streamed in pieces.", Answer::Accept);
     check(turn.status() == "completed", "it did not complete", &turn)?;
     let said = turn.said();
-    check(said.contains("A plain answer, streamed in pieces."), "the answer is missing", &turn)?;
+    check(
+        said.contains("A plain answer, streamed in pieces."),
+        "the answer is missing",
+        &turn,
+    )?;
     Ok(String::new())
 }
 
@@ -86,8 +97,16 @@ fn shell(bench: &mut Bench) -> Result<String, String> {
     check(turn.status() == "completed", "it did not complete", &turn)?;
     let ran = std::fs::read_to_string(&file).unwrap_or_default();
     check(ran == "shell-works\n", "the command did not run", &turn)?;
-    check(turn.said().contains("done: "), "the model did not hear of the result", &turn)?;
-    check(turn.said().contains("shell-works"), "the model did not see the output", &turn)?;
+    check(
+        turn.said().contains("done: "),
+        "the model did not hear of the result",
+        &turn,
+    )?;
+    check(
+        turn.said().contains("shell-works"),
+        "the model did not see the output",
+        &turn,
+    )?;
     Ok(asks(asked))
 }
 
@@ -97,8 +116,16 @@ fn write(bench: &mut Bench) -> Result<String, String> {
     let (turn, asked) = bench.talk().turn(&script, Answer::Accept);
     check(turn.status() == "completed", "it did not complete", &turn)?;
     let made = std::fs::read_to_string(&file).unwrap_or_default();
-    check(made.trim_end() == "made by a script", "the file was not written", &turn)?;
-    check(turn.said().contains("done: "), "the model did not hear of the result", &turn)?;
+    check(
+        made.trim_end() == "made by a script",
+        "the file was not written",
+        &turn,
+    )?;
+    check(
+        turn.said().contains("done: "),
+        "the model did not hear of the result",
+        &turn,
+    )?;
     Ok(asks(asked))
 }
 
@@ -114,21 +141,35 @@ fn refused(bench: &mut Bench) -> Result<String, String> {
         _ => "ends the turn",
     };
     let (turn, _) = talk.turn("say Still here.", Answer::Accept);
-    check(turn.said().contains("Still here."), "the thread is of no use any more", &turn)?;
+    check(
+        turn.said().contains("Still here."),
+        "the thread is of no use any more",
+        &turn,
+    )?;
     Ok(note.to_owned())
 }
 
 fn cancel(bench: &mut Bench) -> Result<String, String> {
     let talk = bench.talk();
     let turn = talk.client.start(&talk.thread, "slow 2400");
-    talk.client.until(|message| message.method == "item/agentMessage/delta");
-    talk.client.call("turn/interrupt", &json!({ "threadId": talk.thread, "turnId": turn }));
+    talk.client
+        .until(|message| message.method == "item/agentMessage/delta");
+    talk.client.call(
+        "turn/interrupt",
+        &json!({ "threadId": talk.thread, "turnId": turn }),
+    );
     let turn = talk.client.finish(&talk.thread, &turn);
     check(turn.status() == "interrupted", "it was not interrupted", &turn)?;
     let (turn, _) = talk.turn("say Still here.", Answer::Accept);
-    check(turn.said().contains("Still here."), "the thread is of no use any more", &turn)?;
+    check(
+        turn.said().contains("Still here."),
+        "the thread is of no use any more",
+        &turn,
+    )?;
     wait_until("the agent stops listening to the model", || {
-        bench.model.seen().iter().any(|seen| seen.cut)
+        let seen = bench.model.seen();
+        seen.iter()
+            .any(|seen| seen.cut && matches!(seen.reply, Some(Reply::Text { slow: true, .. })))
     });
     Ok(String::new())
 }
@@ -140,8 +181,15 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
     let talk = bench.reconnect();
     let (turn, _) = talk.turn("recall", Answer::Accept);
     check(turn.status() == "completed", "it did not complete", &turn)?;
-    let bound = talk.client.seen.iter().filter(|message| message.params["agent"].is_object());
-    let how = bound.last().map(|bound| bound.params["agent"]["how"].clone()).unwrap_or_default();
+    let bound = talk
+        .client
+        .seen
+        .iter()
+        .filter(|message| message.params["agent"].is_object());
+    let how = bound
+        .last()
+        .map(|bound| bound.params["agent"]["how"].clone())
+        .unwrap_or_default();
     check(how != "new", "it began a new session", &turn)?;
     check(
         turn.said().contains("say Something to remember."),

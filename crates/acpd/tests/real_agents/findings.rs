@@ -8,17 +8,10 @@ use serde_json::{Value, json};
 use crate::agents::Agent;
 use crate::cases::Case;
 
-/// How a case went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    Works,
-    Fails,
-}
-
 /// A cell of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    pub seen: Seen,
+    pub works: bool,
     /// What is worth telling.
     pub note: String,
 }
@@ -42,24 +35,23 @@ fn path(agent: &str) -> PathBuf {
 }
 
 impl Findings {
+    /// Of an agent that was driven.
     pub fn new(agent: &Agent) -> Self {
-        Self {
-            title: agent.title.to_owned(),
-            package: agent.package.to_owned(),
-            version: agent.version(),
-            skipped: None,
-            cells: BTreeMap::new(),
-            name: agent.name,
-        }
+        Self::of(agent, agent.version(), None)
     }
 
     /// Of an agent that could not be driven.
     pub fn skipped(agent: &Agent, reason: String) -> Self {
+        Self::of(agent, String::new(), Some(reason))
+    }
+
+    /// With no cases yet.
+    pub fn of(agent: &Agent, version: String, skipped: Option<String>) -> Self {
         Self {
             title: agent.title.to_owned(),
             package: agent.package.to_owned(),
-            version: String::new(),
-            skipped: Some(reason),
+            version,
+            skipped,
             cells: BTreeMap::new(),
             name: agent.name,
         }
@@ -70,10 +62,7 @@ impl Findings {
         let cells: BTreeMap<_, _> = self
             .cells
             .iter()
-            .map(|(case, cell)| {
-                let works = cell.seen == Seen::Works;
-                (case, json!({ "works": works, "note": cell.note }))
-            })
+            .map(|(case, cell)| (case, json!({ "works": cell.works, "note": cell.note })))
             .collect();
         let findings = json!({
             "title": self.title,
@@ -94,9 +83,9 @@ impl Findings {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let cells = Case::ALL.iter().filter_map(|case| {
             let cell = kept["cases"].get(case.name())?;
-            let seen = if cell["works"] == true { Seen::Works } else { Seen::Fails };
+            let works = cell["works"] == true;
             let note = text(&cell["note"]);
-            Some((case.name().to_owned(), Cell { seen, note }))
+            Some((case.name().to_owned(), Cell { works, note }))
         });
         Some(Self {
             title: text(&kept["title"]),

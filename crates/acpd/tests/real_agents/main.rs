@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use agents::Agent;
 use bench::Bench;
 use cases::Case;
-use findings::{Cell, Findings, Seen};
+use findings::{Cell, Findings};
 
 /// The project's directory.
 fn root() -> PathBuf {
@@ -57,7 +57,7 @@ fn qwen() {
 }
 
 /// Runs all cases with one agent, keeps what was seen, and fails for what was not foreseen.
-fn drive(agent: &Agent) {
+fn drive(agent: &'static Agent) {
     if let Some(reason) = agent.absent() {
         eprintln!("skipped: {} could not be installed: {reason}", agent.package);
         return Findings::skipped(agent, reason).keep();
@@ -66,24 +66,40 @@ fn drive(agent: &Agent) {
     let mut findings = Findings::new(agent);
     let mut surprises = Vec::new();
     for case in Case::ALL {
-        let known = agent.known.iter().find(|(known, _)| known == case).map(|(_, why)| *why);
-        let seen = bench.attempt(*case);
-        eprintln!("{}: {}: {seen:?}", agent.name, case.name());
-        match (&seen, known) {
-            (Err(why), None) => surprises.push(format!("{}: {why}", case.name())),
-            (Ok(_), Some(_)) => surprises.push(format!("{} works now: strike it from what is known", case.name())),
-            _ => {}
-        }
-        let cell = match (seen, known) {
-            (Ok(note), _) => Cell { seen: Seen::Works, note },
-            (Err(_), Some(why)) => Cell { seen: Seen::Fails, note: why.to_owned() },
-            (Err(why), None) => Cell { seen: Seen::Fails, note: why },
+        let known = agent.known.iter().find(|known| known.case == *case);
+        let (works, note) = match (bench.attempt(*case), known) {
+            (Ok(note), None) => (true, noted(agent, *case, note)),
+            (Err(why), Some(known)) if why.contains(known.sign) => (false, known.note.to_owned()),
+            (Ok(note), Some(_)) => {
+                surprises.push(format!("{} works now: strike it from what is known", case.name()));
+                (true, note)
+            }
+            (Err(why), _) => {
+                surprises.push(format!("{}: {why}", case.name()));
+                (false, why)
+            }
         };
-        findings.cells.insert(case.name().to_owned(), cell);
+        findings
+            .cells
+            .insert(case.name().to_owned(), Cell { works, note });
     }
     findings.keep();
     if !surprises.is_empty() {
         bench.explain();
-        panic!("{} does not do what is known of it:\n{}", agent.title, surprises.join("\n"));
+        panic!(
+            "{} does not do what is known of it:\n{}",
+            agent.title,
+            surprises.join("\n")
+        );
     }
+}
+
+/// What was seen of a case, and what else is to be told of it.
+fn noted(agent: &Agent, case: Case, seen: String) -> String {
+    let more = agent.notes.iter().filter(|(noted, _)| *noted == case);
+    let notes = std::iter::once(seen).chain(more.map(|(_, note)| (*note).to_owned()));
+    notes
+        .filter(|note| !note.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
