@@ -181,13 +181,13 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
     let talk = bench.reconnect();
     let (turn, _) = talk.turn("recall", Answer::Accept);
     check(turn.status() == "completed", "it did not complete", &turn)?;
-    let bound = talk
+    let mut bound = talk
         .client
         .seen
         .iter()
         .filter(|message| message.params["agent"].is_object());
     let how = bound
-        .last()
+        .next_back()
         .map(|bound| bound.params["agent"]["how"].clone())
         .unwrap_or_default();
     check(how != "new", "it began a new session", &turn)?;
