@@ -288,7 +288,7 @@ pub const GEMINI: Agent = Agent {
     known: &[Known {
         case: Case::Write,
         sign: "Error checking existing file: file not found",
-        note: "a new file is not written, since the agent does not take \"file not found\" for a missing file",
+        note: "a new file is not written: the agent reads it first, and takes the error that it is missing for a failure",
     }],
 };
 
