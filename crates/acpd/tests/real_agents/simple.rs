@@ -1,15 +1,9 @@
-//! Whole turns with agents that others have written, and that need no model.
-
-mod support;
-
-use std::path::{Path, PathBuf};
+//! Agents that need no model.
 
 use serde_json::Value;
-use support::{Daemon, Outcome, Place, acpd};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::root;
+use crate::support::{Daemon, Outcome, Place, acpd};
 
 /// A daemon with one agent.
 fn daemon(agent: &str) -> Daemon {

@@ -1,0 +1,354 @@
+//! The agents: where each is installed, how it is started against the fake model, and what is known not to work.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::cases::Case;
+use crate::root;
+
+/// An agent.
+pub struct Agent {
+    /// Its folder below `.tools/agents`, and its name in the configuration.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// Its npm package.
+    pub package: &'static str,
+    /// What is run, below its folder.
+    pub entry: &'static str,
+    /// Whether that is a script for Node.
+    pub script: bool,
+    /// Its arguments.
+    pub args: &'static [&'static str],
+    /// Its environment.
+    pub env: fn(&Setting) -> Vec<(&'static str, String)>,
+    /// Files in its home, by their path there.
+    pub files: fn(&Setting) -> Vec<(&'static str, String)>,
+    /// Lets time pass for what it has stored, while it does not run.
+    pub age: fn(&Setting),
+    /// What else is worth telling of a case that works.
+    pub notes: &'static [(Case, &'static str)],
+    /// What does not work.
+    pub known: &'static [Known],
+}
+
+/// A case that is known to fail.
+pub struct Known {
+    /// Which.
+    pub case: Case,
+    /// What stands in the failure, so that no other passes for it.
+    pub sign: &'static str,
+    /// What people are told.
+    pub note: &'static str,
+}
+
+/// Where an agent finds itself.
+pub struct Setting {
+    /// Its home, which is empty at first.
+    pub home: PathBuf,
+    /// Where it works.
+    pub work: PathBuf,
+    /// URL of the model.
+    pub model: String,
+}
+
+impl Setting {
+    fn in_home(&self, path: &str) -> String {
+        self.home.join(path).display().to_string()
+    }
+}
+
+impl Agent {
+    /// Where it is installed.
+    pub fn folder(&self) -> PathBuf {
+        installed().join(self.name)
+    }
+
+    /// Why it could not be installed, if it could not.
+    pub fn absent(&self) -> Option<String> {
+        let folders = [Some(self.folder()), self.script.then(|| installed().join("node"))];
+        let reasons = folders.iter().flatten();
+        let reason = reasons.filter_map(|folder| std::fs::read_to_string(folder.join("skipped")).ok());
+        reason.map(|reason| reason.trim().to_owned()).next()
+    }
+
+    /// The version that is installed.
+    pub fn version(&self) -> String {
+        let path = self
+            .folder()
+            .join("node_modules")
+            .join(self.package)
+            .join("package.json");
+        let text = std::fs::read(&path).unwrap_or_else(|error| {
+            panic!(
+                "{} cannot be read ({error}): make test-agents installs it",
+                path.display()
+            )
+        });
+        let package: Value = serde_json::from_slice(&text).expect("a package describes itself");
+        package["version"]
+            .as_str()
+            .expect("a package has a version")
+            .to_owned()
+    }
+
+    /// Its section of the configuration; `mark` is put into its environment.
+    pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
+        let entry = self
+            .folder()
+            .join("node_modules")
+            .join(self.entry)
+            .display()
+            .to_string();
+        let node = installed().join("node/bin");
+        let mut args: Vec<&str> = self.args.to_vec();
+        let program = node.join("node").display().to_string();
+        let command = if self.script {
+            args.insert(0, &entry);
+            &program
+        } else {
+            &entry
+        };
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut env = vec![
+            (mark.0, mark.1.to_owned()),
+            ("PATH", format!("{}:{path}", node.display())),
+            ("HOME", setting.home.display().to_string()),
+            ("TMPDIR", setting.in_home("tmp")),
+            ("XDG_CONFIG_HOME", setting.in_home(".config")),
+            ("XDG_DATA_HOME", setting.in_home(".local/share")),
+            ("XDG_STATE_HOME", setting.in_home(".local/state")),
+            ("XDG_CACHE_HOME", setting.in_home(".cache")),
+            // Whatever is not on this machine cannot be reached: nobody listens on the discard port.
+            ("HTTP_PROXY", "http://127.0.0.1:9".to_owned()),
+            ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
+            ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
+            ("no_proxy", "127.0.0.1,localhost".to_owned()),
+            ("NO_BROWSER", "1".to_owned()),
+        ];
+        env.extend((self.env)(setting));
+        let env: Vec<_> = env
+            .iter()
+            .map(|(name, value)| format!("{name} = {value:?}"))
+            .collect();
+        format!(
+            "[agents.{}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {} }}\n",
+            self.name,
+            env.join(", ")
+        )
+    }
+
+    /// Makes its home.
+    pub fn settle(&self, setting: &Setting) {
+        let write = |path: &Path, text: &str| {
+            let folder = path.parent().expect("a file is in a folder");
+            std::fs::create_dir_all(folder).expect("a folder can be made");
+            std::fs::write(path, text).expect("a file can be written");
+        };
+        std::fs::create_dir_all(setting.home.join("tmp")).expect("a folder can be made");
+        for (path, text) in (self.files)(setting) {
+            write(&setting.home.join(path), &text);
+        }
+    }
+}
+
+/// Where all agents are installed.
+fn installed() -> PathBuf {
+    root().join(".tools/agents")
+}
+
+/// What a folder holds; nothing if there is none.
+fn entries_of(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
+    Vec::new()
+}
+
+/// All of them, in the order of the table.
+pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &OPENCODE, &QWEN];
+
+/// Claude Code through the adapter of the ACP project.
+pub const CLAUDE: Agent = Agent {
+    name: "claude",
+    title: "Claude Code",
+    package: "@agentclientprotocol/claude-agent-acp",
+    entry: "@agentclientprotocol/claude-agent-acp/dist/index.js",
+    script: true,
+    args: &[],
+    env: |setting| {
+        vec![
+            ("ANTHROPIC_BASE_URL", setting.model.clone()),
+            ("ANTHROPIC_API_KEY", "test".into()),
+            ("CLAUDE_CONFIG_DIR", setting.in_home(".claude")),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+            ("DISABLE_AUTOUPDATER", "1".into()),
+            ("DISABLE_TELEMETRY", "1".into()),
+            ("DISABLE_ERROR_REPORTING", "1".into()),
+            // Else the shell is not among the tools until the model has searched for it.
+            ("ENABLE_TOOL_SEARCH", "false".into()),
+        ]
+    },
+    files: nothing,
+    age: |_| {},
+    notes: &[],
+    known: &[],
+};
+
+/// Codex through the adapter of the ACP project.
+pub const CODEX: Agent = Agent {
+    name: "codex",
+    title: "Codex",
+    package: "@agentclientprotocol/codex-acp",
+    entry: "@agentclientprotocol/codex-acp/dist/index.js",
+    script: true,
+    args: &[],
+    env: |setting| {
+        vec![
+            ("CODEX_HOME", setting.in_home(".codex")),
+            ("MOCK_API_KEY", "test".into()),
+            ("INITIAL_AGENT_MODE", "workspace-write".into()),
+        ]
+    },
+    files: |setting| {
+        let config = format!(
+            "model = \"gpt-5.5\"\n\
+             model_provider = \"mock\"\n\
+             check_for_update_on_startup = false\n\
+             [model_providers.mock]\n\
+             name = \"mock\"\n\
+             base_url = \"{}/v1\"\n\
+             env_key = \"MOCK_API_KEY\"\n\
+             wire_api = \"responses\"\n\
+             requires_openai_auth = false\n\
+             request_max_retries = 0\n\
+             stream_max_retries = 0\n\
+             [projects.{:?}]\n\
+             trust_level = \"trusted\"\n",
+            setting.model,
+            setting.work.display().to_string()
+        );
+        vec![(".codex/config.toml", config)]
+    },
+    age: |_| {},
+    notes: &[],
+    known: &[],
+};
+
+/// Gemini CLI.
+pub const GEMINI: Agent = Agent {
+    name: "gemini",
+    title: "Gemini CLI",
+    package: "@google/gemini-cli",
+    entry: "@google/gemini-cli/bundle/gemini.js",
+    script: true,
+    args: &["--acp"],
+    env: |setting| {
+        vec![
+            ("GEMINI_API_KEY", "test".into()),
+            ("GOOGLE_GEMINI_BASE_URL", setting.model.clone()),
+            ("GEMINI_MODEL", "gemini-2.5-pro".into()),
+            ("GEMINI_TELEMETRY_ENABLED", "false".into()),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
+        ]
+    },
+    files: |_| {
+        let settings = json!({
+            "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
+            "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
+            "privacy": { "usageStatisticsEnabled": false },
+            "telemetry": { "enabled": false },
+        });
+        vec![(".gemini/settings.json", settings.to_string())]
+    },
+    age: |setting| {
+        // It names a session's file by the minute, and a load within that minute writes over it.
+        for project in entries_of(&setting.home.join(".gemini/tmp")) {
+            for file in entries_of(&project.join("chats")) {
+                let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
+                let Some((day, time)) = name.split_once('T') else {
+                    continue;
+                };
+                let session = time.get("hh-mm".len()..).unwrap_or_default();
+                let other = if time.starts_with("00-00") {
+                    "23-59"
+                } else {
+                    "00-00"
+                };
+                let other = file.with_file_name(format!("{day}T{other}{session}"));
+                std::fs::rename(&file, other).expect("a session's file can be renamed");
+            }
+        }
+    },
+    notes: &[(Case::GoOn, "not within the minute in which the session began")],
+    known: &[],
+};
+
+/// opencode.
+pub const OPENCODE: Agent = Agent {
+    name: "opencode",
+    title: "opencode",
+    package: "opencode-ai",
+    entry: "opencode-ai/bin/opencode.exe",
+    script: false,
+    args: &["acp"],
+    env: |_| {
+        let on = |name| (name, "1".to_owned());
+        vec![
+            on("OPENCODE_DISABLE_AUTOUPDATE"),
+            on("OPENCODE_DISABLE_MODELS_FETCH"),
+            on("OPENCODE_DISABLE_LSP_DOWNLOAD"),
+            on("OPENCODE_DISABLE_SHARE"),
+        ]
+    },
+    files: |setting| {
+        let config = json!({
+            "model": "mock/mock-model",
+            "permission": { "bash": "ask", "edit": "ask" },
+            "provider": { "mock": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "Mock",
+                "options": { "baseURL": format!("{}/v1", setting.model), "apiKey": "test" },
+                "models": { "mock-model": { "name": "Mock model" } },
+            } },
+        });
+        vec![(".config/opencode/opencode.json", config.to_string())]
+    },
+    age: |_| {},
+    notes: &[],
+    known: &[],
+};
+
+/// Qwen Code.
+pub const QWEN: Agent = Agent {
+    name: "qwen",
+    title: "Qwen Code",
+    package: "@qwen-code/qwen-code",
+    entry: "@qwen-code/qwen-code/cli.js",
+    script: true,
+    args: &["--acp"],
+    env: |setting| {
+        vec![
+            ("OPENAI_API_KEY", "test".into()),
+            ("OPENAI_BASE_URL", format!("{}/v1", setting.model)),
+            ("OPENAI_MODEL", "mock-model".into()),
+            ("QWEN_TELEMETRY_ENABLED", "false".into()),
+        ]
+    },
+    files: |_| {
+        let settings = json!({
+            "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": false } },
+            "general": { "enableAutoUpdate": false, "disableAutoUpdate": true },
+            "privacy": { "usageStatisticsEnabled": false },
+            "telemetry": { "enabled": false },
+        });
+        vec![(".qwen/settings.json", settings.to_string())]
+    },
+    age: |_| {},
+    notes: &[],
+    known: &[],
+};

@@ -1,0 +1,204 @@
+//! What each agent is put through. A case answers what is worth telling of it, or why it failed.
+
+use acpd_fake_model::reply::Reply;
+use serde_json::json;
+
+use crate::bench::{Answer, Bench};
+use crate::support::{Turn, wait_until};
+
+/// A case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// An answer of text.
+    Plain,
+    /// A command of the agent's shell, allowed.
+    Shell,
+    /// A file is written, allowed.
+    Write,
+    /// What the agent wants to do is refused.
+    Refused,
+    /// A turn is interrupted while the model speaks.
+    Cancel,
+    /// The daemon is restarted, and the thread goes on.
+    GoOn,
+}
+
+impl Case {
+    /// In the order in which they are tried.
+    pub const ALL: &[Self] = &[
+        Self::Plain,
+        Self::Shell,
+        Self::Write,
+        Self::Refused,
+        Self::Cancel,
+        Self::GoOn,
+    ];
+
+    /// As findings and table call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "Plain answer",
+            Self::Shell => "Shell command",
+            Self::Write => "File write",
+            Self::Refused => "Refused permission",
+            Self::Cancel => "Cancel",
+            Self::GoOn => "Go on after a restart",
+        }
+    }
+
+    pub fn play(self, bench: &mut Bench) -> Result<String, String> {
+        match self {
+            Self::Plain => plain(bench),
+            Self::Shell => shell(bench),
+            Self::Write => write(bench),
+            Self::Refused => refused(bench),
+            Self::Cancel => cancel(bench),
+            Self::GoOn => go_on(bench),
+        }
+    }
+}
+
+/// Fails with `why` and how the turn ended.
+fn check(holds: bool, why: &str, turn: &Turn) -> Result<(), String> {
+    if holds {
+        return Ok(());
+    }
+    let said = turn.said();
+    Err(format!(
+        "{why}; the turn ended as {} {:?}, and the agent said {said:?}",
+        turn.end,
+        turn.methods()
+    ))
+}
+
+fn asks(asked: usize) -> String {
+    let how = if asked > 0 { "asks first" } else { "does not ask" };
+    how.to_owned()
+}
+
+fn plain(bench: &mut Bench) -> Result<String, String> {
+    let (turn, _) = bench
+        .talk()
+        .turn("say A plain answer, streamed in pieces.", Answer::Accept);
+    check(turn.status() == "completed", "it did not complete", &turn)?;
+    let said = turn.said();
+    check(
+        said.contains("A plain answer, streamed in pieces."),
+        "the answer is missing",
+        &turn,
+    )?;
+    Ok(String::new())
+}
+
+fn shell(bench: &mut Bench) -> Result<String, String> {
+    let file = bench.file("ran.txt");
+    let script = format!("run echo shell-works > {0}; cat {0}", file.display());
+    let (turn, asked) = bench.talk().turn(&script, Answer::Accept);
+    check(turn.status() == "completed", "it did not complete", &turn)?;
+    let ran = std::fs::read_to_string(&file).unwrap_or_default();
+    check(ran == "shell-works\n", "the command did not run", &turn)?;
+    check(
+        turn.said().contains("done: "),
+        "the model did not hear of the result",
+        &turn,
+    )?;
+    check(
+        turn.said().contains("shell-works"),
+        "the model did not see the output",
+        &turn,
+    )?;
+    Ok(asks(asked))
+}
+
+fn write(bench: &mut Bench) -> Result<String, String> {
+    let file = bench.file("made.txt");
+    let script = format!("write {} made by a script", file.display());
+    let (turn, asked) = bench.talk().turn(&script, Answer::Accept);
+    check(turn.status() == "completed", "it did not complete", &turn)?;
+    let made = std::fs::read_to_string(&file).unwrap_or_default();
+    check(
+        made.trim_end() == "made by a script",
+        "the file was not written",
+        &turn,
+    )?;
+    check(
+        turn.said().contains("done: "),
+        "the model did not hear of the result",
+        &turn,
+    )?;
+    Ok(asks(asked))
+}
+
+fn refused(bench: &mut Bench) -> Result<String, String> {
+    let file = bench.file("refused.txt");
+    let talk = bench.talk();
+    let (turn, asked) = talk.turn(&format!("run touch {}", file.display()), Answer::Decline);
+    check(asked > 0, "it did not ask", &turn)?;
+    check(!file.exists(), "it ran what was refused", &turn)?;
+    check(turn.status() != "failed", "a refusal is no failure", &turn)?;
+    let note = match turn.status() {
+        "completed" => "goes on without",
+        _ => "ends the turn",
+    };
+    let (turn, _) = talk.turn("say Still here.", Answer::Accept);
+    check(
+        turn.said().contains("Still here."),
+        "the thread is of no use any more",
+        &turn,
+    )?;
+    Ok(note.to_owned())
+}
+
+fn cancel(bench: &mut Bench) -> Result<String, String> {
+    let talk = bench.talk();
+    let turn = talk.client.start(&talk.thread, "slow 2400");
+    talk.client
+        .until(|message| message.method == "item/agentMessage/delta");
+    talk.client.call(
+        "turn/interrupt",
+        &json!({ "threadId": talk.thread, "turnId": turn }),
+    );
+    let turn = talk.client.finish(&talk.thread, &turn);
+    check(turn.status() == "interrupted", "it was not interrupted", &turn)?;
+    let (turn, _) = talk.turn("say Still here.", Answer::Accept);
+    check(
+        turn.said().contains("Still here."),
+        "the thread is of no use any more",
+        &turn,
+    )?;
+    wait_until("the agent stops listening to the model", || {
+        let seen = bench.model.seen();
+        seen.iter()
+            .any(|seen| seen.cut && matches!(seen.reply, Some(Reply::Text { slow: true, .. })))
+    });
+    Ok(String::new())
+}
+
+fn go_on(bench: &mut Bench) -> Result<String, String> {
+    let (turn, _) = bench.talk().turn("say Something to remember.", Answer::Accept);
+    check(turn.status() == "completed", "it did not complete", &turn)?;
+    bench.restart();
+    let talk = bench.reconnect();
+    let (turn, _) = talk.turn("recall", Answer::Accept);
+    check(turn.status() == "completed", "it did not complete", &turn)?;
+    let mut bound = talk
+        .client
+        .seen
+        .iter()
+        .filter(|message| message.params["agent"].is_object());
+    let how = bound
+        .next_back()
+        .map(|bound| bound.params["agent"]["how"].clone())
+        .unwrap_or_default();
+    check(how != "new", "it began a new session", &turn)?;
+    check(
+        turn.said().contains("say Something to remember."),
+        "it has forgotten what was said before",
+        &turn,
+    )?;
+    let again = talk.client.seen.iter().any(|message| {
+        message.method == "item/completed" && message.params["text"] == "Something to remember."
+    });
+    check(!again, "what was said before is in the thread twice", &turn)?;
+    Ok(format!("session/{}", how.as_str().unwrap_or("?")))
+}

@@ -1,0 +1,105 @@
+//! Whole turns with agents that others have written, through the real daemon.
+//!
+//! `simple` holds those that need no model. The rest drives each agent of [`agents::AGENTS`] against the fake model
+//! through the same cases; `make test-agents` installs the agents, runs this, and writes what was seen into
+//! `docs/agents.md`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agents;
+mod bench;
+mod cases;
+mod findings;
+mod simple;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use agents::Agent;
+use bench::Bench;
+use cases::Case;
+use findings::{Cell, Findings};
+
+/// The project's directory.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn claude() {
+    drive(&agents::CLAUDE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn codex() {
+    drive(&agents::CODEX);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn gemini() {
+    drive(&agents::GEMINI);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn opencode() {
+    drive(&agents::OPENCODE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn qwen() {
+    drive(&agents::QWEN);
+}
+
+/// Runs all cases with one agent, keeps what was seen, and fails for what was not foreseen.
+fn drive(agent: &'static Agent) {
+    if let Some(reason) = agent.absent() {
+        eprintln!("skipped: {} could not be installed: {reason}", agent.package);
+        return Findings::skipped(agent, reason).keep();
+    }
+    let mut bench = Bench::new(agent);
+    let mut findings = Findings::new(agent);
+    let mut surprises = Vec::new();
+    for case in Case::ALL {
+        let known = agent.known.iter().find(|known| known.case == *case);
+        let (works, note) = match (bench.attempt(*case), known) {
+            (Ok(note), None) => (true, noted(agent, *case, note)),
+            (Err(why), Some(known)) if why.contains(known.sign) => (false, known.note.to_owned()),
+            (Ok(note), Some(_)) => {
+                surprises.push(format!("{} works now: strike it from what is known", case.name()));
+                (true, note)
+            }
+            (Err(why), _) => {
+                surprises.push(format!("{}: {why}", case.name()));
+                (false, why)
+            }
+        };
+        findings
+            .cells
+            .insert(case.name().to_owned(), Cell { works, note });
+    }
+    findings.keep();
+    if !surprises.is_empty() {
+        bench.explain();
+        panic!(
+            "{} does not do what is known of it:\n{}",
+            agent.title,
+            surprises.join("\n")
+        );
+    }
+}
+
+/// What was seen of a case, and what else is to be told of it.
+fn noted(agent: &Agent, case: Case, seen: String) -> String {
+    let more = agent.notes.iter().filter(|(noted, _)| *noted == case);
+    let notes = std::iter::once(seen).chain(more.map(|(_, note)| (*note).to_owned()));
+    notes
+        .filter(|note| !note.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,166 @@
+//! One file for each API: what a request asks for, and how an answer is written, whole or streamed.
+//!
+//! In: the body of a request. Out: an [`Ask`]; a JSON value or [`Step`]s for a [`Reply`]. Never: decides what the
+//! answer is. Members that are missing or of the wrong type count as absent, so no body is an error.
+
+pub mod anthropic;
+pub mod chat;
+pub mod gemini;
+pub mod responses;
+
+use serde_json::{Value, json};
+
+use crate::ask::Ask;
+use crate::reply::{Reply, Step};
+
+/// An API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic Messages.
+    Anthropic,
+    /// `OpenAI` Responses.
+    Responses,
+    /// `OpenAI` Chat Completions.
+    Chat,
+    /// Gemini generateContent.
+    Gemini,
+}
+
+impl Api {
+    /// What a request asks for.
+    pub fn read(self, body: &Value) -> Ask {
+        match self {
+            Self::Anthropic => anthropic::read(body),
+            Self::Responses => responses::read(body),
+            Self::Chat => chat::read(body),
+            Self::Gemini => gemini::read(body),
+        }
+    }
+
+    /// An answer in one piece. `number` makes its ids unlike any other answer's.
+    pub fn whole(self, ask: &Ask, reply: &Reply, number: u64) -> Value {
+        match self {
+            Self::Anthropic => anthropic::whole(ask, reply, number),
+            Self::Responses => responses::whole(ask, reply, number),
+            Self::Chat => chat::whole(ask, reply, number),
+            Self::Gemini => gemini::whole(ask, reply),
+        }
+    }
+
+    /// An answer in steps.
+    pub fn steps(self, ask: &Ask, reply: &Reply, number: u64) -> Vec<Step> {
+        match self {
+            Self::Anthropic => anthropic::steps(ask, reply, number),
+            Self::Responses => responses::steps(ask, reply, number),
+            Self::Chat => chat::steps(ask, reply, number),
+            Self::Gemini => gemini::steps(ask, reply),
+        }
+    }
+
+    /// How it tells an error.
+    pub fn error(self, message: &str) -> Value {
+        match self {
+            Self::Anthropic => {
+                json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } })
+            }
+            Self::Responses | Self::Chat => {
+                json!({ "error": { "type": "invalid_request_error", "message": message, "code": null } })
+            }
+            Self::Gemini => {
+                json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": message } })
+            }
+        }
+    }
+}
+
+/// Tokens that everything counts as; nobody pays for them.
+const TOKENS: u64 = 10;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use serde_json::{Value, json};
+
+    use crate::ask::Ask;
+    use crate::reply::{Input, Reply, Step};
+
+    pub fn asked(model: &str) -> Ask {
+        Ask {
+            model: model.into(),
+            stream: true,
+            ..Ask::default()
+        }
+    }
+
+    pub fn call() -> Reply {
+        Reply::Call {
+            name: "bash".into(),
+            input: Input::Arguments(json!({ "command": "ls" })),
+        }
+    }
+
+    /// The stream as a client sees it: each event's name, and its data.
+    pub fn events(steps: &[Step]) -> Vec<(String, Value)> {
+        let bytes: Vec<u8> = steps.iter().flat_map(|step| step.bytes.to_vec()).collect();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.ends_with("\n\n"), "the last event is not ended");
+        let blocks = text.split("\n\n").filter(|block| !block.is_empty());
+        blocks
+            .map(|block| {
+                let lines: Vec<_> = block.lines().collect();
+                let (name, data) = match lines[..] {
+                    [name, data] => (name.strip_prefix("event: ").unwrap(), data),
+                    [data] => ("", data),
+                    _ => panic!("{block}"),
+                };
+                let data = data.strip_prefix("data: ").unwrap();
+                let data = serde_json::from_str(data).unwrap_or_else(|_| data.into());
+                (name.to_owned(), data)
+            })
+            .collect()
+    }
+
+    /// Nonsense that a request may be.
+    pub fn nonsense() -> Vec<Value> {
+        vec![
+            Value::Null,
+            json!([]),
+            json!("text"),
+            json!({ "messages": 1, "input": {}, "contents": "x", "tools": { "a": 1 } }),
+            json!({ "messages": [null, 1, { "content": [null, 3, { "type": 4 }] }] }),
+            json!({ "input": [null, 1, { "type": "message", "content": 4 }], "tools": [null, { "type": 1 }] }),
+            json!({ "contents": [null, { "parts": [null, { "functionResponse": 1 }] }], "tools": [1] }),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_answered_by_every_api() {
+        for api in [Api::Anthropic, Api::Responses, Api::Chat, Api::Gemini] {
+            for body in testing::nonsense() {
+                let ask = api.read(&body);
+                let reply = crate::script::reply(&ask);
+                assert_eq!(reply.whole_text(), "Ready.", "{api:?} {body}");
+                assert!(api.whole(&ask, &reply, 1).is_object());
+                assert!(!api.steps(&ask, &reply, 1).is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_answer_pauses_before_each_piece_and_nowhere_else() {
+        for api in [Api::Anthropic, Api::Responses, Api::Chat, Api::Gemini] {
+            let slow = Reply::Text {
+                pieces: vec!["a".into(), "b".into()],
+                slow: true,
+            };
+            let steps = api.steps(&testing::asked("m"), &slow, 1);
+            assert_eq!(steps.iter().filter(|step| step.pause).count(), 2, "{api:?}");
+            let fast = api.steps(&testing::asked("m"), &Reply::text("Hello."), 1);
+            assert!(fast.iter().all(|step| !step.pause), "{api:?}");
+        }
+    }
+}
