@@ -51,12 +51,59 @@ pub enum Command {
     Show(ShowArgs),
     /// Write a thread out, as a record or as a document
     Export(ExportArgs),
+    /// Show what the permission policy makes of something
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// List agents, install them, and see whether they work
     #[command(subcommand)]
     Agents(AgentsCommand),
     /// Started by the daemon: ends its agents if it is killed
     #[command(hide = true)]
     Keep(KeepArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say whether something would be allowed, asked or denied, and by which rule
+    Test(PolicyTestArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PolicyTestArgs {
+    #[command(flatten)]
+    pub subject: PolicySubject,
+    /// The agent that wants it [default: any]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The thread's directory [default: this one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The thread's own policy: a preset's name, or JSON
+    #[arg(long, value_name = "POLICY")]
+    pub thread_policy: Option<String>,
+    /// Print JSON: the decision, and every rule that had a say
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct PolicySubject {
+    /// A shell command line
+    #[arg(long, value_name = "LINE")]
+    pub bash: Option<String>,
+    /// Reading a file
+    #[arg(long, value_name = "PATH")]
+    pub read: Option<String>,
+    /// Writing a file
+    #[arg(long, value_name = "PATH")]
+    pub write: Option<String>,
+    /// A tool of an MCP server
+    #[arg(long, value_name = "SERVER/TOOL")]
+    pub mcp: Option<String>,
+    /// An ACP tool call
+    #[arg(long, value_name = "JSON")]
+    pub tool_call: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod background;
 mod cli;
 mod client;
 mod export;
+mod policy;
 mod print;
 mod prompt;
 mod render;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, PolicyCommand};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -44,6 +45,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Keep(_) => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
+        Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),
         Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
         Command::Export(args) => light()?.block_on(export::export(&settings, &args)),
     }

@@ -1,7 +1,9 @@
 //! `acpd serve`.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use acpd_gateway::{AgentConfig, Daemon, Token};
 use anyhow::Context;
@@ -29,12 +31,31 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
+/// How often the configuration file is looked at for other policies.
+const LOOK_AT_CONFIG: Duration = Duration::from_secs(1);
+
+/// What changes when a file is written.
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.modified().ok()?, file.len()))
+}
+
+/// A file that cannot be read changes nothing: an agent must not be allowed more because of a slip of the pen.
+fn take_policies(daemon: &Daemon, path: &Path) {
+    match Settings::policies(path).map(|policies| daemon.set_policies(policies)) {
+        Ok(true) => tracing::info!("the policies have changed"),
+        Ok(false) => {}
+        Err(error) => tracing::error!("the policies stay as they are: {error:#}"),
+    }
+}
+
 async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // Before anything else, so that no signal finds us without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // The terminal that a daemon was started from may close.
-    let _hangup = signal(SignalKind::hangup())?;
+    // The terminal that a daemon was started from may close; from somebody else it means "read the policies again".
+    let mut hangup = signal(SignalKind::hangup())?;
+    let config_file = settings.config_file.clone();
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let data_dir = settings.daemon.data_dir.clone();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
@@ -54,7 +75,26 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         Token::path(&data_dir).display()
     );
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
+    let keep_policies = async {
+        let Some(path) = config_file else {
+            return std::future::pending().await;
+        };
+        let mut look = tokio::time::interval(LOOK_AT_CONFIG);
+        let mut seen = stamp(&path);
+        loop {
+            let told = tokio::select! {
+                _ = look.tick() => false,
+                _ = hangup.recv() => true,
+            };
+            let now = stamp(&path);
+            if told || now != seen {
+                seen = now;
+                take_policies(&daemon, &path);
+            }
+        }
+    };
     tokio::select! {
+        () = keep_policies => {}
         _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
         _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
     }
@@ -89,5 +129,6 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
         pass_env: Vec::new(),
         title: Some("Demo agent".to_owned()),
         quirks: acpd_gateway::Quirks::default(),
+        policy: None,
     })
 }

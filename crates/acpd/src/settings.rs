@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use acpd_gateway::{AgentConfig, Config, Token, catalog};
+use acpd_gateway::policy::Policy;
+use acpd_gateway::{AgentConfig, Config, PolicyBook, Token, catalog};
 use acpd_log::Durability;
 use acpd_model::Limits;
 use anyhow::{Context, bail};
@@ -22,6 +23,7 @@ struct File {
     data_dir: Option<PathBuf>,
     durability: Survives,
     agents: BTreeMap<String, AgentConfig>,
+    policy: Option<Policy>,
     registry_url: Option<String>,
     limits: Limits,
 }
@@ -72,6 +74,7 @@ impl Settings {
             data_dir,
             durability,
             agents,
+            policy,
             registry_url,
             limits,
         } = file;
@@ -90,6 +93,7 @@ impl Settings {
                 Survives::Power => Durability::Power,
             },
             agents,
+            policy,
             limits,
             keeper: None,
         };
@@ -99,6 +103,15 @@ impl Settings {
             registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
         })
+    }
+
+    /// The policies that a configuration file has now.
+    pub fn policies(path: &Path) -> anyhow::Result<PolicyBook> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("the configuration {} cannot be read", path.display()))?;
+        let file: File = toml::from_str(&text)
+            .with_context(|| format!("the configuration {} is wrong", path.display()))?;
+        Ok(PolicyBook::new(file.policy, &file.agents))
     }
 
     /// The token to show: the given one, else the data directory's.

@@ -227,6 +227,8 @@ fn a_question_is_answered_by_a_response() {
         );
         assert_eq!(turn.said(), said);
     }
+    // Another session, for which no answer holds.
+    let thread = client.thread(&daemon);
     let turn = client.start(&thread, "permission");
     let question = client.question();
     client.respond(&question, &json!({ "decision": "cancel" }));

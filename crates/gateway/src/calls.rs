@@ -9,7 +9,7 @@ use acpd_model::{By, ErrorCode, Failure, RawJson, Seq, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, Spec, Transcript};
 use acpd_proto::surface::app::{
-    Request, StartThread, StartTurn, summary_json, thread_json, turn_json, turns_json,
+    PolicyRequest, Request, StartThread, StartTurn, summary_json, thread_json, turn_json, turns_json,
 };
 use acpd_proto::thread::{Command, Reply};
 use serde_json::json;
@@ -122,10 +122,19 @@ impl Calls {
                 method,
                 params,
             } => self.simple(thread, by, Command::Notify { method, params }).await,
-            Request::Answer { request, answer } => {
-                self.simple(request.thread, by, Command::Answer { request, answer })
-                    .await
+            Request::Answer {
+                request,
+                answer,
+                scope,
+            } => {
+                let command = Command::Answer {
+                    request,
+                    answer,
+                    scope,
+                };
+                self.simple(request.thread, by, command).await
             }
+            Request::Policy { thread, what } => self.policy(thread, by, what).await,
         };
         called.unwrap_or_else(|failure| Called::now(Err(failure)))
     }
@@ -140,7 +149,23 @@ impl Calls {
         let answer = self.directory.command(thread, by, Command::Ask(request)).await?;
         Ok(Called::answer(async move {
             match heard(answer).await? {
-                Reply::Agent(result) if wants_answer => Ok(json!({ "result": result }).into()),
+                Reply::Json(result) if wants_answer => Ok(json!({ "result": result }).into()),
+                _ => Ok(json!({}).into()),
+            }
+        }))
+    }
+
+    async fn policy(&self, thread: ThreadId, by: By, what: PolicyRequest) -> Result<Called, Failure> {
+        let command = match what {
+            PolicyRequest::Explain(tool_call) => Command::Explain(tool_call),
+            PolicyRequest::Set(policy) => Command::SetPolicy(policy),
+            PolicyRequest::Remembered => Command::Remembered,
+            PolicyRequest::Revoke(id) => Command::Revoke { id },
+        };
+        let answer = self.directory.command(thread, by, command).await?;
+        Ok(Called::answer(async move {
+            match heard(answer).await? {
+                Reply::Json(json) => Ok(json),
                 _ => Ok(json!({}).into()),
             }
         }))
@@ -169,6 +194,7 @@ impl Calls {
             mcp_servers,
             mode,
             config,
+            policy,
             turn,
         } = start;
         self.check_agent(&agent_type)?;
@@ -190,11 +216,15 @@ impl Calls {
         };
         let created = self.directory.command(thread, by.clone(), create).await?;
         let subscribed = self.directory.subscribe(thread).await?;
+        let mut settings = Vec::new();
+        if let Some(policy) = policy {
+            let command = Command::SetPolicy(Some(policy));
+            settings.push(self.directory.command(thread, by.clone(), command).await?);
+        }
         let mode = mode.map(|mode_id| AgentRequest::SetMode { mode_id });
         let config = config
             .into_iter()
             .map(|(config_id, value)| AgentRequest::SetConfigOption { config_id, value });
-        let mut settings = Vec::new();
         for request in mode.into_iter().chain(config) {
             let command = Command::Ask(request);
             settings.push(self.directory.command(thread, by.clone(), command).await?);
@@ -387,7 +417,7 @@ async fn heard(answer: Answer) -> Result<Reply, Failure> {
 fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
     match reply {
         Reply::Turn(turn) => Ok(json!({ "turn": turn_json(&turn) }).into()),
-        Reply::Done | Reply::Agent(_) => Err(Failure::new(
+        Reply::Done | Reply::Json(_) => Err(Failure::new(
             ErrorCode::Internal,
             "the thread answered without a turn",
         )),

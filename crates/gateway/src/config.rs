@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use acpd_log::Durability;
 use acpd_model::Limits;
 use acpd_proto::agent::Quirks;
+use acpd_proto::policy::Policy;
 use serde::Deserialize;
 
 /// Everything that a daemon needs to know.
@@ -20,6 +21,8 @@ pub struct Config {
     pub durability: Durability,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentConfig>,
+    /// What agents may do.
+    pub policy: Option<Policy>,
     /// Every bound.
     pub limits: Limits,
     /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`; it ends the agents of a daemon that was
@@ -48,4 +51,7 @@ pub struct AgentConfig {
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,
+    /// What it may do, for every thread.
+    #[serde(default)]
+    pub policy: Option<Policy>,
 }

@@ -9,6 +9,7 @@ use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,6 +21,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::directory::Directory;
 use crate::http::{self, Door};
+use crate::policies::PolicyBook;
 use crate::thread::Surroundings;
 
 /// A daemon that serves.
@@ -31,6 +33,7 @@ pub struct Daemon {
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
+    policies: watch::Sender<PolicyBook>,
 }
 
 /// Why a daemon does not come up.
@@ -73,9 +76,11 @@ impl Daemon {
             data_dir,
             durability,
             agents,
+            policy,
             limits,
             keeper,
         } = config;
+        let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
         if !listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(listen));
         }
@@ -100,6 +105,7 @@ impl Daemon {
             agents: Arc::new(Agents::new(agents, &data_dir)),
             limits: Arc::new(limits),
             clock: Clock::new(),
+            policies: policies_now,
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {
@@ -123,6 +129,16 @@ impl Daemon {
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
+            policies,
+        })
+    }
+
+    /// What agents may do from now on. Answers whether that is anything new.
+    pub fn set_policies(&self, policies: PolicyBook) -> bool {
+        self.policies.send_if_modified(|now| {
+            let changed = *now != policies;
+            *now = policies;
+            changed
         })
     }
 

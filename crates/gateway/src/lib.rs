@@ -20,12 +20,15 @@ mod follow;
 mod http;
 mod machine;
 mod peer;
+mod policies;
 mod thread;
 
 pub use acpd_host::catalog;
 pub use acpd_host::keep;
 pub use acpd_proto::agent::Quirks;
+pub use acpd_proto::policy;
 pub use agents::Agents;
 pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};
+pub use policies::PolicyBook;

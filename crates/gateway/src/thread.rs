@@ -10,12 +10,13 @@ use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frames, live_frame};
 use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
 use crate::clock::Clock;
 use crate::machine::{FromMachine, Machine};
+use crate::policies::PolicyBook;
 
 /// Events that were stored together, as clients are sent them.
 #[derive(Debug)]
@@ -82,6 +83,8 @@ pub struct Surroundings {
     pub limits: Arc<Limits>,
     /// The time.
     pub clock: Clock,
+    /// What agents may do.
+    pub policies: watch::Receiver<PolicyBook>,
 }
 
 /// One thread while it is awake.
@@ -95,6 +98,8 @@ pub struct ThreadActor {
     host_told: mpsc::Sender<Box<FromMachine>>,
     host_tells: mpsc::Receiver<Box<FromMachine>>,
     publish: broadcast::Sender<Arc<Batch>>,
+    /// The agent whose policies the machine has.
+    policies_of: Option<String>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
 }
@@ -130,6 +135,7 @@ impl ThreadActor {
             host_told,
             host_tells,
             publish: broadcast::channel(LIVE_BATCHES).0,
+            policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
         }
@@ -167,6 +173,7 @@ impl ThreadActor {
     async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
         loop {
             let happened = self.next(asked).await;
+            self.look_up_policies();
             let leave = match happened {
                 Happened::Asked(None) => {
                     self.command(By::Daemon, Command::Stop);
@@ -290,6 +297,17 @@ impl ThreadActor {
             FromMachine::Terminal { terminal_id, event } => Input::Terminal { terminal_id, event },
         };
         self.machine.handle(input, self.around.clock.now());
+    }
+
+    /// Goes by the policies that hold now. They can change at any time, and an agent's name is not known at first.
+    fn look_up_policies(&mut self) {
+        let agent = &self.machine.live().spec.agent;
+        if self.policies_of.as_ref() == Some(agent) && !self.around.policies.has_changed().unwrap_or(false) {
+            return;
+        }
+        let policies = self.around.policies.borrow_and_update().for_agent(agent);
+        self.policies_of = Some(agent.clone());
+        self.machine.set_policies(policies);
     }
 
     /// Carries out what the machine wants: first the log, then everybody else. While the log stores, the agent

@@ -64,6 +64,22 @@ pub enum By {
     Daemon,
     /// A client.
     Client(Box<Caller>),
+    /// The permission policy.
+    Policy(Box<Ruling>),
+}
+
+/// What of the permission policy caused an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ruling {
+    /// Whose policy: `session`, `thread`, `agent` or `daemon`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The rule; none for a default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// One sentence for a person.
+    pub reason: String,
 }
 
 /// A client that caused an event.
@@ -415,14 +431,18 @@ pub enum EventKind {
     PermissionRequested {
         /// Ours.
         request: RequestId,
-        /// The tool call's item.
-        item: ItemId,
+        /// The tool call's item; none where the agent did not ask, but the policy has a person asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<ItemId>,
         /// What it is about.
         about: AskAbout,
         /// What a person reads.
         title: String,
         /// The answers offered.
         options: Vec<PermissionOption>,
+        /// Whether the policy has the answer, so that nobody is asked; it follows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        decided: bool,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.
@@ -438,6 +458,29 @@ pub enum EventKind {
         request: RequestId,
         /// The answer.
         outcome: Outcome,
+    },
+    /// The agent called a method without having asked before, and the policy let it.
+    CallPermitted {
+        /// Its method.
+        method: String,
+        /// What it is about.
+        subject: String,
+    },
+    /// The thread's own policy was set or taken away.
+    PolicySet {
+        /// The policy; none if it was taken away.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<RawJson>,
+    },
+    /// An answer holds from now on.
+    AnswerRemembered {
+        /// The rule that was made of it, with its id and its scope.
+        answer: RawJson,
+    },
+    /// An answer holds no longer.
+    AnswerRevoked {
+        /// Its id.
+        id: u64,
     },
     /// The question has no one left who would hear its answer.
     RequestVoided {

@@ -112,6 +112,12 @@ impl Remembered {
         Ok(ids.collect())
     }
 
+    /// Takes one that was remembered before, out of the log.
+    pub fn restore(&mut self, rule: RememberedRule) {
+        self.last_id = self.last_id.max(rule.id);
+        self.rules.push(rule);
+    }
+
     /// All of them, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RememberedRule> {
         self.rules.iter()

@@ -10,6 +10,7 @@ use acpd_model::{
 };
 
 use super::item::ItemView;
+use crate::policy::{Policy, Remembered};
 
 /// How a thread was made.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -127,6 +128,10 @@ pub struct Live {
     pub config_options: Option<RawJson>,
     /// The slash commands, ACP's update.
     pub commands: Option<RawJson>,
+    /// The thread's own permission policy.
+    pub policy: Option<Policy>,
+    /// Answers that hold for good.
+    pub remembered: Remembered,
     /// The plan, as its event has it.
     pub plan: Option<EventKind>,
     /// Tokens, as their event has it.
@@ -160,6 +165,8 @@ impl Live {
             forgotten: false,
             config_options: None,
             commands: None,
+            policy: None,
+            remembered: Remembered::default(),
             plan: None,
             usage: None,
         }
@@ -376,6 +383,17 @@ impl Live {
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);
             }
+            EventKind::PolicySet { policy } => {
+                self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
+            }
+            EventKind::AnswerRemembered { answer } => {
+                if let Ok(rule) = answer.read() {
+                    self.remembered.restore(rule);
+                }
+            }
+            EventKind::AnswerRevoked { id } => {
+                self.remembered.revoke(*id);
+            }
             EventKind::PlanReplaced { .. } => self.plan = Some(event.kind.clone()),
             EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
             EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
@@ -401,6 +419,7 @@ impl Live {
         self.session = Some(session_id.to_owned());
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {
+            self.remembered.end_session();
             // What an earlier session had is no longer there.
             (self.mode, self.modes, self.config_options) = (None, None, None);
             (self.model, self.models) = (None, None);

@@ -153,7 +153,7 @@ impl Thread {
             }
             _ => {}
         }
-        let result = Ok(Reply::Agent(answer));
+        let result = Ok(Reply::Json(answer));
         self.effects.push(Effect::Reply { call, result });
     }
 

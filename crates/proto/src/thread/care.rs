@@ -68,7 +68,10 @@ impl Thread {
     /// When the agent will have been silent for too long. Not while it waits for us or for a person.
     pub(super) fn silence_ends(&self) -> Option<Instant> {
         let limit = self.limits.agent_silence_secs;
-        let waits = !self.asked.is_empty() || !self.working.is_empty() || self.cancel_deadline.is_some();
+        let waits = !self.asked.is_empty()
+            || !self.held.is_empty()
+            || !self.working.is_empty()
+            || self.cancel_deadline.is_some();
         if limit == 0 || waits || self.prompted.is_none() {
             return None;
         }

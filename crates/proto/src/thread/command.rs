@@ -5,6 +5,7 @@ use acpd_model::{By, Failure, Millis, RawJson, RequestId, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
+use crate::policy::Scope;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -83,8 +84,21 @@ pub enum Command {
         request: RequestId,
         /// What.
         answer: Answer,
+        /// How long it holds, if it is to hold for more than this question.
+        scope: Option<Scope>,
     },
-    /// Have the agent do something beside turns; answered with [`Reply::Agent`].
+    /// Say what the policy makes of an ACP tool call; answered with [`Reply::Json`].
+    Explain(RawJson),
+    /// Give the thread a policy of its own, or take it away.
+    SetPolicy(Option<RawJson>),
+    /// Say which answers hold; answered with [`Reply::Json`].
+    Remembered,
+    /// Take back an answer that holds.
+    Revoke {
+        /// Its id.
+        id: u64,
+    },
+    /// Have the agent do something beside turns; answered with [`Reply::Json`].
     Ask(AgentRequest),
     /// Tell the agent something that ACP does not know.
     Notify {
@@ -127,8 +141,8 @@ pub enum Reply {
     Done,
     /// The turn that was started or queued.
     Turn(TurnView),
-    /// What the agent answered.
-    Agent(RawJson),
+    /// What the agent answered, or what is known.
+    Json(RawJson),
 }
 
 /// A turn at a glance.

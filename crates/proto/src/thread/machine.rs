@@ -5,6 +5,7 @@ use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome
 use serde_json::{Value, json};
 
 use super::command::{Effect, MachineCall, MachineEvent, MachineReply};
+use super::permits::Permit;
 use super::steps::Thread;
 use crate::agent::{AgentCommand, Call, TerminalExit};
 use crate::fanout::{Delta, LiveText, Source};
@@ -39,10 +40,18 @@ impl Work {
 
 impl Thread {
     pub(super) fn handle_call(&mut self, call: u64, request: Call) {
-        if self.working.len() + self.asked.len() >= AGENT_CALLS {
+        if self.working.len() + self.asked.len() + self.held.len() >= AGENT_CALLS {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
+        match self.permit(&request) {
+            Permit::Yes => self.do_call(call, request),
+            Permit::Ask => self.ask_first(call, request),
+            Permit::No(decision) => self.refuse_by_policy(call, &request, &decision),
+        }
+    }
+
+    pub(super) fn do_call(&mut self, call: u64, request: Call) {
         match request {
             Call::Permission {
                 tool_call,

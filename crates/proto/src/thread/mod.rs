@@ -10,6 +10,7 @@ mod care;
 mod command;
 mod items;
 mod machine;
+mod permits;
 mod requests;
 mod steps;
 mod turns;
@@ -17,4 +18,5 @@ mod turns;
 pub use command::{
     Answer, Command, Effect, Gone, Input, MachineCall, MachineEvent, MachineReply, Reply, TurnView,
 };
+pub use permits::Policies;
 pub use steps::Thread;

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::command::Answer;
 use super::steps::{AgentState, Thread};
 use crate::agent::{AgentCommand, ToolUpdate};
+use crate::policy::Scope;
 use crate::projection::ItemView;
 
 /// The sparse tool call inside a permission request.
@@ -73,19 +74,40 @@ impl Thread {
             number,
         };
         self.asked.insert(number, call);
+        let whole = match self.live.items.get(&known.item).map(|open| &open.view) {
+            Some(ItemView::Tool(view)) => view.to_json(),
+            _ => tool.clone(),
+        };
+        let ruled = self.rule_on(number, &whole, &options);
         let kind = EventKind::PermissionRequested {
             request,
-            item: known.item,
+            item: Some(known.item),
             about,
             title,
             options,
+            decided: ruled.is_some(),
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);
+        if let Some((by, outcome)) = ruled.filter(|_| self.asked.contains_key(&number)) {
+            self.settle_request(by, number, &outcome);
+        }
         self.note_status();
     }
 
-    pub(super) fn answer(&mut self, by: By, request: RequestId, answer: &Answer) -> Result<(), Failure> {
+    pub(super) fn answer(
+        &mut self,
+        by: By,
+        request: RequestId,
+        answer: &Answer,
+        scope: Option<Scope>,
+    ) -> Result<(), Failure> {
+        if matches!(scope, Some(Scope::Agent | Scope::Daemon)) {
+            return Err(Failure::new(
+                ErrorCode::Unsupported,
+                "an answer can hold for the session or the thread; write a rule into the configuration for more",
+            ));
+        }
         let number = request.number;
         let Some(open) = self
             .live
@@ -105,12 +127,13 @@ impl Thread {
             EventKind::InputRequested { .. } => told(answer)?,
             _ => choose(&open.options, answer)?,
         };
+        self.remember(&by, number, &outcome, scope);
         self.settle_request(by, number, &outcome);
         self.note_status();
         Ok(())
     }
 
-    fn settle_request(&mut self, by: By, number: u32, outcome: &Outcome) {
+    pub(super) fn settle_request(&mut self, by: By, number: u32, outcome: &Outcome) {
         let request = RequestId {
             thread: self.live.thread,
             number,
@@ -124,6 +147,7 @@ impl Thread {
         if let Some(call) = self.asked.remove(&number) {
             self.tell_outcome(call, outcome, wants_input);
         }
+        self.answer_given(number, outcome);
     }
 
     /// Whether a question is for information, not for a permission.
@@ -165,7 +189,7 @@ impl Thread {
     }
 
     /// Who wants the turn to end is not asked about its next step.
-    fn asked_in_vain(&mut self, number: u32) {
+    pub(super) fn asked_in_vain(&mut self, number: u32) {
         if self.live.turn.is_some_and(|turn| turn.interrupted) {
             self.settle_request(By::Daemon, number, &Outcome::Cancelled);
         }
@@ -187,6 +211,7 @@ impl Thread {
             let call = self.asked.remove(&number);
             let wants_input = self.wants_input(number);
             self.void_request(number, reason);
+            self.drop_held(number, reason);
             if let Some(call) = call.filter(|_| self.agent == AgentState::Ready) {
                 self.tell_outcome(call, &Outcome::Cancelled, wants_input);
             }
@@ -208,13 +233,15 @@ impl Thread {
 
     /// The agent takes a callback back. JSON-RPC still wants an answer to it.
     pub(super) fn call_withdrawn(&mut self, call: u64) {
-        let question = self
-            .asked
-            .iter()
-            .find(|(_, asked)| **asked == call)
-            .map(|(number, _)| *number);
+        let held = self.held.iter().find(|(_, held)| held.call == call);
+        let asked = self.asked.iter().find(|(_, asked)| **asked == call);
+        let question = held
+            .map(|(number, _)| *number)
+            .or(asked.map(|(number, _)| *number));
         if let Some(number) = question {
             self.void_request(number, "the agent withdrew the question");
+            self.questions.remove(&number);
+            self.held.remove(&number);
             self.note_status();
         }
         // What changes the machine is done all the same, and recorded when it is.
@@ -254,7 +281,7 @@ fn told(answer: &Answer) -> Result<Outcome, Failure> {
 }
 
 /// The agent's option that an answer means.
-fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Failure> {
+pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Failure> {
     let by_kind = |kinds: [&str; 2]| {
         let found = kinds
             .iter()

@@ -1,6 +1,7 @@
 //! The machine itself: its state, its four verbs, and how events come to be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Level, ThreadCreated};
@@ -10,8 +11,10 @@ use acpd_model::{
 };
 
 use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
+use super::permits::{Held, Policies};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks, Start};
 use crate::fanout::{Coalescer, Delta, LiveTail, Source};
+use crate::policy::Request;
 use crate::projection::Live;
 use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
@@ -82,6 +85,13 @@ pub struct Thread {
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
     pub(super) recall: Recalling,
     pub(super) care: super::care::Care,
+    pub(super) policies: Arc<Policies>,
+    /// What open questions are about.
+    pub(super) questions: BTreeMap<u32, Request>,
+    /// Calls that wait for the answer to a question of ours.
+    pub(super) held: BTreeMap<u32, Held>,
+    /// What was allowed in this turn.
+    pub(super) granted: Vec<Request>,
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(ItemId, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
@@ -116,6 +126,10 @@ impl Thread {
             asks: BTreeMap::new(),
             recall: Recalling::default(),
             care: super::care::Care::default(),
+            policies: Arc::default(),
+            questions: BTreeMap::new(),
+            held: BTreeMap::new(),
+            granted: Vec::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
@@ -252,7 +266,15 @@ impl Thread {
                 client_turn_id,
             } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
             Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
-            Command::Answer { request, answer } => self.answer(by, request, &answer).map(|()| Reply::Done),
+            Command::Answer {
+                request,
+                answer,
+                scope,
+            } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
+            Command::Explain(tool_call) => self.explain(&tool_call),
+            Command::SetPolicy(policy) => self.set_policy(by, policy),
+            Command::Remembered => self.remembered(),
+            Command::Revoke { id } => self.revoke(by, id),
             Command::Ask(request) => return self.ask_agent(call, by, request),
             Command::Notify { method, params } => self.notify_agent(method, params),
             Command::Rest => {

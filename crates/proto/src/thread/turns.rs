@@ -87,6 +87,7 @@ impl Thread {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
         self.violations.clear();
+        self.granted.clear();
         self.emit(
             Some(turn),
             by.clone(),
@@ -212,6 +213,7 @@ impl Thread {
             None,
         );
         self.cancel_requests(by);
+        self.note_status();
         if self.prompted.is_some() {
             self.tell_agent(AgentCommand::Cancel);
             self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));

@@ -18,6 +18,7 @@ mod messages;
 mod oddities;
 mod peer;
 mod permission;
+mod policies;
 mod properties;
 mod queue;
 mod recovery;

@@ -380,7 +380,14 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         let mut line = Line::ready("{}");
         line.says(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{result}}}"#));
         let (token, request) = line.called();
-        assert_eq!(request, Request::Answer { request: id, answer });
+        assert_eq!(
+            request,
+            Request::Answer {
+                request: id,
+                answer,
+                scope: None
+            }
+        );
         line.peer.reply(token, Ok(json!({}).into()));
         assert_eq!(line.peer.poll_output(), None, "a response has no answer");
     }
@@ -391,7 +398,14 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
     ] {
         let mut line = Line::ready("{}");
         let wanted = line.wants("item/approve", &format!(r#"{{"requestId":"{id}",{params}}}"#));
-        assert_eq!(wanted, Request::Answer { request: id, answer });
+        assert_eq!(
+            wanted,
+            Request::Answer {
+                request: id,
+                answer,
+                scope: None
+            }
+        );
     }
 }
 

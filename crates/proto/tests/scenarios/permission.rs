@@ -139,6 +139,7 @@ fn the_second_answer_is_told_that_it_came_late() {
         let foreign = s.ask(Command::Answer {
             request: other,
             answer: Answer::Cancel,
+            scope: None,
         });
         assert!(foreign.is_err(), "a question of another thread");
     });

@@ -71,7 +71,7 @@ impl Scene {
         })?;
         match reply {
             Reply::Turn(view) => Ok(view),
-            Reply::Done | Reply::Agent(_) => panic!("a turn is answered with a turn"),
+            Reply::Done | Reply::Json(_) => panic!("a turn is answered with a turn"),
         }
     }
 
@@ -92,7 +92,11 @@ impl Scene {
             thread: self.id,
             number,
         };
-        self.ask(Command::Answer { request, answer })
-            .map(|reply| assert_eq!(reply, Reply::Done))
+        self.ask(Command::Answer {
+            request,
+            answer,
+            scope: None,
+        })
+        .map(|reply| assert_eq!(reply, Reply::Done))
     }
 }

@@ -162,8 +162,8 @@ fn item_of(kind: &EventKind) -> Option<ItemId> {
         | EventKind::ItemUpdated { item, .. }
         | EventKind::ItemCompleted { item, .. }
         | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. }
-        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        | EventKind::TerminalOutput { item, .. } => Some(*item),
+        EventKind::PermissionRequested { item, .. } => *item,
         _ => None,
     }
 }

@@ -115,6 +115,7 @@ fn stored(event: &Event) -> String {
     let by = match event.by {
         By::Agent => "agent",
         By::Daemon => "daemon",
+        By::Policy(_) => "policy",
         By::Client(_) => "client",
     };
     let turn = event.turn.map(|turn| turn.to_string()).unwrap_or_default();

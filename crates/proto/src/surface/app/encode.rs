@@ -47,7 +47,12 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         let start = out.len();
         write(&mut out, thread, event, method, None);
         let ask = match &event.kind {
-            EventKind::PermissionRequested { request, .. } | EventKind::InputRequested { request, .. } => {
+            EventKind::PermissionRequested {
+                request,
+                decided: false,
+                ..
+            }
+            | EventKind::InputRequested { request, .. } => {
                 let start = out.len();
                 write(&mut out, thread, event, method, Some(*request));
                 Some((*request, start))
@@ -108,7 +113,11 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         | K::ModeChanged { .. }
         | K::ModelChanged { .. }
         | K::ConfigOptionsReplaced {}
-        | K::CommandsReplaced {} => "thread/updated",
+        | K::CommandsReplaced {}
+        | K::PolicySet { .. } => "thread/updated",
+        K::CallPermitted { .. } => "policy/permitted",
+        K::AnswerRemembered { .. } => "policy/remembered",
+        K::AnswerRevoked { .. } => "policy/revoked",
         K::AgentLost { .. } | K::NoticeGiven { .. } | K::LineMalformed { .. } | K::CallRefused { .. } => {
             "thread/notice"
         }
@@ -162,8 +171,8 @@ fn item(kind: &EventKind) -> Option<ItemId> {
         | EventKind::ItemUpdated { item, .. }
         | EventKind::ItemCompleted { item, .. }
         | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. }
-        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        | EventKind::TerminalOutput { item, .. } => Some(*item),
+        EventKind::PermissionRequested { item, .. } => *item,
         _ => None,
     }
 }
@@ -282,6 +291,19 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             }
             params.put("by", &by_json(&event.by));
         }
+        EventKind::CallPermitted { method, subject } => {
+            params.put("method", method).put("subject", subject);
+            params.put("by", &by_json(&event.by));
+        }
+        EventKind::PolicySet { policy } => {
+            params.put("policy", policy);
+        }
+        EventKind::AnswerRemembered { answer } => {
+            params.put("answer", answer);
+        }
+        EventKind::AnswerRevoked { id } => {
+            params.put("id", id);
+        }
         EventKind::RequestVoided { request, reason } => {
             params
                 .put("requestId", request)
@@ -384,6 +406,7 @@ fn fill_notice(params: &mut Object<'_>, event: &Event) {
         }
         EventKind::CallRefused { method, reason } => {
             let message = format!("The agent called {method} and was refused: {reason}");
+            params.put("by", &by_json(&event.by));
             params
                 .put("level", &Level::Info)
                 .put("code", "callRefused")
@@ -599,6 +622,9 @@ fn by_json(by: &By) -> serde_json::Value {
     match by {
         By::Agent => json!({ "kind": "agent" }),
         By::Daemon => json!({ "kind": "daemon" }),
+        By::Policy(ruling) => {
+            json!({ "kind": "policy", "scope": ruling.scope, "rule": ruling.rule, "reason": ruling.reason })
+        }
         By::Client(caller) => {
             json!({ "kind": "client", "principal": caller.principal, "client": caller.client })
         }

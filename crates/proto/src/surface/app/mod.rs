@@ -12,7 +12,7 @@ mod view;
 
 pub use encode::{Frame, frame, frames, live_frame};
 pub use peer::{Client, Peer, PeerOutput};
-pub use request::{Request, StartThread, StartTurn};
+pub use request::{PolicyRequest, Request, StartThread, StartTurn};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::{AgentRequest, ConfigValue};
+use crate::policy::Scope;
 use crate::projection::text_block;
 use crate::thread::Answer;
 
@@ -97,7 +98,29 @@ pub enum Request {
         request: RequestId,
         /// The answer.
         answer: Answer,
+        /// How long it holds, if it is to hold for more than this question.
+        scope: Option<Scope>,
     },
+    /// `policy/explain` and the methods for a thread's own policy.
+    Policy {
+        /// Whose.
+        thread: ThreadId,
+        /// What is to be done.
+        what: PolicyRequest,
+    },
+}
+
+/// What a client wants of a thread's policy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PolicyRequest {
+    /// `policy/explain`.
+    Explain(RawJson),
+    /// `thread/policy/set`; `None` takes it away.
+    Set(Option<RawJson>),
+    /// `policy/remembered/list`.
+    Remembered,
+    /// `policy/remembered/revoke`.
+    Revoke(u64),
 }
 
 /// Params of `thread/start`.
@@ -129,6 +152,9 @@ pub struct StartThread {
     /// Config options to begin with, by id: a value's id or a boolean.
     #[serde(default)]
     pub config: BTreeMap<String, ConfigValue>,
+    /// A permission policy of its own.
+    #[serde(default)]
+    pub policy: Option<RawJson>,
     /// The first turn, if there is `text` or `input`. Its members stand beside the others, but are read on their
     /// own: what is flattened does not keep its text.
     #[serde(skip)]
@@ -189,6 +215,10 @@ struct Params {
     request_id: Option<RequestId>,
     approved: Option<bool>,
     option_id: Option<String>,
+    scope: Option<Scope>,
+    tool_call: Option<RawJson>,
+    policy: Option<RawJson>,
+    id: Option<u64>,
 }
 
 impl Request {
@@ -240,11 +270,28 @@ impl Request {
                 })
             },
             "item/approve" => |p, _, _| p.approve(),
+            "policy/explain" => |mut p, _, current| {
+                let tool_call = p.tool_call.take().ok_or_else(|| missing("toolCall"))?;
+                p.policy_request(current, PolicyRequest::Explain(tool_call))
+            },
+            "thread/policy/set" => |mut p, _, current| {
+                let policy = p.policy.take().filter(|policy| policy.get() != "null");
+                p.policy_request(current, PolicyRequest::Set(policy))
+            },
+            "policy/remembered/list" => |p, _, current| p.policy_request(current, PolicyRequest::Remembered),
+            "policy/remembered/revoke" => |p, _, current| {
+                let id = p.id.ok_or_else(|| missing("id"))?;
+                p.policy_request(current, PolicyRequest::Revoke(id))
+            },
             "item/answer" => |p, text, _| {
                 let request = p.request_id.ok_or_else(|| missing("requestId"))?;
                 let Told { answers, dismissed } = read(text)?;
                 let answer = told(answers, dismissed)?;
-                Ok(Self::Answer { request, answer })
+                Ok(Self::Answer {
+                    request,
+                    answer,
+                    scope: None,
+                })
             },
             _ => return super::agent::parse(method, text, current),
         };
@@ -266,6 +313,8 @@ impl Request {
             #[serde(default)]
             option_id: Option<String>,
             #[serde(default)]
+            scope: Option<Scope>,
+            #[serde(default)]
             answers: Option<RawJson>,
             #[serde(default)]
             dismissed: bool,
@@ -279,13 +328,18 @@ impl Request {
         let Response {
             decision,
             option_id,
+            scope,
             answers,
             dismissed,
         } = read(raw.get())?;
         let Some(decision) = decision else {
             let answer = told(answers, dismissed)
                 .map_err(|_| Failure::invalid_params("the response has neither decision nor answers"))?;
-            return Ok(Self::Answer { request, answer });
+            return Ok(Self::Answer {
+                request,
+                answer,
+                scope: None,
+            });
         };
         let answer = match (option_id, decision.as_str()) {
             (Some(option), _) => Answer::Option(option),
@@ -296,7 +350,11 @@ impl Request {
             (None, "cancel") => Answer::Cancel,
             (None, other) => return Err(Failure::invalid_params(format!("{other:?} is no decision"))),
         };
-        Ok(Self::Answer { request, answer })
+        Ok(Self::Answer {
+            request,
+            answer,
+            scope,
+        })
     }
 }
 
@@ -334,6 +392,11 @@ impl Params {
         thread_or_current(self.thread_id, current)
     }
 
+    fn policy_request(&self, current: Option<ThreadId>, what: PolicyRequest) -> Result<Request, Failure> {
+        let thread = self.thread(current)?;
+        Ok(Request::Policy { thread, what })
+    }
+
     fn list(self) -> Result<Request, Failure> {
         let active = match self.status.as_deref() {
             None => None,
@@ -364,7 +427,11 @@ impl Params {
             (None, Some(false)) => Answer::Decline { always: false },
             (None, None) => return Err(missing("approved")),
         };
-        Ok(Request::Answer { request, answer })
+        Ok(Request::Answer {
+            request,
+            answer,
+            scope: self.scope,
+        })
     }
 }
 

@@ -62,6 +62,11 @@ fn fill_by(object: &mut Object<'_>, by: &By) {
     match by {
         By::Agent => object.plain("kind", "agent"),
         By::Daemon => object.plain("kind", "daemon"),
+        By::Policy(ruling) => object
+            .plain("kind", "policy")
+            .maybe("scope", ruling.scope.as_ref())
+            .maybe("rule", ruling.rule.as_ref())
+            .put("reason", &ruling.reason),
         By::Client(caller) => object
             .plain("kind", "client")
             .put("principal", &caller.principal)
@@ -78,8 +83,8 @@ fn item(kind: &EventKind) -> Option<ItemId> {
         | EventKind::ItemUpdated { item, .. }
         | EventKind::ItemCompleted { item, .. }
         | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. }
-        | EventKind::PermissionRequested { item, .. } => Some(*item),
+        | EventKind::TerminalOutput { item, .. } => Some(*item),
+        EventKind::PermissionRequested { item, .. } => *item,
         _ => None,
     }
 }
@@ -127,6 +132,18 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         }
         K::PlanReplaced { entries } => {
             line.put("entries", entries);
+        }
+        K::CallPermitted { method, subject } => {
+            line.put("method", method).put("subject", subject);
+        }
+        K::PolicySet { policy } => {
+            line.put("policy", policy);
+        }
+        K::AnswerRemembered { answer } => {
+            line.put("answer", answer);
+        }
+        K::AnswerRevoked { id } => {
+            line.put("id", id);
         }
         K::ModelChanged { model_id } => {
             line.put("modelId", model_id);

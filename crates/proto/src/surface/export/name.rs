@@ -21,6 +21,8 @@
 //! | `plan:update`, `mode:change`, `model:change`, `config:update`, `commands:update`, `usage:update` | the session's state |
 //! | `input:request` | a question for information; its answer is a `permission:result` |
 //! | `permission:request`, `permission:result` | a question, and its answer or why there is none |
+//! | `permission:granted` | a call that the policy let through without a question |
+//! | `policy:set`, `policy:remember`, `policy:revoke` | the thread's policy; an answer holds from now on, or no longer |
 //! | `file:read`, `file:write` | the agent used a file through us |
 //! | `event:…` | a kind that has no name here yet, under its name in the log |
 //! | `unknown` | a kind of a newer daemon, which this one cannot read |
@@ -80,6 +82,10 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::PermissionRequested { .. } => "permission:request",
         K::InputRequested { .. } => "input:request",
         K::RequestSettled { .. } | K::RequestVoided { .. } => "permission:result",
+        K::CallPermitted { .. } => "permission:granted",
+        K::PolicySet { .. } => "policy:set",
+        K::AnswerRemembered { .. } => "policy:remember",
+        K::AnswerRevoked { .. } => "policy:revoke",
         K::FileRead { .. } => "file:read",
         K::FileWritten { .. } => "file:write",
         _ => return None,

@@ -27,6 +27,7 @@ pub fn who(by: &By) -> Vec<Span> {
     match by {
         By::Agent => vec![word("the agent")],
         By::Daemon => vec![word("the daemon")],
+        By::Policy(ruling) => vec![word(format!("the policy ({})", ruling.reason))],
         By::Client(caller) => vec![code(&caller.principal), word(" with "), code(&caller.client)],
     }
 }

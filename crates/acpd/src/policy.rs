@@ -1,0 +1,105 @@
+//! `acpd policy`. Reads the configuration alone: no daemon is needed, and answers that were remembered in a thread
+//! are not known here.
+
+use std::process::ExitCode;
+
+use acpd_gateway::policy::{Effect, Explanation, Layers, Policy, Request};
+use acpd_model::RawJson;
+use anyhow::{Context, bail};
+
+use crate::cli::PolicyTestArgs;
+use crate::print;
+use crate::settings::Settings;
+
+/// `acpd policy test`. The exit code tells: 0 allowed, 3 asked, 4 denied.
+pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {
+    let agent = match &args.agent {
+        Some(name) => settings
+            .daemon
+            .agents
+            .get(name)
+            .and_then(|agent| agent.policy.as_ref()),
+        None => None,
+    };
+    let thread = args.thread_policy.as_deref().map(read_policy).transpose()?;
+    let layers = Layers {
+        daemon: settings.daemon.policy.as_ref(),
+        agent,
+        thread: thread.as_ref(),
+        remembered: Vec::new(),
+    };
+    let explanation = layers.explain(&request(args)?);
+    if args.json {
+        print::out(&format!("{}\n", serde_json::to_string(&explanation)?));
+    } else {
+        print::out(&in_words(&explanation));
+    }
+    Ok(match explanation.decision.effect {
+        Effect::Allow => ExitCode::SUCCESS,
+        Effect::Ask => ExitCode::from(3),
+        Effect::Deny => ExitCode::from(4),
+    })
+}
+
+fn read_policy(text: &str) -> anyhow::Result<Policy> {
+    let json = if text.trim_start().starts_with('{') {
+        text.to_owned()
+    } else {
+        serde_json::to_string(text)?
+    };
+    serde_json::from_str(&json).context("--thread-policy is no policy")
+}
+
+fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
+    let cwd = match &args.cwd {
+        Some(cwd) => std::path::absolute(cwd)?,
+        None => std::env::current_dir().context("the current directory is not known")?,
+    };
+    let cwd = cwd.to_str().context("the directory's name is not UTF-8")?;
+    let request = if let Some(line) = &args.subject.bash {
+        Request::command_line(line, cwd)
+    } else if let Some(path) = &args.subject.read {
+        Request::read_file(path, cwd)
+    } else if let Some(path) = &args.subject.write {
+        Request::write_file(path, cwd)
+    } else if let Some(name) = &args.subject.mcp {
+        let (server, tool) = name
+            .split_once('/')
+            .context("--mcp takes a server and a tool, as in --mcp github/create_issue")?;
+        Request::mcp(server, tool, cwd)
+    } else if let Some(json) = &args.subject.tool_call {
+        let call = RawJson::parse(json.as_str()).context("--tool-call is no JSON")?;
+        Request::from_tool_call(&call, cwd)
+    } else {
+        bail!("say what is to be tested");
+    };
+    Ok(match std::env::var("HOME") {
+        Ok(home) => request.with_home(&home),
+        Err(_) => request,
+    })
+}
+
+fn in_words(explanation: &Explanation) -> String {
+    let decision = &explanation.decision;
+    let effect = word(decision.effect);
+    let mut text = format!("{effect}: {}\n", decision.reason);
+    for subject in &explanation.subjects {
+        let decision = &subject.decision;
+        text.push_str(&format!("\n  {}: {}\n", decision.subject, word(decision.effect)));
+        for rule in &subject.rules {
+            let mark = if rule.decided { "*" } else { " " };
+            let list = serde_json::to_string(&rule.list).unwrap_or_default();
+            let list = list.trim_matches('"');
+            text.push_str(&format!("  {mark} {} {list} {}\n", rule.scope.name(), rule.rule));
+        }
+    }
+    text
+}
+
+fn word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Allow => "allow",
+        Effect::Ask => "ask",
+        Effect::Deny => "deny",
+    }
+}

@@ -1,0 +1,41 @@
+//! The permission policies of the configuration, as threads see them while they may change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acpd_proto::policy::Policy;
+use acpd_proto::thread::Policies;
+
+use crate::config::AgentConfig;
+
+/// The policies of one state of the configuration.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PolicyBook {
+    daemon: Option<Policy>,
+    agents: BTreeMap<String, Policy>,
+    home: Option<String>,
+}
+
+impl PolicyBook {
+    /// Those of a configuration.
+    pub fn new(daemon: Option<Policy>, agents: &BTreeMap<String, AgentConfig>) -> Self {
+        let agents = agents
+            .iter()
+            .filter_map(|(name, agent)| Some((name.clone(), agent.policy.clone()?)))
+            .collect();
+        Self {
+            daemon,
+            agents,
+            home: std::env::var("HOME").ok(),
+        }
+    }
+
+    /// Those that hold for a thread of `agent`.
+    pub fn for_agent(&self, agent: &str) -> Arc<Policies> {
+        Arc::new(Policies {
+            daemon: self.daemon.clone(),
+            agent: self.agents.get(agent).cloned(),
+            home: self.home.clone(),
+        })
+    }
+}
