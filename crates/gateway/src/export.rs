@@ -36,6 +36,28 @@ pub async fn export(
     }
 }
 
+/// `GET /api/blobs/{id}`: content that an event names instead of holding it.
+pub async fn blob(
+    State(door): State<Door>,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refused) = authenticate(&door, &headers) {
+        return *refused;
+    }
+    let log = &door.calls.around.log;
+    let id = id.map_or_else(|_| String::new(), |Path(id)| id);
+    let found = match id.parse() {
+        Ok(id) => log.blob(id).await.map_err(|error| log_failure(&error)),
+        Err(error) => Err(Failure::invalid_params(format!("{error}"))),
+    };
+    match found {
+        Ok(Some(content)) => ([(header::CONTENT_TYPE, "application/octet-stream")], content).into_response(),
+        Ok(None) => failed(&Failure::not_found(format!("blob {id}"))),
+        Err(failure) => failed(&failure),
+    }
+}
+
 /// What an export reads from, and how far it has come.
 struct Writing {
     log: SharedLog,

@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::auth::Token;
 use crate::calls::Calls;
-use crate::export::export;
+use crate::export::{blob, export};
 use crate::peer::PeerActor;
 
 /// What every connection needs.
@@ -90,6 +90,7 @@ fn router(door: Door) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/api/threads/{thread}/export", get(export))
+        .route("/api/blobs/{id}", get(blob))
         .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(door.clone(), same_origin))
         .with_state(door)

@@ -327,6 +327,9 @@ impl ThreadActor {
     async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
+        for blob in self.machine.take_blobs() {
+            self.around.log.put_blob(blob).await?;
+        }
         let batch = self.store(events, hear).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
         let mut rest = Vec::new();

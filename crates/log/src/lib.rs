@@ -144,6 +144,5 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
 
 /// The name of `content`.
 pub fn blob_id(content: &[u8]) -> BlobId {
-    use sha2::Digest;
-    BlobId(sha2::Sha256::digest(content).into())
+    BlobId::of(content)
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ItemId, RequestId, TurnId};
+use crate::ids::{BlobId, ItemId, RequestId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, ToolStatus};
 use crate::json::RawJson;
 use crate::summary::ThreadStatus;
@@ -226,6 +226,16 @@ pub struct ThreadCreated {
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
+}
+
+/// Text of any length, so that long text does not stand in the way of whoever reads events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// The text; of long text its beginning.
+    pub text: String,
+    /// Where all of it is, if `text` is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<BlobId>,
 }
 
 /// What happened. Names are in the past tense.
@@ -506,6 +516,19 @@ pub enum EventKind {
         path: String,
         /// Bytes written.
         bytes: u64,
+        /// What was written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<Content>,
+    },
+    /// The agent ended the command of one of our terminals.
+    TerminalKilled {
+        /// Our id for the terminal.
+        terminal_id: String,
+    },
+    /// The agent let one of our terminals go.
+    TerminalReleased {
+        /// Our id for the terminal.
+        terminal_id: String,
     },
 
     /// A kind of a newer daemon; what it says is not known here. Never written.

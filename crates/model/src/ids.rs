@@ -193,6 +193,14 @@ impl BlobId {
     }
 }
 
+impl BlobId {
+    /// The name of `content`.
+    pub fn of(content: &[u8]) -> Self {
+        use sha2::Digest;
+        Self(sha2::Sha256::digest(content).into())
+    }
+}
+
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -188,6 +188,10 @@ pub const ARCHIVE_BYTES: u64 = 1 << 30;
 pub const UNPACKED_BYTES: u64 = 4 << 30;
 /// Entries that an agent's archive may have.
 pub const UNPACKED_ENTRIES: usize = 200_000;
+/// Text that stands in an event as it is, in bytes; longer text is a blob.
+pub const INLINE_BYTES: usize = 64 << 10;
+/// Of longer text, the bytes that stand in the event all the same.
+pub const PREVIEW_BYTES: usize = 4 << 10;
 /// Largest file that acpd reads of an installed package, in bytes.
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines that are no message, and that a look at an agent repeats to the person.

@@ -86,7 +86,8 @@ mod tests {
         tail.push(ItemId(2), "u", "other", at);
         let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         assert_eq!(tail.deadline(), Some(end));
-        assert_eq!(tail.expire(end - Duration::from_millis(1)), []);
+        let before = at + Duration::from_millis(LIVE_OUTPUT_MILLIS - 1);
+        assert_eq!(tail.expire(before), []);
         let shown = tail.expire(end);
         assert_eq!(shown.len(), 2);
         assert!(shown[0].text.len() <= LIVE_OUTPUT_BYTES && shown[0].text.ends_with("éend"));

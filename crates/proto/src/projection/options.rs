@@ -41,9 +41,9 @@ struct Models {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Model {
-    model_id: String,
+    #[serde(rename = "modelId")]
+    id: String,
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -110,7 +110,7 @@ impl Options<'_> {
         models
             .available_models
             .into_iter()
-            .map(|model| model.model_id)
+            .map(|model| model.id)
             .collect()
     }
 
@@ -123,13 +123,13 @@ impl Options<'_> {
                 .available_modes
                 .into_iter()
                 .map(|mode| choice(&mode.id, mode.name.as_deref(), mode.description.as_deref()))
-                .collect();
+                .collect::<Vec<_>>();
             list.extend(select(
                 LEGACY_MODE,
                 "Mode",
                 "mode",
                 self.live.mode.as_deref(),
-                choices,
+                &choices,
             ));
         }
         if !self.has_category("model") {
@@ -137,20 +137,14 @@ impl Options<'_> {
             let choices = models
                 .available_models
                 .into_iter()
-                .map(|model| {
-                    choice(
-                        &model.model_id,
-                        model.name.as_deref(),
-                        model.description.as_deref(),
-                    )
-                })
-                .collect();
+                .map(|model| choice(&model.id, model.name.as_deref(), model.description.as_deref()))
+                .collect::<Vec<_>>();
             list.extend(select(
                 LEGACY_MODEL,
                 "Model",
                 "model",
                 self.live.model.as_deref(),
-                choices,
+                &choices,
             ));
         }
         list
@@ -170,7 +164,7 @@ fn select(
     name: &str,
     category: &str,
     current: Option<&str>,
-    choices: Vec<serde_json::Value>,
+    choices: &[serde_json::Value],
 ) -> Option<RawJson> {
     if choices.is_empty() {
         return None;

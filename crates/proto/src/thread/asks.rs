@@ -21,7 +21,7 @@ pub(super) struct Ask {
 
 impl Thread {
     pub(super) fn ask_agent(&mut self, call: u64, by: By, request: AgentRequest) {
-        let request = match self.translate(request) {
+        let request = match Self::translate(request) {
             Ok(request) => request,
             Err(failure) => return self.refuse(call, failure),
         };
@@ -45,7 +45,7 @@ impl Thread {
     }
 
     /// What clients see as a config option may be a mode or a model to the agent.
-    fn translate(&self, request: AgentRequest) -> Result<AgentRequest, Failure> {
+    fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
         let AgentRequest::SetConfigOption { config_id, value } = request else {
             return Ok(request);
         };
@@ -144,12 +144,10 @@ impl Thread {
             AgentRequest::SetModel { model_id } => {
                 self.emit(turn, by, EventKind::ModelChanged { model_id }, None);
             }
-            AgentRequest::SetConfigOption { .. } => {
-                // Agents that answer without the list tell it by an update.
-                if crate::projection::has_options(&answer) {
-                    let kind = EventKind::ConfigOptionsReplaced {};
-                    self.emit(turn, by, kind, Some(answer.clone()));
-                }
+            // Agents that answer without the list tell it by an update.
+            AgentRequest::SetConfigOption { .. } if crate::projection::has_options(&answer) => {
+                let kind = EventKind::ConfigOptionsReplaced {};
+                self.emit(turn, by, kind, Some(answer.clone()));
             }
             _ => {}
         }

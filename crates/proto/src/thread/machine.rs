@@ -28,6 +28,12 @@ pub(super) enum Work {
         args: Vec<String>,
         cwd: String,
     },
+    Kill {
+        terminal_id: String,
+    },
+    Release {
+        terminal_id: String,
+    },
     Other,
 }
 
@@ -79,9 +85,19 @@ impl Thread {
             Call::WaitForTerminalExit { terminal_id } => {
                 self.other(call, MachineCall::WaitForTerminalExit { terminal_id });
             }
-            Call::KillTerminal { terminal_id } => self.other(call, MachineCall::KillTerminal { terminal_id }),
+            Call::KillTerminal { terminal_id } => {
+                let work = Work::Kill {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.working.insert(call, work);
+                self.ask_machine(call, MachineCall::KillTerminal { terminal_id });
+            }
             Call::ReleaseTerminal { terminal_id } => {
-                self.other(call, MachineCall::ReleaseTerminal { terminal_id })
+                let work = Work::Release {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.working.insert(call, work);
+                self.ask_machine(call, MachineCall::ReleaseTerminal { terminal_id });
             }
         }
     }
@@ -274,6 +290,16 @@ impl Thread {
                 json!({ "output": output, "truncated": truncated, "exitStatus": exit.as_ref().map(exit_json) })
             }
             (_, MachineReply::Exited(exit)) => exit_json(&exit),
+            (Work::Kill { terminal_id }, _) => {
+                let kind = EventKind::TerminalKilled { terminal_id };
+                self.emit(self.current_turn(), By::Agent, kind, None);
+                json!({})
+            }
+            (Work::Release { terminal_id }, _) => {
+                let kind = EventKind::TerminalReleased { terminal_id };
+                self.emit(self.current_turn(), By::Agent, kind, None);
+                json!({})
+            }
             _ => json!({}),
         };
         self.tell_agent(AgentCommand::Answer {
@@ -294,12 +320,14 @@ impl Thread {
     fn file_written(&mut self, path: String, content: &str, old: Option<&str>, item: Option<ItemId>) {
         let turn = self.current_turn();
         let bytes = content.len() as u64;
+        let written = Some(self.content(content));
         self.emit(
             turn,
             By::Agent,
             EventKind::FileWritten {
                 path: path.clone(),
                 bytes,
+                content: written,
             },
             None,
         );

@@ -108,9 +108,9 @@ impl Thread {
     }
 
     /// The answers that hold.
-    pub(super) fn remembered(&self) -> Result<Reply, Failure> {
+    pub(super) fn remembered(&self) -> Reply {
         let rules: Vec<_> = self.live.remembered.iter().collect();
-        Ok(Reply::Json(json!({ "data": rules }).into()))
+        Reply::Json(json!({ "data": rules }).into())
     }
 
     pub(super) fn revoke(&mut self, by: By, id: u64) -> Result<Reply, Failure> {

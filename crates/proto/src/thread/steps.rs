@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::event::{Binding, Level, ThreadCreated};
+use acpd_model::event::{Binding, Content, Level, ThreadCreated};
+use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, ThreadStatus,
-    TurnId,
+    BlobId, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId,
+    ThreadStatus, TurnId,
 };
 
 use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
@@ -101,6 +102,7 @@ pub struct Thread {
     pub(super) kept_output: BTreeMap<String, usize>,
     summary_changed: bool,
     events: Vec<Event>,
+    blobs: Vec<Vec<u8>>,
     pub(super) effects: Queue<Effect>,
 }
 
@@ -137,6 +139,7 @@ impl Thread {
             kept_output: BTreeMap::new(),
             summary_changed: false,
             events: Vec::new(),
+            blobs: Vec::new(),
             effects: Queue::default(),
         }
     }
@@ -200,6 +203,24 @@ impl Thread {
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
         taken.clear();
         std::mem::swap(&mut self.events, taken);
+    }
+
+    /// Content that events name, to be stored before they are.
+    pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.blobs)
+    }
+
+    /// Text for an event; what is long becomes a blob.
+    pub(super) fn content(&mut self, text: &str) -> Content {
+        if text.len() <= INLINE_BYTES {
+            let text = text.to_owned();
+            return Content { text, blob: None };
+        }
+        self.blobs.push(text.as_bytes().to_owned());
+        Content {
+            text: text[..text.floor_char_boundary(PREVIEW_BYTES)].to_owned(),
+            blob: Some(BlobId::of(text.as_bytes())),
+        }
     }
 
     /// What is to be done next, once all events so far are stored.
@@ -273,7 +294,7 @@ impl Thread {
             } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
             Command::Explain(tool_call) => self.explain(&tool_call),
             Command::SetPolicy(policy) => self.set_policy(by, policy),
-            Command::Remembered => self.remembered(),
+            Command::Remembered => Ok(self.remembered()),
             Command::Revoke { id } => self.revoke(by, id),
             Command::Ask(request) => return self.ask_agent(call, by, request),
             Command::Notify { method, params } => self.notify_agent(method, params),

@@ -13,6 +13,9 @@ use super::steps::{AgentState, Recalling, Thread};
 use crate::agent::{AgentCommand, Capabilities};
 use crate::wire::RpcError;
 
+/// What is needed is on its way.
+struct NotYet;
+
 /// How a turn ended, before it is an event.
 pub(super) struct Ending {
     pub status: TurnStatus,
@@ -147,7 +150,7 @@ impl Thread {
         let (Some(turn), true) = (self.current_turn(), self.prompt.is_some()) else {
             return;
         };
-        let Some(primer) = self.primer(turn) else { return };
+        let Ok(primer) = self.primer(turn) else { return };
         let Some(mut prompt) = self.prompt.take() else {
             return;
         };
@@ -160,11 +163,11 @@ impl Thread {
         self.tell_agent(AgentCommand::Prompt { turn, prompt });
     }
 
-    /// What an agent that has forgotten the conversation is told of it before the prompt; `None` while that is
+    /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
     /// being collected. It is not part of what the person said, and no event holds it.
-    fn primer(&mut self, turn: TurnId) -> Option<Option<RawJson>> {
+    fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, NotYet> {
         if !self.live.forgotten || self.limits.recall_bytes == 0 {
-            return Some(None);
+            return Ok(None);
         }
         match std::mem::take(&mut self.recall) {
             Recalling::NotAsked => {
@@ -173,16 +176,16 @@ impl Thread {
                     except: turn,
                     bytes: self.limits.recall_bytes,
                 });
-                None
+                Err(NotYet)
             }
             Recalling::Asked => {
                 self.recall = Recalling::Asked;
-                None
+                Err(NotYet)
             }
-            Recalling::Here(text) if text.is_empty() => Some(None),
+            Recalling::Here(text) if text.is_empty() => Ok(None),
             Recalling::Here(text) => {
                 let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
-                Some(Some(primer_block(&text, embeds)))
+                Ok(Some(primer_block(&text, embeds)))
             }
         }
     }

@@ -499,3 +499,59 @@ fn endless_output_fills_neither_memory_nor_the_log() {
         s.stops_with("end_turn");
     });
 }
+
+#[test]
+fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
+    use acpd_model::BlobId;
+    use acpd_model::event::Content;
+    use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
+    check(|s| {
+        s.open_turn();
+        for text in ["short".to_owned(), "é".repeat(INLINE_BYTES)] {
+            let params = json!({ "sessionId": "s-1", "path": "/workspace/x", "content": text });
+            s.calls("7", "fs/write_text_file", &params.to_string());
+            s.machine_says(Ok(MachineReply::Written { old: None }));
+            let written = s
+                .kinds()
+                .rfind(|kind| matches!(kind, EventKind::FileWritten { .. }));
+            let Some(EventKind::FileWritten {
+                content: Some(Content { text: kept, blob }),
+                ..
+            }) = written
+            else {
+                panic!("{written:?}");
+            };
+            assert!(text.starts_with(kept.as_str()));
+            if text.len() > INLINE_BYTES {
+                assert!(kept.len() <= PREVIEW_BYTES);
+                assert_eq!(*blob, Some(BlobId::of(text.as_bytes())));
+                assert!(
+                    s.blobs.contains(&text.clone().into_bytes()),
+                    "it is stored before the event"
+                );
+            } else {
+                assert_eq!((kept, blob), (&text, &None));
+            }
+        }
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn killing_and_releasing_a_terminal_are_on_record() {
+    check(|s| {
+        running(s, "");
+        terminal(s, 2, "kill", "term_1");
+        s.machine_says(Ok(MachineReply::Done));
+        terminal(s, 3, "release", "term_1");
+        s.machine_says(Ok(MachineReply::Done));
+        let told = s.methods();
+        let of = |method: &str| told.iter().filter(|told| **told == method).count();
+        assert_eq!(
+            (of("thread/terminal/killed"), of("thread/terminal/released")),
+            (1, 1)
+        );
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+    });
+}

@@ -29,6 +29,8 @@ pub struct Sent {
 
 /// What happens on the stage, and what has come out of it.
 pub struct Scene {
+    /// Content that events name.
+    pub blobs: Vec<Vec<u8>>,
     /// What clients were only shown.
     pub shown: Vec<Frame>,
     /// What the configuration says is odd about the agent.
@@ -77,6 +79,7 @@ impl Scene {
             wall: 1_700_000_000_000,
         };
         Self {
+            blobs: Vec::new(),
             shown: Vec::new(),
             quirks: Quirks::default(),
             thread: Thread::new(id, limits, now),
@@ -230,6 +233,7 @@ impl Scene {
     }
 
     fn store_events(&mut self) {
+        self.blobs.extend(self.thread.take_blobs());
         let mut events = Vec::new();
         self.thread.take_events(&mut events);
         for event in events {

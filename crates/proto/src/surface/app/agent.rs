@@ -27,8 +27,8 @@ struct Params {
     cursor: Option<String>,
     #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
-    params: Option<RawJson>,
+    #[serde(default, rename = "params")]
+    passed_on: Option<RawJson>,
 }
 
 /// Reads a request; `None` if there is no such method.
@@ -59,7 +59,7 @@ pub(super) fn parse(method: &str, text: &str, current: Option<ThreadId>) -> Opti
         "agent/request" => |p| {
             let method = p.method.ok_or_else(|| missing("method"))?;
             check_extension(&method)?;
-            let params = p.params;
+            let params = p.passed_on;
             Ok((AgentRequest::Extension { method, params }, true))
         },
         "agent/notify" => return Some(notify(text, current)),
@@ -84,6 +84,6 @@ fn notify(text: &str, current: Option<ThreadId>) -> Result<Request, Failure> {
     Ok(Request::AgentNotify {
         thread,
         method,
-        params: params.params,
+        params: params.passed_on,
     })
 }

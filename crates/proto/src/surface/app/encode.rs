@@ -158,6 +158,8 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         K::RequestSettled { .. } | K::RequestVoided { .. } => "serverRequest/resolved",
         K::FileRead { .. } => "thread/file/read",
         K::FileWritten { .. } => "thread/file/written",
+        K::TerminalKilled { .. } => "thread/terminal/killed",
+        K::TerminalReleased { .. } => "thread/terminal/released",
         K::Unknown => return None,
     })
 }
@@ -200,6 +202,8 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::CommandsReplaced {}
         | EventKind::UsageUpdated { .. }
         | EventKind::FileRead { .. }
+        | EventKind::TerminalKilled { .. }
+        | EventKind::TerminalReleased { .. }
         | EventKind::FileWritten { .. } => fill_thread(params, thread, event),
         EventKind::AgentLost { .. }
         | EventKind::NoticeGiven { .. }
@@ -368,8 +372,12 @@ fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
                 .put("size", size)
                 .maybe("cost", cost.as_ref());
         }
-        EventKind::FileRead { path, bytes } | EventKind::FileWritten { path, bytes } => {
+        // The content is shown by the file change; the log has it for the record.
+        EventKind::FileRead { path, bytes } | EventKind::FileWritten { path, bytes, .. } => {
             params.put("path", path).put("bytes", bytes);
+        }
+        EventKind::TerminalKilled { terminal_id } | EventKind::TerminalReleased { terminal_id } => {
+            params.put("terminalId", terminal_id);
         }
         _ => {}
     }

@@ -26,6 +26,10 @@ pub struct Client {
 
 /// What the connection wants done.
 #[derive(Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one of them is made for each request, and handed on at once"
+)]
 pub enum PeerOutput {
     /// Send one message.
     Send(Vec<u8>),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use acpd_model::event::{Outcome, ThreadCreated};
+use acpd_model::event::{Content, Outcome, ThreadCreated};
 use acpd_model::{By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, RawJson};
 use serde::Deserialize;
 
@@ -171,7 +171,16 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::RequestVoided { .. } => {
             fill_request(line, event);
         }
-        K::FileRead { path, bytes } | K::FileWritten { path, bytes } => {
+        K::TerminalKilled { terminal_id } | K::TerminalReleased { terminal_id } => {
+            line.put("terminalId", terminal_id);
+        }
+        K::FileWritten { path, bytes, content } => {
+            line.put("path", path).put("bytes", bytes);
+            if let Some(Content { text, blob }) = content {
+                line.put("content", text).maybe("blob", blob.as_ref());
+            }
+        }
+        K::FileRead { path, bytes } => {
             line.put("path", path).put("bytes", bytes);
         }
         // Has no members, or is written under `data`.

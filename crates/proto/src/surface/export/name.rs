@@ -17,6 +17,7 @@
 //! | `thought:start`, `thought:chunk`, `thought:complete` | the agent's reasoning |
 //! | `tool:call`, `tool:result`, `tool:complete` | a tool call began, was updated, is over |
 //! | `change:start`, `change:complete` | a file is changed, with its diff at the end |
+//! | `terminal:kill`, `terminal:release` | the agent ended such a command; it let the terminal go |
 //! | `terminal:create`, `terminal:output`, `terminal:exit` | a command in one of our terminals |
 //! | `plan:update`, `mode:change`, `model:change`, `config:update`, `commands:update`, `usage:update` | the session's state |
 //! | `input:request` | a question for information; its answer is a `permission:result` |
@@ -88,6 +89,8 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::AnswerRevoked { .. } => "policy:revoke",
         K::FileRead { .. } => "file:read",
         K::FileWritten { .. } => "file:write",
+        K::TerminalKilled { .. } => "terminal:kill",
+        K::TerminalReleased { .. } => "terminal:release",
         _ => return None,
     })
 }

@@ -50,7 +50,7 @@ pub fn block(event: &Event) -> Option<Block> {
         EventKind::ModelChanged { model_id } => Block::new("note", at, vec![word("Model: "), code(model_id)]),
         EventKind::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
         EventKind::FileRead { path, bytes } => Block::new("file", at, file("Read ", path, *bytes)),
-        EventKind::FileWritten { path, bytes } => Block::new("file", at, file("Wrote ", path, *bytes)),
+        EventKind::FileWritten { path, bytes, .. } => Block::new("file", at, file("Wrote ", path, *bytes)),
         _ => return None,
     })
 }

@@ -59,6 +59,8 @@ const SAMPLES: &[&str] = &[
     r#"{"planReplaced":{"entries":[]}}"#,
     r#"{"modeChanged":{"modeId":"m"}}"#,
     r#"{"modelChanged":{"modelId":"m"}}"#,
+    r#"{"terminalKilled":{"terminalId":"t"}}"#,
+    r#"{"terminalReleased":{"terminalId":"t"}}"#,
     r#"{"callPermitted":{"method":"fs/write_text_file","subject":"s"}}"#,
     r#"{"policySet":{"policy":"standard"}}"#,
     r#"{"answerRemembered":{"answer":{}}}"#,
