@@ -366,6 +366,19 @@ fn a_form_that_somebody_else_fills_in_leaves_the_screen() {
 }
 
 #[test]
+fn output_that_is_left_out_is_spoken_of() {
+    let daemon = Daemon::start();
+    // So much that no machine shows it all in glimpses before the test gives up.
+    let run = acpd(&daemon.place, &["run", "terminal head -c 20000000 /dev/zero"]);
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    assert!(
+        run.stderr.contains(" bytes are not shown]\n"),
+        "{} bytes, none left out",
+        run.stderr.len()
+    );
+}
+
+#[test]
 fn a_prompt_comes_from_standard_input() {
     let daemon = Daemon::start();
     let run = outcome_with_input(&mut daemon.place.command(&["run", "-"]), "say 'from a pipe'\n");
