@@ -1,4 +1,10 @@
 //! Asking the person at the terminal.
+//!
+//! In: the daemon's questions, and when one is settled. Out: responses. Owns: the terminal and what is typed in it.
+//! Never: answers for a person who cannot be asked, except with a refusal that is told.
+
+mod field;
+mod form;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -7,9 +13,14 @@ use std::io::{BufRead, BufReader, Write};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::form::{Form, Taken};
 use crate::cli::Permissions;
+use crate::client::Incoming;
 use crate::print;
 use crate::render::plain;
+
+/// Lines that were typed and wait to be looked at.
+const TYPED_LINES: usize = 16;
 
 /// The daemon's questions, answered one after the other.
 pub struct Questions {
@@ -24,6 +35,15 @@ struct Question {
     params: Value,
     /// Whether it is on the screen.
     shown: bool,
+    wants: Wants,
+}
+
+/// What the agent wants.
+enum Wants {
+    Permission,
+    Information(Form),
+    /// Something that cannot be asked for, and why.
+    Unknown(anyhow::Error),
 }
 
 impl Questions {
@@ -36,10 +56,20 @@ impl Questions {
         }
     }
 
-    /// Takes a question.
-    pub fn add(&mut self, id: Value, params: Value) {
-        let shown = false;
-        self.open.push_back(Question { id, params, shown });
+    /// Takes a question, which is to be answered under `id`.
+    pub fn add(&mut self, id: Value, incoming: Incoming) {
+        let wants = match incoming.method.as_str() {
+            "item/tool/requestUserInput" => {
+                Form::read(&incoming.text).map_or_else(Wants::Unknown, Wants::Information)
+            }
+            _ => Wants::Permission,
+        };
+        self.open.push_back(Question {
+            id,
+            params: incoming.params,
+            shown: false,
+            wants,
+        });
     }
 
     /// A question has been answered, by whomever.
@@ -59,10 +89,11 @@ impl Questions {
         let Some(question) = self.open.front_mut() else {
             return std::future::pending().await;
         };
-        let result = match self.how {
-            Permissions::Allow => json!({ "decision": "accept" }),
-            Permissions::Deny => json!({ "decision": "decline" }),
-            Permissions::Ask => match ask(&mut self.terminal, question).await {
+        // How permissions are to be answered says nothing about what only the person knows.
+        let result = match (&mut question.wants, self.how) {
+            (Wants::Permission, Permissions::Allow) => json!({ "decision": "accept" }),
+            (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
+            (Wants::Permission, Permissions::Ask) => match ask(&mut self.terminal, question).await {
                 Ok(option) => json!({ "decision": "accept", "optionId": option }),
                 Err(error) => {
                     print::err(&format!(
@@ -71,6 +102,14 @@ impl Questions {
                     json!({ "decision": "decline" })
                 }
             },
+            (Wants::Information(form), _) => {
+                let asked = inquire(&mut self.terminal, form, &mut question.shown).await;
+                asked.unwrap_or_else(|error| {
+                    let why = format!("since nobody can be asked: {error}");
+                    dismiss(&question.params, &why)
+                })
+            }
+            (Wants::Unknown(error), _) => dismiss(&question.params, &format!("since {error:#}")),
         };
         let id = question.id.take();
         self.open.pop_front();
@@ -78,21 +117,40 @@ impl Questions {
     }
 }
 
+/// The response to a question for information that is not put to anybody, which is told.
+fn dismiss(params: &Value, why: &str) -> Value {
+    let title = plain(params["title"].as_str().unwrap_or_default());
+    print::err(&format!(
+        "acpd: the agent wants to know {title:?}: dismissed, {why}\n"
+    ));
+    form::dismissed()
+}
+
 /// The terminal itself: standard input and output may be pipes.
 struct Terminal {
     out: File,
-    /// What is typed, line by line.
-    lines: mpsc::Receiver<String>,
+    /// What is typed, line by line; `None` is an end of input, after which more may come.
+    lines: mpsc::Receiver<Option<String>>,
 }
 
 impl Terminal {
     fn open() -> std::io::Result<Self> {
         let out = File::options().read(true).write(true).open("/dev/tty")?;
-        let typed = BufReader::new(out.try_clone()?).lines();
-        let (told, lines) = mpsc::channel(16);
+        let mut typed = BufReader::new(out.try_clone()?);
+        let (told, lines) = mpsc::channel(TYPED_LINES);
         // A thread of its own, which ends with the process: a read from a terminal cannot be given up.
         std::thread::spawn(move || {
-            for line in typed.map_while(Result::ok) {
+            loop {
+                let mut line = Vec::new();
+                let line = match typed.read_until(b'\n', &mut line) {
+                    Ok(0) => None,
+                    Ok(_) => Some(
+                        String::from_utf8_lossy(&line)
+                            .trim_end_matches(['\n', '\r'])
+                            .to_owned(),
+                    ),
+                    Err(_) => return,
+                };
                 if told.blocking_send(line).is_err() {
                     return;
                 }
@@ -100,22 +158,74 @@ impl Terminal {
         });
         Ok(Self { out, lines })
     }
+
+    /// Shows the first of a question. What was typed before it is no answer to it.
+    fn begin(&mut self, text: &str) -> std::io::Result<()> {
+        for _ in 0..TYPED_LINES {
+            if self.lines.try_recv().is_err() {
+                break;
+            }
+        }
+        self.show(text)
+    }
+
+    fn show(&mut self, text: &str) -> std::io::Result<()> {
+        self.out.write_all(text.as_bytes())
+    }
+
+    /// What is typed next. Safe to cancel.
+    async fn typed(&mut self) -> anyhow::Result<Option<String>> {
+        let line = self.lines.recv().await;
+        line.ok_or_else(|| anyhow::anyhow!("the terminal was closed"))
+    }
+}
+
+fn opened(terminal: &mut Option<Terminal>) -> std::io::Result<&mut Terminal> {
+    match terminal {
+        Some(open) => Ok(open),
+        None => Ok(terminal.insert(Terminal::open()?)),
+    }
+}
+
+/// Asks for all that a form wants; answers the response. Safe to cancel: the form keeps what was answered.
+async fn inquire(
+    terminal: &mut Option<Terminal>,
+    form: &mut Form,
+    shown: &mut bool,
+) -> anyhow::Result<Value> {
+    let terminal = opened(terminal)?;
+    if !*shown {
+        terminal.begin(&format!("\n{}{}", form.heading(), form.question()))?;
+        *shown = true;
+    }
+    loop {
+        let line = terminal.typed().await?;
+        if line.is_none() {
+            // The person's own line has no end.
+            terminal.show("\n")?;
+        }
+        match form.take(line.as_deref()) {
+            Taken::Next => terminal.show(&form.question())?,
+            Taken::Again(why) => terminal.show(&format!("{why}\n{}", form.prompt()))?,
+            Taken::Done(response) => {
+                if response == form::dismissed() {
+                    terminal.show("The question is dismissed.\n")?;
+                }
+                return Ok(response);
+            }
+        }
+    }
 }
 
 /// Shows a question and waits for a choice.
 async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<String> {
-    let terminal = match terminal {
-        Some(open) => open,
-        None => terminal.insert(Terminal::open()?),
-    };
+    let terminal = opened(terminal)?;
     let options = question.params["options"]
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
     if !question.shown {
-        // What was typed before the question is no answer to it.
-        while terminal.lines.try_recv().is_ok() {}
-        writeln!(terminal.out, "\n{}", wording(&question.params))?;
+        terminal.begin(&format!("\n{}\n", wording(&question.params)))?;
         for (at, option) in options.iter().enumerate() {
             let name = plain(option["name"].as_str().unwrap_or("?"));
             writeln!(terminal.out, "  {}) {name}", at + 1)?;
@@ -124,8 +234,8 @@ async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow
         question.shown = true;
     }
     loop {
-        let line = terminal.lines.recv().await;
-        let line = line.ok_or_else(|| anyhow::anyhow!("the terminal was closed"))?;
+        let line = terminal.typed().await?;
+        let line = line.ok_or_else(|| anyhow::anyhow!("there is no more input"))?;
         let chosen = line
             .trim()
             .parse::<usize>()

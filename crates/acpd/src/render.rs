@@ -82,6 +82,13 @@ impl Renderer {
             }
             "item/terminalCommand/output" => {
                 self.end_answer();
+                // A busy command is shown in glimpses; whoever reads is to know.
+                if let Some(bytes) = params["skippedBytes"].as_u64().filter(|bytes| *bytes > 0) {
+                    print::err(&format!(
+                        "\n{}\n",
+                        self.dim(&format!("[{bytes} bytes are not shown]"))
+                    ));
+                }
                 print::err(&text("text"));
             }
             "item/terminalCommand/completed" => {

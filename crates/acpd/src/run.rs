@@ -126,9 +126,10 @@ impl Turn {
                 continue;
             }
             self.show(&incoming);
-            if let Some(id) = &incoming.id {
+            if let Some(id) = incoming.id.clone() {
                 self.renderer.end_answer();
-                self.questions.add(id.clone(), incoming.params.clone());
+                self.questions.add(id, incoming);
+                continue;
             }
             if incoming.method == "serverRequest/resolved" {
                 self.questions.settled(&incoming.params["requestId"]);

@@ -242,6 +242,143 @@ fn a_question_that_somebody_else_answers_leaves_the_screen() {
 }
 
 #[test]
+fn a_form_is_filled_in_on_a_terminal() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(&daemon.place.command(&[
+        "run",
+        "--permissions",
+        "deny",
+        "elicit",
+    ])));
+    run.wait_for_output("The agent wants to know: Who are you?");
+    run.wait_for_output("age (a whole number, at least 0; optional): ");
+    // What does not fit is said, and asked for again.
+    run.write("-1\n");
+    run.wait_for_output("This takes at least 0.\r\nage (a whole number, at least 0; optional): ");
+    run.write("36\n");
+    run.wait_for_output("  1) red\r\n  2) green\r\nColour (1-2; optional): ");
+    run.write("2\n");
+    run.wait_for_output("Name (at least 1 characters; required): ");
+    run.write("Ada\n");
+    run.wait_for_output("sure (y/n; default y): ");
+    run.write("\n");
+    let run = run.finish();
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    let said = r#"elicited accept: {"age":36,"colour":"green","name":"Ada","sure":true}"#;
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+}
+
+#[test]
+fn a_form_is_refused_by_an_end_of_input_or_without_what_it_requires() {
+    let daemon = Daemon::start();
+    for (prompts, last) in [
+        (&["age ("][..], "\u{4}"),
+        (&["age (", "Colour (", "Name ("], "\n"),
+    ] {
+        let mut run = Running::start(&mut on_terminal(
+            &daemon.place.command(&["run", "elicit; say later"]),
+        ));
+        for prompt in &prompts[..prompts.len() - 1] {
+            run.wait_for_output(prompt);
+            run.write("\n");
+        }
+        run.wait_for_output(prompts[prompts.len() - 1]);
+        run.write(last);
+        run.wait_for_output("later");
+        let run = run.finish();
+        assert_eq!(run.code, Some(0), "{}", run.stdout);
+        for said in ["The question is dismissed.", "elicited decline"] {
+            assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+        }
+    }
+}
+
+#[test]
+fn an_address_is_shown_and_gone_to_only_by_consent() {
+    let daemon = Daemon::start();
+    for (key, said) in [("y\n", "elicited accept"), ("n\n", "elicited decline")] {
+        let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", "elicit url"])));
+        run.wait_for_output("The agent wants to know: Sign in first");
+        run.wait_for_output("  https://example.com/sign-in\r\n");
+        run.wait_for_output("Go on? (y/n): ");
+        run.write(key);
+        let run = run.finish();
+        assert_eq!(run.code, Some(0), "{}", run.stdout);
+        assert!(run.stdout.contains(said), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn without_a_terminal_a_question_is_dismissed_and_that_is_said() {
+    let daemon = Daemon::start();
+    for how in ["ask", "allow"] {
+        let run = outcome(&mut without_terminal(&daemon.place.command(&[
+            "run",
+            "--permissions",
+            how,
+            "elicit",
+        ])));
+        assert_eq!(
+            (run.code, &run.stdout[..]),
+            (Some(0), "elicited decline\n"),
+            "{}",
+            run.stderr
+        );
+        assert!(
+            run.stderr
+                .contains("\"Who are you?\": dismissed, since nobody can be asked"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_form_that_somebody_else_fills_in_leaves_the_screen() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(
+        &daemon.place.command(&["run", "elicit; permission"]),
+    ));
+    run.wait_for_output("age (");
+    run.write("36\n");
+    run.wait_for_output("Colour (");
+    let mut other = Client::new(&daemon);
+    let listed = other.call("thread/list", &json!({}));
+    let thread = listed["data"][0]["id"].as_str().unwrap().to_owned();
+    other.resume(&thread, 0);
+    let question = other.question();
+    assert_eq!(
+        (&question.params["mode"], &question.params["schema"]["required"]),
+        (&json!("form"), &json!(["name"]))
+    );
+    let request = &question.params["requestId"];
+    other.call(
+        "item/answer",
+        &json!({ "requestId": request, "answers": { "name": "Bo" } }),
+    );
+    run.wait_for_output("the question is no longer open");
+    run.wait_for_output(r#"elicited accept: {"name":"Bo"}"#);
+    // The next question is this terminal's again.
+    run.wait_for_output("Your choice [1-4]: ");
+    run.write("1\n");
+    run.wait_for_output("allowed (allow_once)");
+    assert_eq!(run.finish().code, Some(0));
+}
+
+#[test]
+fn output_that_is_left_out_is_spoken_of() {
+    let daemon = Daemon::start();
+    // So much that no machine shows it all in glimpses before the test gives up.
+    let run = acpd(&daemon.place, &["run", "terminal head -c 20000000 /dev/zero"]);
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    assert!(
+        run.stderr.contains(" bytes are not shown]\n"),
+        "{} bytes, none left out",
+        run.stderr.len()
+    );
+}
+
+#[test]
 fn a_prompt_comes_from_standard_input() {
     let daemon = Daemon::start();
     let run = outcome_with_input(&mut daemon.place.command(&["run", "-"]), "say 'from a pipe'\n");

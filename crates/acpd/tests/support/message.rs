@@ -42,7 +42,7 @@ impl Incoming {
             "no turnId: {self:?}"
         );
         assert!(
-            !self.method.starts_with("item/") || params["itemId"].is_string(),
+            !self.method.starts_with("item/") || self.wants_information() || params["itemId"].is_string(),
             "no itemId: {self:?}"
         );
         if let Some(id) = &self.id {
@@ -53,7 +53,12 @@ impl Incoming {
 
     /// Whether a person is asked for something.
     pub fn is_question(&self) -> bool {
-        self.method.ends_with("/requestApproval")
+        self.method.ends_with("/requestApproval") || self.wants_information()
+    }
+
+    /// Whether a person is asked for more than a yes or a no. That is about no item.
+    fn wants_information(&self) -> bool {
+        self.method == "item/tool/requestUserInput"
     }
 }
 

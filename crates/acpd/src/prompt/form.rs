@@ -1,0 +1,286 @@
+//! What an agent wants to know, asked line by line.
+//!
+//! In: a question for information as the daemon sent it, then the lines that a person typed. Out: what to write next,
+//! in the end the response to the question. Owns: the answers so far. Never: reads or writes a terminal by itself, or
+//! makes up an answer that neither the person nor the agent's default has given.
+
+use std::fmt;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde_json::{Map, Value, json};
+
+use super::field::Field;
+use crate::render::plain;
+
+/// A form, or an address to go to, and how far the person has come with it.
+pub struct Form {
+    title: String,
+    url: Option<String>,
+    fields: Vec<Field>,
+    /// Which field is asked for; behind the last one there is only consent.
+    at: usize,
+    answers: Map<String, Value>,
+}
+
+/// What a line has led to.
+pub enum Taken {
+    /// The next field is to be asked for.
+    Next,
+    /// The line is no answer, and why; the same field is to be asked for.
+    Again(String),
+    /// The response to the question.
+    Done(Value),
+}
+
+/// The response of somebody who does not answer.
+pub fn dismissed() -> Value {
+    json!({ "dismissed": true })
+}
+
+#[derive(Deserialize)]
+struct Message {
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    schema: Option<Schema>,
+    #[serde(default)]
+    url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    #[serde(default)]
+    properties: Properties,
+    #[serde(default)]
+    required: Option<Vec<String>>,
+}
+
+/// Properties in the order in which the agent wrote them, which a map would not keep.
+#[derive(Default)]
+struct Properties(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Properties {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Properties;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("properties by name")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Properties, A::Error> {
+                let mut list = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    list.push(entry);
+                }
+                Ok(Properties(list))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+impl Form {
+    /// Reads the daemon's request, its text as it came. Fails if it wants something that cannot be asked for here.
+    pub fn read(message: &str) -> anyhow::Result<Self> {
+        let Message {
+            params: Params { title, schema, url },
+        } = serde_json::from_str(message).context("it cannot be read")?;
+        let (properties, required) = match schema {
+            Some(Schema {
+                properties: Properties(properties),
+                required,
+            }) => (properties, required.unwrap_or_default()),
+            None if url.is_some() => Default::default(),
+            None => bail!("it is of a kind that acpd run does not know"),
+        };
+        let mut fields = Vec::with_capacity(properties.len());
+        for (name, property) in properties {
+            let needed = required.contains(&name);
+            match Field::read(&name, &property, needed) {
+                Some(field) => fields.push(field),
+                None if needed => bail!("acpd run cannot ask for {:?}", plain(&name)),
+                None => {}
+            }
+        }
+        Ok(Self {
+            title,
+            url,
+            fields,
+            at: 0,
+            answers: Map::new(),
+        })
+    }
+
+    /// What comes before the first field.
+    pub fn heading(&self) -> String {
+        let mut text = format!("The agent wants to know: {}", plain(&self.title));
+        if let Some(url) = &self.url {
+            text.push_str(&format!("\nIt sends you to this address:\n  {}", plain(url)));
+        }
+        text.push_str("\n(Ctrl-D dismisses the question)\n");
+        text
+    }
+
+    /// What is asked now, up to where the person types.
+    pub fn question(&self) -> String {
+        match self.fields.get(self.at) {
+            Some(field) => format!("{}{}", field.explanation(), field.prompt()),
+            None => self.prompt(),
+        }
+    }
+
+    /// The last line of the question alone.
+    pub fn prompt(&self) -> String {
+        match self.fields.get(self.at) {
+            Some(field) => field.prompt(),
+            None => "Go on? (y/n): ".to_owned(),
+        }
+    }
+
+    /// Takes a line; `None` is an end of input, which dismisses the question.
+    pub fn take(&mut self, line: Option<&str>) -> Taken {
+        let Some(line) = line else {
+            return Taken::Done(dismissed());
+        };
+        let Some(field) = self.fields.get(self.at) else {
+            return match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => Taken::Done(self.accepted()),
+                "" | "n" | "no" => Taken::Done(dismissed()),
+                _ => Taken::Again("Please answer y or n.".to_owned()),
+            };
+        };
+        let answer = if line.trim().is_empty() {
+            field.default.clone()
+        } else {
+            match field.check(line) {
+                Ok(answer) => Some(answer),
+                Err(why) => return Taken::Again(why),
+            }
+        };
+        match answer {
+            Some(answer) => {
+                self.answers.insert(field.name.clone(), answer);
+            }
+            None if field.required => return Taken::Done(dismissed()),
+            None => {}
+        }
+        self.at += 1;
+        // An address is gone to by consent, whatever else was asked.
+        if self.at == self.fields.len() && self.url.is_none() {
+            return Taken::Done(self.accepted());
+        }
+        Taken::Next
+    }
+
+    fn accepted(&mut self) -> Value {
+        if self.url.is_some() {
+            return json!({ "decision": "accept" });
+        }
+        json!({ "answers": std::mem::take(&mut self.answers) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Form, Taken};
+
+    fn form(schema: &str) -> Form {
+        Form::read(&format!(r#"{{"params":{{"title":"t","schema":{schema}}}}}"#)).expect("it can be asked")
+    }
+
+    /// The response after these lines, none of which is asked for again.
+    fn response(form: &mut Form, lines: &[&str]) -> Option<Value> {
+        for line in lines {
+            match form.take(Some(line)) {
+                Taken::Next => {}
+                Taken::Done(response) => return Some(response),
+                Taken::Again(why) => panic!("{line:?}: {why}"),
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn fields_come_in_the_agents_order() {
+        let mut form = form(r#"{"properties":{"z":{"type":"string"},"a":{"type":"string"}}}"#);
+        assert_eq!(form.question(), "z (optional): ");
+        assert_eq!(response(&mut form, &["1"]), None);
+        assert_eq!(form.question(), "a (optional): ");
+        assert_eq!(
+            response(&mut form, &["2"]),
+            Some(json!({ "answers": { "a": "2", "z": "1" } }))
+        );
+    }
+
+    #[test]
+    fn an_empty_line_is_the_default_or_nothing_or_an_end() {
+        let schema = r#"{"properties":{
+            "d":{"type":"integer","default":7},"o":{"type":"string"},"r":{"type":"string"}},"required":["d","r"]}"#;
+        assert_eq!(
+            response(&mut form(schema), &["", "", "x"]),
+            Some(json!({ "answers": { "d": 7, "r": "x" } }))
+        );
+        assert_eq!(
+            response(&mut form(schema), &["", "", " "]),
+            Some(json!({ "dismissed": true }))
+        );
+    }
+
+    #[test]
+    fn an_end_of_input_dismisses_whatever_is_asked() {
+        for schema in [
+            r#"{"properties":{"o":{"type":"string","default":"x"}}}"#,
+            r#"{"properties":{}}"#,
+        ] {
+            let Taken::Done(response) = form(schema).take(None) else {
+                panic!("it is over")
+            };
+            assert_eq!(response, json!({ "dismissed": true }));
+        }
+    }
+
+    #[test]
+    fn a_form_without_fields_is_agreed_to() {
+        let mut empty = form(r#"{"type":"object"}"#);
+        assert!(matches!(empty.take(Some("perhaps")), Taken::Again(_)));
+        assert_eq!(response(&mut empty, &["Y"]), Some(json!({ "answers": {} })));
+        let mut refused = form("{}");
+        assert_eq!(response(&mut refused, &["n"]), Some(json!({ "dismissed": true })));
+    }
+
+    #[test]
+    fn an_address_cannot_hide() {
+        let message = r#"{"params":{"title":"go","url":"https://a.example/\u001b[2K\u202e"}}"#;
+        let mut form = Form::read(message).expect("it can be asked");
+        assert!(
+            form.heading()
+                .contains("\n  https://a.example/\u{fffd}[2K\u{fffd}\n")
+        );
+        assert_eq!(response(&mut form, &["y"]), Some(json!({ "decision": "accept" })));
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_left_out_or_fails() {
+        let mut optional = form(r#"{"properties":{"o":{"type":"object"},"s":{"type":"string"}}}"#);
+        assert_eq!(
+            response(&mut optional, &["x"]),
+            Some(json!({ "answers": { "s": "x" } }))
+        );
+        for message in [
+            r#"{"params":{"schema":{"properties":{"o":{"type":"object"}},"required":["o"]}}}"#,
+            r#"{"params":{"title":"neither schema nor url"}}"#,
+            r#"{"params":{"schema":{"properties":[]}}}"#,
+        ] {
+            assert!(Form::read(message).is_err(), "{message}");
+        }
+    }
+}
