@@ -72,9 +72,14 @@ impl Daemon {
         Ok(client)
     }
 
+    /// The most memory that was ever resident, in bytes.
+    pub fn peak(&self) -> anyhow::Result<u64> {
+        memory(self.child.id(), "VmHWM:")
+    }
+
     /// Resident memory, in bytes.
     pub fn rss(&self) -> anyhow::Result<u64> {
-        rss(self.child.id())
+        memory(self.child.id(), "VmRSS:")
     }
 }
 
@@ -135,12 +140,12 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn rss(pid: u32) -> anyhow::Result<u64> {
+fn memory(pid: u32, what: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
         .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .context("no VmRSS")?;
+        .find(|line| line.starts_with(what))
+        .with_context(|| format!("no {what}"))?;
     let kib: u64 = line.split_whitespace().nth(1).context("no figure")?.parse()?;
     Ok(kib * 1024)
 }

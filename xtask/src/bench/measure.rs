@@ -63,7 +63,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 const KIB: f64 = 1024.0;
 
 /// The last frame of a turn, from the daemon and from the relay.
-const ENDS: &[&[u8]] = &[
+pub(super) const ENDS: &[&[u8]] = &[
     b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"",
     b"{\"id\":2,",
     b"{\"jsonrpc\":\"2.0\",\"id\":2,",
@@ -404,7 +404,7 @@ fn median(values: &mut [f64]) -> f64 {
     clippy::cast_sign_loss,
     reason = "an index"
 )]
-fn percentile(values: &mut [u64], part: f64) -> u64 {
+pub(super) fn percentile(values: &mut [u64], part: f64) -> u64 {
     values.sort_unstable();
     let at = ((values.len() as f64 * part) as usize).min(values.len().saturating_sub(1));
     values.get(at).copied().unwrap_or_default()

@@ -4,6 +4,7 @@ mod client;
 mod daemon;
 mod measure;
 mod report;
+mod terminal;
 
 use std::path::PathBuf;
 
@@ -45,6 +46,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     let mut report = Report::default();
     measure::all(&binaries, &sizes, &mut report)?;
+    terminal::flood(&binaries, args.contains(&"--quick"), &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
     std::fs::write(out.join("bench.json"), report.to_json())?;
