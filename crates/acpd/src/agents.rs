@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
 use acpd_gateway::catalog::How;
-use acpd_gateway::doctor::{Hello, Report, examine};
+use acpd_gateway::doctor::{Hello, Report, examine, login_command, terminal_logins};
 use acpd_model::{Limits, RawJson};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs};
+use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
 use crate::print;
 use crate::render::plain;
 use crate::settings::Settings;
@@ -23,6 +23,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
         AgentsCommand::List(args) => list(&agents, args.json),
         AgentsCommand::Install(args) => install(&agents, args)?,
         AgentsCommand::Update(args) => update(&agents, args.url.as_ref().unwrap_or(&registry_url))?,
+        AgentsCommand::Login(args) => return login(&agents, &limits, args).await,
         AgentsCommand::Doctor(args) => return doctor(&agents, &limits, args).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -116,6 +117,39 @@ fn tell_of_skipped(skipped: &[String]) {
 }
 
 /// Starts an agent and shows what it says of itself.
+/// Signs a person in with the agent's own program. The exit code is the program's.
+async fn login(agents: &Agents, limits: &Limits, args: &AgentsLoginArgs) -> anyhow::Result<ExitCode> {
+    let found = agents
+        .find(&args.name)
+        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+    let cwd = std::env::current_dir().context("this directory is gone")?;
+    let report = examine(&found.config, cwd, limits).await;
+    let Some(hello) = report.hello else {
+        bail!("{}", report.error.unwrap_or_default());
+    };
+    let methods = terminal_logins(&hello);
+    let ids: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
+    let method = match (&args.method, &methods[..]) {
+        (_, []) => bail!(
+            "the agent {:?} offers no way to sign in with a terminal",
+            args.name
+        ),
+        (None, [only]) => only,
+        (None, _) => bail!("say which way: {}", ids.join(", ")),
+        (Some(id), methods) => methods
+            .iter()
+            .find(|method| method.id == *id)
+            .with_context(|| format!("there is no way {id:?} to sign in; there is {}", ids.join(", ")))?,
+    };
+    let status = login_command(&found.config, method)
+        .status()
+        .with_context(|| format!("{} cannot be started", found.config.command))?;
+    Ok(match status.code() {
+        Some(0) => ExitCode::SUCCESS,
+        code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+    })
+}
+
 async fn doctor(agents: &Agents, limits: &Limits, args: &AgentsDoctorArgs) -> anyhow::Result<ExitCode> {
     let found = agents.find(&args.name).map_err(|failure| match &failure.detail {
         Some(detail) => anyhow::anyhow!("{failure} ({detail})"),

@@ -199,6 +199,8 @@ pub enum AgentsCommand {
     Install(AgentsInstallArgs),
     /// Fetch a newer registry
     Update(AgentsUpdateArgs),
+    /// Sign in to an agent that wants a terminal for that
+    Login(AgentsLoginArgs),
     /// Start an agent and show what it says of itself; the exit code tells whether it works
     Doctor(AgentsDoctorArgs),
 }
@@ -225,6 +227,16 @@ pub struct AgentsUpdateArgs {
     /// Where the registry document is [default: the configured one, else the official one]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsLoginArgs {
+    /// The agent, as "acpd agents list" names it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The way to sign in, if the agent has several
+    #[arg(value_name = "METHOD")]
+    pub method: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -395,3 +395,24 @@ fn an_agent_that_says_nothing_is_not_waited_for() {
         told.stdout
     );
 }
+
+#[test]
+fn a_person_signs_in_with_the_agents_own_program() {
+    let place = Place::new("");
+    let script = place.data().with_file_name("agent.sh");
+    let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"},{"id":"tui","name":"TUI","type":"terminal","args":["login"],"env":{"WAY":"tui"}}]}}"#;
+    let text = format!(
+        "#!/bin/sh\nif [ \"$2\" = login ]; then echo \"signed in by $WAY as $1\"; exit 7; fi\nread line\necho '{hello}'\nread line\n"
+    );
+    std::fs::write(&script, text).unwrap();
+    let config = format!(
+        "[agents.sh]\ncommand = \"/bin/sh\"\nargs = [{:?}, \"agent\"]\n",
+        script.display().to_string()
+    );
+    place.configure(&config);
+    let run = acpd(&place, &["agents", "login", "sh"]);
+    assert_eq!(run.code, Some(7), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout, "signed in by tui as agent\n");
+    let wrong = acpd(&place, &["agents", "login", "sh", "key"]);
+    assert!(wrong.stderr.contains("there is tui"), "{}", wrong.stderr);
+}

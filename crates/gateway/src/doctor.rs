@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use acpd_host::{AgentProcess, Environment, Program};
 use acpd_model::limits::STRAY_LINES;
 use acpd_model::{Failure, Limits, RawJson};
+use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
 use acpd_proto::wire::{self, Line, LineDecoder, Message};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -108,6 +109,27 @@ pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Rep
     report
 }
 
+/// The ways to sign in to an agent that need a terminal.
+pub fn terminal_logins(hello: &Hello) -> Vec<AuthMethod> {
+    let methods = hello.auth_methods.as_ref().map(AuthMethod::list);
+    let mut methods = methods.unwrap_or_default();
+    methods.retain(AuthMethod::is_terminal);
+    methods
+}
+
+/// The agent's own program, as a person signs in with it: with the environment that it has as an agent.
+pub fn login_command(config: &AgentConfig, method: &AuthMethod) -> std::process::Command {
+    let mut env = Environment::build(std::env::vars(), &config.pass_env, &config.env);
+    env.extend(method.env.clone().unwrap_or_default());
+    let mut command = std::process::Command::new(&config.command);
+    command
+        .args(&config.args)
+        .args(method.args.iter().flatten())
+        .env_clear()
+        .envs(env);
+    command
+}
+
 /// Why there is no answer.
 enum Silence {
     /// Its output is at its end.
@@ -149,10 +171,7 @@ fn initialize() -> Vec<u8> {
     wire::request(&mut line, 0, "initialize", |params| {
         params
             .put("protocolVersion", &PROTOCOL_VERSION)
-            .raw(
-                "clientCapabilities",
-                r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#,
-            )
+            .raw("clientCapabilities", CLIENT_CAPABILITIES)
             .object("clientInfo", |info| {
                 info.put("name", "acpd")
                     .put("title", "acpd")

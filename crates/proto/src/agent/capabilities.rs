@@ -1,5 +1,7 @@
 //! What an agent declared in its answer to `initialize`, as far as somebody acts on it.
 
+use std::collections::BTreeMap;
+
 use acpd_model::{ErrorCode, Failure, RawJson};
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,10 +37,39 @@ pub struct Capabilities {
     pub mcp_http: bool,
     /// MCP servers over server-sent events.
     pub mcp_sse: bool,
-    /// The ways to sign in: ids.
-    pub auth_methods: Vec<String>,
+    /// The ways to sign in.
+    pub auth_methods: Vec<AuthMethod>,
     /// What is known to be odd about it.
     pub quirks: Quirks,
+}
+
+/// A way to sign in.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AuthMethod {
+    /// The agent's id for it.
+    pub id: String,
+    /// `terminal` where a person does it in a terminal, with the agent's own program; `authenticate` is not for that.
+    #[serde(rename = "type", default)]
+    pub kind: Option<String>,
+    /// For a terminal: what follows the agent's own arguments.
+    #[serde(default)]
+    pub args: Option<Vec<String>>,
+    /// For a terminal: variables to set.
+    #[serde(default)]
+    pub env: Option<BTreeMap<String, String>>,
+}
+
+impl AuthMethod {
+    /// Reads ACP's `authMethods`; what is none is left out.
+    pub fn list(methods: &RawJson) -> Vec<Self> {
+        let methods: Vec<RawJson> = methods.read().unwrap_or_default();
+        methods.iter().filter_map(|method| method.read().ok()).collect()
+    }
+
+    /// Whether a person does it in a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.kind.as_deref() == Some("terminal")
+    }
 }
 
 /// The members of the answer that somebody acts on.
@@ -47,7 +78,7 @@ pub struct Capabilities {
 struct Hello {
     agent_capabilities: Option<Value>,
     agent_info: Option<Value>,
-    auth_methods: Option<Value>,
+    auth_methods: Option<RawJson>,
 }
 
 impl Capabilities {
@@ -59,8 +90,6 @@ impl Capabilities {
         let prompt = &declared["promptCapabilities"];
         let mcp = &declared["mcpCapabilities"];
         let flag = |value: &Value| value.as_bool().unwrap_or(false);
-        let methods = hello.auth_methods.unwrap_or_default();
-        let auth_methods = methods.as_array().into_iter().flatten();
         let info = hello.agent_info.unwrap_or_default();
         Self {
             load: flag(&declared["loadSession"]),
@@ -76,9 +105,9 @@ impl Capabilities {
             embedded_context: flag(&prompt["embeddedContext"]),
             mcp_http: flag(&mcp["http"]),
             mcp_sse: flag(&mcp["sse"]),
-            auth_methods: auth_methods
-                .filter_map(|method| method["id"].as_str().map(str::to_owned))
-                .collect(),
+            auth_methods: hello
+                .auth_methods
+                .map_or_else(Vec::new, |methods| AuthMethod::list(&methods)),
             quirks: Quirks::of(info["name"].as_str().unwrap_or_default()),
         }
     }
@@ -118,14 +147,31 @@ impl Capabilities {
         Ok(())
     }
 
+    /// The ids of the ways to sign in.
+    pub(super) fn ways_to_sign_in(&self) -> String {
+        let ids: Vec<&str> = self
+            .auth_methods
+            .iter()
+            .map(|method| method.id.as_str())
+            .collect();
+        ids.join(", ")
+    }
+
     pub(super) fn check_auth_method(&self, id: &str) -> Result<(), Failure> {
-        if self.auth_methods.iter().any(|known| known == id) {
-            return Ok(());
+        match self.auth_methods.iter().find(|known| known.id == id) {
+            Some(method) if method.is_terminal() => {
+                return Err(Failure::new(
+                    ErrorCode::Unsupported,
+                    format!("signing in by {id:?} needs a terminal: run \"acpd agents login AGENT {id}\""),
+                ));
+            }
+            Some(_) => return Ok(()),
+            None => {}
         }
         let known = if self.auth_methods.is_empty() {
             "it offers none".to_owned()
         } else {
-            format!("it offers {}", self.auth_methods.join(", "))
+            format!("it offers {}", self.ways_to_sign_in())
         };
         Err(Failure::invalid_params(format!(
             "the agent has no way to sign in named {id:?}: {known}"

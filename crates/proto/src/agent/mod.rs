@@ -14,8 +14,9 @@ mod request;
 mod update;
 
 pub use call::{Call, TerminalExit};
-pub use capabilities::Capabilities;
+pub use capabilities::{AuthMethod, Capabilities};
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
+pub use opening::CLIENT_CAPABILITIES;
 pub use quirks::Quirks;
 pub use request::{AgentRequest, ConfigValue, check_extension};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};

@@ -14,7 +14,7 @@ use crate::wire::{self, RpcError};
 const AUTH_REQUIRED: i64 = -32000;
 
 /// What we can do for an agent.
-const CLIENT_CAPABILITIES: &str = concat!(
+pub const CLIENT_CAPABILITIES: &str = concat!(
     r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
     r#""elicitation":{"form":{},"url":{}},"#,
     r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#
@@ -138,7 +138,7 @@ impl AgentConnection {
             // Once somebody has signed in, all ways are tried again.
             self.ways.clear();
             self.waits_for_sign_in = true;
-            let methods = self.capabilities.auth_methods.join(", ");
+            let methods = self.capabilities.ways_to_sign_in();
             let failure = Failure::new(
                 ErrorCode::SignInRequired,
                 format!("the agent wants you to sign in first: {}", error.message),
