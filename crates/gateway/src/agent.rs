@@ -143,6 +143,8 @@ impl Actor {
             }
             self.collect();
         }
+        // The thread must not wait for us while we wait for it.
+        drop(commands);
         self.finish(process, stdin, told).await;
     }
 

@@ -301,7 +301,12 @@ impl AgentConnection {
                         method(how)
                     )));
                 }
-                Sent::Ask { ask, method, .. } => {
+                Sent::Ask {
+                    ask,
+                    method,
+                    signs_in,
+                } => {
+                    let seconds = if signs_in { SIGN_IN_SECS } else { seconds };
                     let error = RpcError::new(
                         -32603,
                         format!("the agent did not answer {method} within {seconds} s"),

@@ -95,6 +95,20 @@ pub enum Subject {
     Unknown,
 }
 
+impl Subject {
+    /// Whether it is known exactly, so that two that are equal are the same thing.
+    pub fn is_certain(&self) -> bool {
+        !matches!(
+            self,
+            Self::Unknown
+                | Self::Unreadable { .. }
+                | Self::Redirect(None)
+                | Self::File { path: None, .. }
+                | Self::Fetch(None)
+        )
+    }
+}
+
 /// What an agent wants to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {

@@ -54,6 +54,10 @@ impl Recall {
             ItemEnd::FileChange { path, .. } => format!("(changed {path})\n"),
             ItemEnd::TerminalCommand { .. } => return,
         };
+        // Of what is too long by itself, its end.
+        let from = part.ceil_char_boundary(part.len().saturating_sub(self.room));
+        self.left_out |= from > 0;
+        let part = part[from..].to_owned();
         self.bytes += part.len();
         self.parts.push_back(part);
         while self.bytes > self.room {

@@ -138,6 +138,10 @@ impl Thread {
         };
         let turn = self.current_turn();
         match request {
+            // Its session is about to be opened.
+            AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {
+                self.agent = AgentState::Starting;
+            }
             AgentRequest::SetMode { mode_id } if self.live.mode.as_ref() != Some(&mode_id) => {
                 self.emit(turn, by, EventKind::ModeChanged { mode_id }, None);
             }
@@ -157,6 +161,9 @@ impl Thread {
 
     /// The agent opens no session until somebody signs in.
     pub(super) fn sign_in_required(&mut self, failure: &Failure) {
+        if self.agent == AgentState::Stopping {
+            return;
+        }
         self.agent = AgentState::SigningIn;
         self.refuse_openers(failure);
         let detail = failure.detail.as_deref().unwrap_or_default();
@@ -193,9 +200,22 @@ impl Thread {
         })
     }
 
-    /// The agent is gone: nobody will answer.
-    pub(super) fn refuse_asks(&mut self, reason: &str) {
-        for call in std::mem::take(&mut self.asks).into_keys() {
+    /// Whether somebody is signing in right now.
+    pub(super) fn signs_in(&self) -> bool {
+        let signs_in = |ask: &Ask| ask.sent && matches!(ask.request, AgentRequest::Authenticate { .. });
+        self.asks.values().any(signs_in)
+    }
+
+    /// The agent is gone: nobody will answer what it was asked, nor, with `unsent_too`, what it was to be asked.
+    pub(super) fn refuse_asks(&mut self, reason: &str, unsent_too: bool) {
+        let gone: Vec<u64> = self
+            .asks
+            .iter()
+            .filter(|(_, ask)| ask.sent || unsent_too)
+            .map(|(call, _)| *call)
+            .collect();
+        for call in gone {
+            self.asks.remove(&call);
             self.refuse(call, Failure::agent(reason.to_owned()));
         }
     }

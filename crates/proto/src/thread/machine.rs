@@ -40,7 +40,7 @@ pub(super) enum Work {
 impl Work {
     /// Whether the machine is another one afterwards.
     pub(super) fn changes(&self) -> bool {
-        matches!(self, Self::Write { .. } | Self::Create { .. })
+        !matches!(self, Self::Read { .. } | Self::Other)
     }
 }
 

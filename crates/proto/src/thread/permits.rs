@@ -67,6 +67,7 @@ impl Thread {
     /// The policies of the configuration from now on.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
         self.policies = policies;
+        self.granted.clear();
     }
 
     fn layers(&self) -> Layers<'_> {
@@ -103,6 +104,7 @@ impl Thread {
             let read = policy.read::<Policy>();
             read.map_err(|error| Failure::invalid_params(format!("that is no policy: {error}")))?;
         }
+        self.granted.clear();
         self.emit(self.current_turn(), by, EventKind::PolicySet { policy }, None);
         Ok(Reply::Done)
     }
@@ -117,6 +119,7 @@ impl Thread {
         if self.live.remembered.iter().all(|rule| rule.id != id) {
             return Err(Failure::not_found(format!("remembered answer {id}")));
         }
+        self.granted.clear();
         self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
         Ok(Reply::Done)
     }
@@ -146,12 +149,10 @@ impl Thread {
         let Some((method, request)) = self.wanted(call) else {
             return Permit::Yes;
         };
-        if self.is_granted(&request) {
-            return Permit::Yes;
-        }
         let decision = self.layers().decide(&request);
         match decision.effect {
             _ if decision.scope.is_none() => Permit::Yes,
+            Ruled::Ask if self.is_granted(call, &request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
                     method: method.to_owned(),
@@ -184,14 +185,25 @@ impl Thread {
         Some((method, self.at_home(request)))
     }
 
-    /// Whether somebody allowed in this turn what covers all of `request`.
-    fn is_granted(&self, request: &Request) -> bool {
+    /// Whether the agent asked for all of `request` in this turn and was allowed. What cannot be told for certain,
+    /// and a command in another place or with variables of its own, is none of it.
+    fn is_granted(&self, call: &Call, request: &Request) -> bool {
+        if let Call::CreateTerminal { env, cwd, .. } = call {
+            let here = cwd.as_ref().is_none_or(|cwd| *cwd == self.live.spec.cwd);
+            if !env.is_empty() || !here {
+                return false;
+            }
+        }
         let granted = |subject| {
             self.granted
                 .iter()
                 .any(|grant| grant.subjects().contains(subject))
         };
-        !request.subjects().is_empty() && request.subjects().iter().all(granted)
+        let subjects = request.subjects();
+        !subjects.is_empty()
+            && subjects
+                .iter()
+                .all(|subject| subject.is_certain() && granted(subject))
     }
 
     pub(super) fn refuse_by_policy(&mut self, call: u64, request: &Call, decision: &Decision) {
@@ -223,12 +235,17 @@ impl Thread {
                 (AskAbout::FileChange, format!("Write {path}"), call)
             }
             Call::CreateTerminal {
-                command, args, cwd, ..
+                command,
+                args,
+                cwd,
+                env,
+                ..
             } => {
                 let mut argv = vec![command.clone()];
                 argv.extend(args.iter().cloned());
                 let title = format!("Run {}", argv.join(" "));
-                let call = json!({ "kind": "execute", "rawInput": { "command": argv, "cwd": cwd } });
+                let call =
+                    json!({ "kind": "execute", "rawInput": { "command": argv, "cwd": cwd, "env": env } });
                 (AskAbout::CommandExecution, title, call)
             }
             _ => return,
@@ -255,7 +272,9 @@ impl Thread {
 
     /// What follows from an answer: a call that was held goes on or is refused, and what was allowed is known.
     pub(super) fn answer_given(&mut self, number: u32, outcome: &Outcome) {
+        // A yes to a question of our own is for that one call.
         if outcome.allows()
+            && !self.held.contains_key(&number)
             && let Some(request) = self.questions.get(&number)
             && self.granted.len() < GRANTS
         {

@@ -147,6 +147,8 @@ impl Thread {
         if let Some(call) = self.asked.remove(&number) {
             self.tell_outcome(call, outcome, wants_input);
         }
+        // The time in which a person was asked does not count as the agent's silence.
+        self.care.sign_of_life(self.now.mono);
         self.answer_given(number, outcome);
     }
 
@@ -211,6 +213,7 @@ impl Thread {
             let call = self.asked.remove(&number);
             let wants_input = self.wants_input(number);
             self.void_request(number, reason);
+            self.care.sign_of_life(self.now.mono);
             self.drop_held(number, reason);
             if let Some(call) = call.filter(|_| self.agent == AgentState::Ready) {
                 self.tell_outcome(call, &Outcome::Cancelled, wants_input);

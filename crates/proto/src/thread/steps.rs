@@ -382,6 +382,7 @@ impl Thread {
         match self.agent {
             AgentState::Absent => {}
             // Somebody may have signed in elsewhere; another process finds out.
+            AgentState::SigningIn if self.signs_in() => return,
             AgentState::SigningIn => {
                 self.wanted = true;
                 return self.stop_agent();
@@ -404,6 +405,10 @@ impl Thread {
     }
 
     fn agent_opened(&mut self, opened: crate::agent::Opened) {
+        // One that was told to go says it too late.
+        if self.agent == AgentState::Stopping {
+            return;
+        }
         let forgotten = self.live.session.is_some() && opened.how == acpd_model::event::Binding::New;
         self.agent = AgentState::Ready;
         self.capabilities = Some(opened.capabilities);
@@ -443,6 +448,10 @@ impl Thread {
     }
 
     fn agent_failed(&mut self, failure: &Failure) {
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        self.care.agent_failed(self.now.mono);
         self.refuse_openers(failure);
         self.notice(Level::Error, "agentFailed", &failure.message);
         self.abandon(&failure.message, &By::Agent, true);
@@ -470,7 +479,7 @@ impl Thread {
         self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
         self.abandon(&gone.reason, &By::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.
-        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() {
+        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() || !self.asks.is_empty() {
             self.wake();
         }
     }

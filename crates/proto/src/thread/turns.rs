@@ -266,7 +266,7 @@ impl Thread {
         self.flush();
         self.void_requests(reason);
         self.working.clear();
-        self.refuse_asks(reason);
+        self.refuse_asks(reason, unsent_too);
         self.recall = Recalling::NotAsked;
         self.care.take_silence();
         self.capabilities = None;
@@ -276,9 +276,12 @@ impl Thread {
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {
             self.settle(Ending::failed(reason), by);
-        } else if self.live.turn.is_none() {
+        } else {
+            // What the process that is gone had begun is not the next one's.
             self.close_items(ItemOutcome::Failed);
-            self.begin_next();
+            if self.live.turn.is_none() {
+                self.begin_next();
+            }
         }
         self.note_status();
     }

@@ -397,3 +397,37 @@ fn what_a_reopening_fell_through_is_told() {
         assert!(told[0].contains("session/resume: Method not found"), "{told:?}");
     });
 }
+
+#[test]
+fn signing_in_is_not_cut_off_by_others() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        let method_id = "web".into();
+        let call = s.send(Command::Ask(AgentRequest::Authenticate { method_id }));
+        s.ask(Command::Wake).unwrap();
+        assert_eq!(s.stops, 0, "another window was opened");
+        s.answer("authenticate", "{}");
+        assert!(s.replies[&call].is_ok());
+        s.prompt("at once");
+        assert_eq!(s.stops, 0);
+        s.answer("session/new", OPTIONS);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn what_is_asked_while_the_old_process_goes_waits_for_the_next() {
+    check(|s| {
+        open(s);
+        s.ask(Command::Rest).unwrap();
+        let mode_id = "code".into();
+        let call = s.send(Command::Ask(AgentRequest::SetMode { mode_id }));
+        s.exits("exit status 0");
+        s.answer("initialize", HELLO);
+        s.answer("session/new", OPTIONS);
+        s.answer("session/set_mode", "{}");
+        assert!(s.replies[&call].is_ok());
+    });
+}

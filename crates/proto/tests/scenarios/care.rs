@@ -52,6 +52,11 @@ fn waiting_for_a_person_or_for_us_is_no_silence() {
         assert!(s.sent_as("session/cancel").is_empty());
         s.decide(1, acpd_proto::thread::Answer::Accept { always: false })
             .unwrap();
+        s.later(1);
+        assert!(
+            s.sent_as("session/cancel").is_empty(),
+            "the agent had no time yet"
+        );
         s.calls(
             "8",
             "terminal/wait_for_exit",

@@ -136,13 +136,14 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
             s.answer_to(&9.into())["result"],
             json!({ "terminalId": "term_3" })
         );
-        // What was allowed is not asked about again in this turn.
+        // A yes to such a question is for that one call.
         s.calls(
             "10",
             "terminal/create",
             r#"{"sessionId":"s-1","command":"ls","args":["-l"]}"#,
         );
-        s.machine_says(Ok(MachineReply::Created));
+        assert_eq!(s.thread.live().requests.len(), 1);
+        s.decide(2, Answer::Cancel).unwrap();
         s.stops_with("end_turn");
         s.exits("exit status 0");
     });
@@ -350,5 +351,43 @@ fn a_held_call_whose_agent_is_gone_or_that_is_withdrawn_is_never_done() {
             "the turn is over"
         );
         assert!(s.waiting.is_empty());
+    });
+}
+
+#[test]
+fn what_an_agent_was_allowed_is_no_more_than_what_it_asked() {
+    check(|s| {
+        under(s, json!({ "ask": ["*"] }));
+        asks_to_run(s, "7", "a", "./deploy.sh");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        for (id, more) in [
+            ("8", r#","cwd":"/workspace/evil""#),
+            ("9", r#","env":[{"name":"LD_PRELOAD","value":"x"}]"#),
+        ] {
+            let params = format!(r#"{{"sessionId":"s-1","command":"./deploy.sh"{more}}}"#);
+            s.calls(id, "terminal/create", &params);
+            assert!(s.waiting.is_empty(), "{more}");
+        }
+        s.calls(
+            "10",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"./deploy.sh"}"#,
+        );
+        assert_eq!(s.waiting.len(), 1);
+        s.machine_says(Ok(MachineReply::Created));
+        s.ask(Command::SetPolicy(Some(json!("readonly").into()))).unwrap();
+        s.calls(
+            "11",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"./deploy.sh"}"#,
+        );
+        assert_eq!(
+            s.answer_to(&11.into())["error"]["code"],
+            -32007,
+            "the policy has changed since"
+        );
+        s.interrupt();
+        s.stops_with("cancelled");
+        s.exits("exit status 0");
     });
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use acpd_model::limits::RESTART_MILLIS_MAX;
 use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Answer, Command, Input, MachineReply};
@@ -125,6 +126,10 @@ impl<'r> Replay<'r> {
             });
         } else {
             self.scene.ask(Command::Wake).unwrap();
+            // An agent that has failed before is started a little later.
+            if self.scene.agent.is_none() {
+                self.scene.later(RESTART_MILLIS_MAX);
+            }
         }
         if self.open(opening) {
             for line in &self.recording.lines[opening + 1..] {
