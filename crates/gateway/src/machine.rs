@@ -36,6 +36,8 @@ pub enum FromMachine {
 #[derive(Debug)]
 pub struct Machine {
     workspace: Arc<Workspace>,
+    /// The workspace's directories, as they were named.
+    directories: Vec<PathBuf>,
     agent: AgentConfig,
     terminals: HashMap<String, Terminal>,
     told: mpsc::Sender<Box<FromMachine>>,
@@ -44,12 +46,14 @@ pub struct Machine {
 impl Machine {
     /// Opens the workspace of a thread.
     pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<Box<FromMachine>>) -> Self {
-        let directories = std::iter::once(&spec.cwd)
+        let directories: Vec<PathBuf> = std::iter::once(&spec.cwd)
             .chain(&spec.additional_directories)
-            .map(PathBuf::from);
-        let workspace = Arc::new(Workspace::open(directories));
+            .map(PathBuf::from)
+            .collect();
+        let workspace = Arc::new(Workspace::open(directories.iter().cloned()));
         Self {
             workspace,
+            directories,
             agent,
             terminals: HashMap::new(),
             told,
@@ -81,6 +85,10 @@ impl Machine {
                 cwd,
                 output_bytes,
             } => {
+                let cwd = match self.inside(&cwd) {
+                    Ok(cwd) => cwd,
+                    Err(failure) => return self.answer(call, async { Err(failure) }),
+                };
                 let mut environment =
                     Environment::build(std::env::vars(), &self.agent.pass_env, &self.agent.env);
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
@@ -89,7 +97,7 @@ impl Machine {
                     command,
                     args,
                     env: environment,
-                    cwd: PathBuf::from(cwd),
+                    cwd,
                 };
                 return self.create(
                     call,
@@ -135,6 +143,29 @@ impl Machine {
         if let Err(failure) = result {
             self.answer(call, async { Err(failure) });
         }
+    }
+
+    /// Where a command may begin: in the workspace. Where it goes from there is its own affair.
+    fn inside(&self, cwd: &str) -> Result<PathBuf, Failure> {
+        let named = std::path::Path::new(cwd);
+        if !named.is_absolute() {
+            return Err(Failure::invalid_params(format!(
+                "the terminal's cwd {cwd:?} is not absolute"
+            )));
+        }
+        let real = named.canonicalize().map_err(|error| {
+            Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
+        })?;
+        let roots = self
+            .directories
+            .iter()
+            .filter_map(|root| root.canonicalize().ok());
+        for root in roots {
+            if real.starts_with(root) {
+                return Ok(named.to_owned());
+            }
+        }
+        Err(Failure::invalid_params(format!("path outside workspace: {cwd}")))
     }
 
     fn on_disk(
@@ -218,5 +249,37 @@ fn ended(exit: acpd_host::Exit) -> TerminalExit {
     TerminalExit {
         code: exit.code,
         signal: exit.signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_begins_in_the_workspace() {
+        let place = std::env::temp_dir().join(format!("acpd-cwd-{}", std::process::id()));
+        let work = place.join("work");
+        std::fs::create_dir_all(work.join("sub")).unwrap();
+        std::os::unix::fs::symlink("/", work.join("out")).unwrap();
+        let spec = Spec {
+            cwd: work.display().to_string(),
+            ..Spec::default()
+        };
+        let machine = Machine::new(&spec, AgentConfig::default(), mpsc::channel(1).0);
+        for (cwd, inside) in [
+            ("", true),
+            ("/sub", true),
+            ("/sub/..", true),
+            ("/..", false),
+            ("/out", false),
+            ("/out/etc", false),
+            ("/none", false),
+        ] {
+            let cwd = format!("{}{cwd}", work.display());
+            assert_eq!(machine.inside(&cwd).is_ok(), inside, "{cwd}");
+        }
+        assert!(machine.inside("sub").is_err());
+        std::fs::remove_dir_all(place).unwrap();
     }
 }
