@@ -536,6 +536,23 @@ pub enum EventKind {
     Unknown,
 }
 
+impl EventKind {
+    /// The item that it is about.
+    pub fn item(&self) -> Option<ItemId> {
+        match self {
+            Self::ItemStarted { item, .. }
+            | Self::ItemDelta { item, .. }
+            | Self::ItemContent { item, .. }
+            | Self::ItemUpdated { item, .. }
+            | Self::ItemCompleted { item, .. }
+            | Self::UserMessageAdded { item, .. }
+            | Self::TerminalOutput { item, .. } => Some(*item),
+            Self::PermissionRequested { item, .. } => *item,
+            _ => None,
+        }
+    }
+}
+
 impl Event {
     /// Reads one stored event. A kind that this version does not know becomes [`EventKind::Unknown`].
     pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {

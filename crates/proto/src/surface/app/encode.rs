@@ -2,8 +2,8 @@
 
 use acpd_model::event::{AskAbout, Level, Outcome};
 use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId,
-    Seq, TurnId,
+    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
+    TurnId,
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -164,21 +164,6 @@ fn method(kind: &EventKind) -> Option<&'static str> {
     })
 }
 
-/// The item that an event is about.
-fn item(kind: &EventKind) -> Option<ItemId> {
-    match kind {
-        EventKind::ItemStarted { item, .. }
-        | EventKind::ItemDelta { item, .. }
-        | EventKind::ItemContent { item, .. }
-        | EventKind::ItemUpdated { item, .. }
-        | EventKind::ItemCompleted { item, .. }
-        | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. } => Some(*item),
-        EventKind::PermissionRequested { item, .. } => *item,
-        _ => None,
-    }
-}
-
 fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
     params
         .plain("threadId", thread)
@@ -187,7 +172,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
     if let Some(turn) = event.turn {
         turn.with_text(|text| params.plain("turnId", text));
     }
-    if let Some(item) = item(&event.kind) {
+    if let Some(item) = event.kind.item() {
         item.with_text(|text| params.plain("itemId", text));
     }
     let raw = event.raw.as_ref();

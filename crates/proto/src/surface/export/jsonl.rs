@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use acpd_model::event::{Content, Outcome, ThreadCreated};
-use acpd_model::{By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, RawJson};
+use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, RawJson};
 use serde::Deserialize;
 
 use super::name::type_of;
@@ -26,7 +26,7 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     if let Some(turn) = event.turn {
         turn.with_text(|text| line.plain("turnId", text));
     }
-    if let Some(item) = item(&event.kind) {
+    if let Some(item) = event.kind.item() {
         item.with_text(|text| line.plain("itemId", text));
     }
     line.object("by", |by| fill_by(by, &event.by));
@@ -72,21 +72,6 @@ fn fill_by(object: &mut Object<'_>, by: &By) {
             .put("principal", &caller.principal)
             .put("client", &caller.client),
     };
-}
-
-/// The item that an event is about.
-fn item(kind: &EventKind) -> Option<ItemId> {
-    match kind {
-        EventKind::ItemStarted { item, .. }
-        | EventKind::ItemDelta { item, .. }
-        | EventKind::ItemContent { item, .. }
-        | EventKind::ItemUpdated { item, .. }
-        | EventKind::ItemCompleted { item, .. }
-        | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. } => Some(*item),
-        EventKind::PermissionRequested { item, .. } => *item,
-        _ => None,
-    }
 }
 
 /// The members that are the event's own.
