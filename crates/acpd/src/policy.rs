@@ -14,11 +14,11 @@ use crate::settings::Settings;
 /// `acpd policy test`. The exit code tells: 0 allowed, 3 asked, 4 denied.
 pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {
     let agent = match &args.agent {
-        Some(name) => settings
-            .daemon
-            .agents
-            .get(name)
-            .and_then(|agent| agent.policy.as_ref()),
+        Some(name) => {
+            let agent = settings.daemon.agents.get(name);
+            let agent = agent.with_context(|| format!("the configuration has no agent {name:?}"))?;
+            agent.policy.as_ref()
+        }
         None => None,
     };
     let thread = args.thread_policy.as_deref().map(read_policy).transpose()?;

@@ -26,6 +26,9 @@ fn policy_test_names_the_rule_that_decides() {
     let run = acpd(&place, &["policy", "test", "--json", "--bash", "git push"]);
     let told: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(told["decision"]["rule"], "Bash(git *)");
+    let nobody = acpd(&place, &["policy", "test", "--agent", "nobody", "--bash", "ls"]);
+    assert_eq!(nobody.code, Some(1));
+    assert!(nobody.stderr.contains("no agent \"nobody\""), "{}", nobody.stderr);
     let nothing = acpd(&place, &["policy", "test"]);
     assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
 }
