@@ -46,7 +46,7 @@ mod system {
 
     use acpd_model::limits::SWEEP_MILLIS;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{PidfdFlags, WaitOptions, getpid, getsid, pidfd_open, pidfd_send_signal, waitpid};
+    use rustix::process::{PidfdFlags, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid};
 
     use super::{Duration, Pid, Signal, Whose};
     use crate::children;
@@ -141,7 +141,7 @@ mod system {
     /// Children that we have not started. Whatever we start ourselves without listing it stays in our own
     /// session, which no process of an agent can enter.
     fn orphans(table: &[Entry]) -> BTreeSet<i32> {
-        let (own, session) = (getpid().as_raw_pid(), getsid(None).map_or(0, Pid::as_raw_pid));
+        let (own, session) = (getpid().as_raw_pid(), table::own_session());
         children::while_known(|known| {
             let given = |e: &&Entry| e.parent == own && e.session != session && !known(e.pid);
             table.iter().filter(given).map(|e| e.pid).collect()
@@ -149,7 +149,7 @@ mod system {
     }
 
     fn reap_from(table: &[Entry]) {
-        let (own, session) = (getpid().as_raw_pid(), getsid(None).map_or(0, Pid::as_raw_pid));
+        let (own, session) = (getpid().as_raw_pid(), table::own_session());
         children::while_known(|known| {
             let given = |e: &&Entry| e.ended && e.parent == own && e.session != session && !known(e.pid);
             for orphan in table.iter().filter(given) {

@@ -70,6 +70,12 @@ fn own_start() -> u64 {
     *START.get_or_init(|| look(pid).map_or(0, |entry| entry.started))
 }
 
+/// Our session; 0 where its leader lives outside our namespace, which `getsid` cannot tell.
+pub(crate) fn own_session() -> i32 {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    look(own).map_or(0, |entry| entry.session)
+}
+
 /// One process, without its marks.
 pub(crate) fn look(pid: i32) -> Option<Entry> {
     // Not as text: the name in it may be anything.
@@ -128,6 +134,8 @@ mod tests {
         assert!(parse(77, ended).unwrap().ended);
         let first_thread_ended = b"77 (x) Z 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 2 0 4242 0 0";
         assert!(!parse(77, first_thread_ended).unwrap().ended);
+        let led_from_outside = b"77 (x) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 4242 0 0";
+        assert_eq!(parse(77, led_from_outside).unwrap().session, 0);
         assert!(parse(77, b"77 (x").is_none());
         assert!(parse(77, b"77 (x) S 1").is_none());
     }
