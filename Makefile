@@ -20,7 +20,7 @@ qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 TABLE ?= write
 NODE_DEPS := tests/node/node_modules/.package-lock.json
 
-.PHONY: help run test test-agents check fmt clippy deny bench snap deps clean $(NPM_AGENTS:%=agent-%)
+.PHONY: help run test test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/ou
 
 snap: deps ## Run the scenario tests and accept their new snapshots
 	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto
+
+generate: ## Bring what is generated from the app protocol's table up to date
+	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto --lib -E 'test(/::the_.*_up_to_date$$/)'
 
 deps: $(NODE_DEPS) $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nextest)
 

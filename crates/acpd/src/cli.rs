@@ -54,6 +54,8 @@ pub enum Command {
     /// Show what the permission policy makes of something
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Print the JSON Schema of the app protocol
+    Schema,
     /// List agents, install them, and see whether they work
     #[command(subcommand)]
     Agents(AgentsCommand),

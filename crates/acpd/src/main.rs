@@ -38,12 +38,16 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         acpd_gateway::keep(&args.run).map_err(anyhow::Error::msg)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if matches!(cli.command, Command::Schema) {
+        print::out(include_str!("../../../docs/app-protocol.schema.json"));
+        return Ok(ExitCode::SUCCESS);
+    }
     let settings = settings::Settings::load(&cli.common)?;
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
-        Command::Keep(_) => Ok(ExitCode::SUCCESS),
+        Command::Keep(_) | Command::Schema => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
         Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),
         Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),

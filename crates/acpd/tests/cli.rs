@@ -13,7 +13,7 @@ fn help_names_every_command() {
     let place = Place::new("");
     let help = acpd(&place, &["--help"]);
     assert_eq!(help.code, Some(0));
-    for command in ["serve", "run", "threads", "show", "export", "agents"] {
+    for command in ["serve", "run", "threads", "show", "export", "schema", "agents"] {
         assert!(
             help.stdout.contains(&format!("  {command}")),
             "{command}: {}",
@@ -35,6 +35,8 @@ fn help_names_every_command() {
         acpd(&place, &["--version"]).stdout,
         format!("acpd {}\n", env!("CARGO_PKG_VERSION"))
     );
+    let schema: Value = serde_json::from_str(&acpd(&place, &["schema"]).stdout).unwrap();
+    assert!(schema["methods"]["turn/start"].is_object());
     assert_eq!(acpd(&place, &["juggle"]).code, Some(2));
     assert_eq!(acpd(&place, &[]).code, Some(2));
 }

@@ -5,11 +5,12 @@ use std::pin::Pin;
 
 use acpd_log::{Filter, ListCursor, Listed};
 use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
-use acpd_model::{By, ErrorCode, Failure, RawJson, Seq, ThreadId};
-use acpd_proto::agent::AgentRequest;
+use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
+use acpd_proto::agent::{AgentRequest, check_extension};
 use acpd_proto::projection::{Live, Spec, Transcript};
 use acpd_proto::surface::app::{
-    PolicyRequest, Request, StartThread, StartTurn, summary_json, thread_json, turn_json, turns_json,
+    AnswerInput, Approve, ListThreads, ListedStatus, Named, On, Order, Request, ResumeThread, StartThread,
+    blocks, summary_json, thread_json, turn_json, turns_json,
 };
 use acpd_proto::thread::{Command, Reply};
 use serde_json::json;
@@ -60,29 +61,57 @@ pub struct Calls {
     pub around: Surroundings,
 }
 
+/// Who asks.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// As the log names it.
+    pub by: By,
+    /// What it may do.
+    pub role: Role,
+}
+
 impl Calls {
     /// Carries out `request`. What must happen in the order of the client's requests has happened on return.
-    pub async fn call(&self, by: By, request: Request, is_following: impl Fn(ThreadId) -> bool) -> Called {
-        let called = match request {
-            Request::AgentList => Ok(Called::now(Ok(self.agents()))),
+    pub async fn call(
+        &self,
+        asker: Asker,
+        request: Request,
+        order: Order,
+        is_following: impl Fn(ThreadId) -> bool,
+    ) -> Called {
+        if order == Order::Free {
+            let calls = self.clone();
+            return Called::answer(async move { calls.look(request).await });
+        }
+        let called = self.act(asker, request, is_following).await;
+        called.unwrap_or_else(|failure| Called::now(Err(failure)))
+    }
+
+    /// What only looks.
+    async fn look(&self, request: Request) -> Result<RawJson, Failure> {
+        match request {
+            Request::AgentList(_) => Ok(json!({ "data": self.around.agents.list() }).into()),
+            Request::ThreadList(wanted) => self.list(wanted).await,
+            Request::ThreadRead(On { thread, params }) => {
+                let turns = params.include_turns.unwrap_or(false);
+                self.read(thread, turns, params.cursor.as_deref(), params.limit)
+                    .await
+            }
+            other => Err(misplaced(&other)),
+        }
+    }
+
+    /// What changes something, or belongs to a place among what does.
+    async fn act(
+        &self,
+        Asker { by, role }: Asker,
+        request: Request,
+        is_following: impl Fn(ThreadId) -> bool,
+    ) -> Result<Called, Failure> {
+        match request {
             Request::ThreadStart(start) => self.start(by, start).await,
-            Request::ThreadResume { thread, after, limit } => self.resume(by, thread, after, limit).await,
-            Request::ThreadList { .. } => {
-                let calls = self.clone();
-                Ok(Called::answer(async move { calls.list(request).await }))
-            }
-            Request::ThreadRead {
-                thread,
-                include_turns,
-                cursor,
-                limit,
-            } => {
-                let calls = self.clone();
-                Ok(Called::answer(async move {
-                    calls.read(thread, include_turns, cursor.as_deref(), limit).await
-                }))
-            }
-            Request::ThreadUnsubscribe { thread } => {
+            Request::ThreadResume(Named { thread, params }) => self.resume(by, role, thread, params).await,
+            Request::ThreadUnsubscribe(On { thread, .. }) => {
                 let status = if is_following(thread) {
                     "unsubscribed"
                 } else {
@@ -94,74 +123,96 @@ impl Calls {
                     ..Called::now(result)
                 })
             }
-            Request::TurnStart {
-                thread,
-                turn:
-                    StartTurn {
-                        input,
-                        client_turn_id,
-                    },
-            } => {
+            Request::TurnStart(On { thread, params }) => {
                 let command = Command::StartTurn {
-                    input,
-                    client_turn_id,
+                    input: blocks(params.text.as_deref(), params.input),
+                    client_turn_id: params.client_turn_id,
                 };
-                let answer = self.directory.command(thread, by, command).await;
-                answer.map(|answer| Called::answer(async move { turn_result(heard(answer).await?) }))
+                let answer = self.directory.command(thread, by, command).await?;
+                Ok(Called::answer(async move { turn_result(heard(answer).await?) }))
             }
-            Request::TurnInterrupt { thread, turn } => {
+            Request::TurnInterrupt(On { thread, params }) => {
+                let turn = params.turn_id;
                 self.simple(thread, by, Command::Interrupt { turn }).await
             }
-            Request::Agent {
-                thread,
-                request,
-                wants_answer,
-            } => self.ask_agent(thread, by, request, wants_answer).await,
-            Request::AgentNotify {
-                thread,
-                method,
-                params,
-            } => self.simple(thread, by, Command::Notify { method, params }).await,
-            Request::Answer {
-                request,
-                answer,
-                scope,
-            } => {
+            Request::ItemApprove(Approve(answered)) | Request::ItemAnswer(AnswerInput(answered)) => {
+                let thread = answered.request.thread;
                 let command = Command::Answer {
-                    request,
-                    answer,
-                    scope,
+                    request: answered.request,
+                    answer: answered.answer,
+                    scope: answered.scope,
                 };
-                self.simple(request.thread, by, command).await
+                self.simple(thread, by, command).await
             }
-            Request::Policy { thread, what } => self.policy(thread, by, what).await,
-        };
-        called.unwrap_or_else(|failure| Called::now(Err(failure)))
+            Request::PolicyExplain(On { thread, params }) => {
+                self.told(thread, by, Command::Explain(params.tool_call)).await
+            }
+            Request::RememberedList(On { thread, .. }) => self.told(thread, by, Command::Remembered).await,
+            Request::ThreadPolicySet(On { thread, params }) => {
+                self.simple(thread, by, Command::SetPolicy(params.policy)).await
+            }
+            Request::RememberedRevoke(On { thread, params }) => {
+                self.simple(thread, by, Command::Revoke { id: params.id }).await
+            }
+            Request::ThreadModeSet(On { thread, params }) => {
+                let mode_id = params.mode_id;
+                self.ask_agent(thread, by, AgentRequest::SetMode { mode_id })
+                    .await
+            }
+            Request::ThreadConfigSet(On { thread, params }) => {
+                let (config_id, value) = (params.config_id, params.value);
+                let request = AgentRequest::SetConfigOption { config_id, value };
+                self.ask_agent(thread, by, request).await
+            }
+            Request::AgentAuthenticate(On { thread, params }) => {
+                let method_id = params.method_id;
+                self.ask_agent(thread, by, AgentRequest::Authenticate { method_id })
+                    .await
+            }
+            Request::AgentLogout(On { thread, .. }) => self.ask_agent(thread, by, AgentRequest::Logout).await,
+            Request::AgentSessionDelete(On { thread, params }) => {
+                let session_id = params.session_id;
+                self.ask_agent(thread, by, AgentRequest::DeleteSession { session_id })
+                    .await
+            }
+            Request::AgentSessionList(On { thread, params }) => {
+                let (cwd, cursor) = (params.cwd, params.cursor);
+                self.hear_agent(thread, by, AgentRequest::ListSessions { cwd, cursor })
+                    .await
+            }
+            Request::AgentRequest(On { thread, params }) => {
+                let (method, params) = (params.method, params.params);
+                check_extension(&method)?;
+                self.hear_agent(thread, by, AgentRequest::Extension { method, params })
+                    .await
+            }
+            Request::AgentNotify(On { thread, params }) => {
+                let (method, params) = (params.method, params.params);
+                check_extension(&method)?;
+                self.simple(thread, by, Command::Notify { method, params }).await
+            }
+            other => Err(misplaced(&other)),
+        }
     }
 
-    async fn ask_agent(
-        &self,
-        thread: ThreadId,
-        by: By,
-        request: AgentRequest,
-        wants_answer: bool,
-    ) -> Result<Called, Failure> {
+    /// Has the agent do something; that it is done is the answer.
+    async fn ask_agent(&self, thread: ThreadId, by: By, request: AgentRequest) -> Result<Called, Failure> {
+        self.simple(thread, by, Command::Ask(request)).await
+    }
+
+    /// Has the agent do something; what it says is the answer.
+    async fn hear_agent(&self, thread: ThreadId, by: By, request: AgentRequest) -> Result<Called, Failure> {
         let answer = self.directory.command(thread, by, Command::Ask(request)).await?;
         Ok(Called::answer(async move {
             match heard(answer).await? {
-                Reply::Json(result) if wants_answer => Ok(json!({ "result": result }).into()),
-                _ => Ok(json!({}).into()),
+                Reply::Json(result) => Ok(json!({ "result": result }).into()),
+                _ => Ok(json!({ "result": null }).into()),
             }
         }))
     }
 
-    async fn policy(&self, thread: ThreadId, by: By, what: PolicyRequest) -> Result<Called, Failure> {
-        let command = match what {
-            PolicyRequest::Explain(tool_call) => Command::Explain(tool_call),
-            PolicyRequest::Set(policy) => Command::SetPolicy(policy),
-            PolicyRequest::Remembered => Command::Remembered,
-            PolicyRequest::Revoke(id) => Command::Revoke { id },
-        };
+    /// What the thread itself knows.
+    async fn told(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
         let answer = self.directory.command(thread, by, command).await?;
         Ok(Called::answer(async move {
             match heard(answer).await? {
@@ -179,10 +230,6 @@ impl Calls {
         }))
     }
 
-    fn agents(&self) -> RawJson {
-        json!({ "data": self.around.agents.list() }).into()
-    }
-
     async fn start(&self, by: By, start: StartThread) -> Result<Called, Failure> {
         let StartThread {
             agent_type,
@@ -195,7 +242,9 @@ impl Calls {
             mode,
             config,
             policy,
-            turn,
+            text,
+            input,
+            client_turn_id,
         } = start;
         self.check_agent(&agent_type)?;
         for directory in std::iter::once(&cwd).chain(&additional_directories) {
@@ -229,23 +278,15 @@ impl Calls {
             let command = Command::Ask(request);
             settings.push(self.directory.command(thread, by.clone(), command).await?);
         }
-        let first_turn = match turn {
-            StartTurn { input, .. } if input.is_empty() => None,
-            StartTurn {
+        let input = blocks(text.as_deref(), input);
+        let first_turn = if input.is_empty() {
+            None
+        } else {
+            let command = Command::StartTurn {
                 input,
                 client_turn_id,
-            } => Some(
-                self.directory
-                    .command(
-                        thread,
-                        by,
-                        Command::StartTurn {
-                            input,
-                            client_turn_id,
-                        },
-                    )
-                    .await?,
-            ),
+            };
+            Some(self.directory.command(thread, by, command).await?)
         };
         let calls = self.clone();
         let answer = Box::pin(async move {
@@ -286,9 +327,9 @@ impl Calls {
     async fn resume(
         &self,
         by: By,
+        role: Role,
         thread: ThreadId,
-        after: Option<Seq>,
-        limit: Option<usize>,
+        ResumeThread { after, limit }: ResumeThread,
     ) -> Result<Called, Failure> {
         let subscribed = self.directory.subscribe(thread).await?;
         let live = subscribed.live.clone();
@@ -298,7 +339,7 @@ impl Calls {
             return Err(Failure::invalid_params(message));
         }
         // Started in the background: who only wants to look need not wait for the agent.
-        if self.around.agents.knows(&live.spec.agent) {
+        if role.may(Role::Operator) && self.around.agents.knows(&live.spec.agent) {
             drop(self.directory.command(thread, by, Command::Wake).await?);
         }
         let calls = self.clone();
@@ -324,19 +365,17 @@ impl Calls {
         })
     }
 
-    async fn list(&self, request: Request) -> Result<RawJson, Failure> {
-        let Request::ThreadList {
+    async fn list(&self, wanted: ListThreads) -> Result<RawJson, Failure> {
+        let ListThreads {
             cursor,
             limit,
             archived,
             cwd,
             agent_type,
-            active,
+            status,
             search_term,
-        } = request
-        else {
-            return Err(Failure::new(ErrorCode::Internal, "not a list"));
-        };
+        } = wanted;
+        let active = status.map(|status| status == ListedStatus::Active);
         let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
         let filter = Filter {
@@ -401,6 +440,12 @@ impl Calls {
             }
         }
     }
+}
+
+/// The table says otherwise about the order of this request than the code that carries it out.
+fn misplaced(request: &Request) -> Failure {
+    tracing::error!(?request, "a request came by the wrong way");
+    Failure::new(ErrorCode::Internal, "the daemon cannot carry out this request")
 }
 
 /// Waits for a thread's answer.

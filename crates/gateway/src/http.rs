@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_model::Role;
 use acpd_model::limits::HEAD_SECS;
 use acpd_proto::surface::app::Peer;
 use axum::extract::ws::WebSocketUpgrade;
@@ -176,7 +177,7 @@ async fn websocket(State(door): State<Door>, headers: HeaderMap, upgrade: WebSoc
         .max_message_size(limits.client_message_bytes)
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
-            let peer = Peer::new("owner".to_owned(), limits);
+            let peer = Peer::new("owner".to_owned(), Role::Owner, limits);
             let _ = peers
                 .spawn(PeerActor::new(socket, peer, door.calls, door.stop).run())
                 .await;

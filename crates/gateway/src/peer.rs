@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::calls::{Called, Calls, Follow};
+use crate::calls::{Asker, Called, Calls, Follow};
 use crate::follow::{Delivery, follow};
 
 type Answered = (u64, Result<RawJson, Failure>);
@@ -167,15 +167,22 @@ impl PeerActor {
         while let Some(output) = self.peer.poll_output() {
             match output {
                 PeerOutput::Send(text) => self.send(text.into()).await?,
-                PeerOutput::Call { token, request } => {
+                PeerOutput::Call {
+                    token,
+                    request,
+                    order,
+                } => {
                     let by = By::Client(Box::new(Caller {
                         principal: self.peer.principal().to_owned(),
                         client: self.peer.client().name.clone(),
                     }));
+                    let role = self.peer.role();
                     let follows = &self.follows;
                     let called = self
                         .calls
-                        .call(by, request, |thread| follows.contains_key(&thread))
+                        .call(Asker { by, role }, request, order, |thread| {
+                            follows.contains_key(&thread)
+                        })
                         .await;
                     self.called(token, called);
                 }

@@ -23,6 +23,7 @@ pub mod ids;
 pub mod item;
 pub mod json;
 pub mod limits;
+pub mod role;
 pub mod summary;
 
 pub use error::{ErrorCode, Failure};
@@ -31,4 +32,5 @@ pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
 pub use json::RawJson;
 pub use limits::Limits;
+pub use role::Role;
 pub use summary::{Summary, ThreadStatus};

@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::client::client_with_config;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, WebSocket};
 
+use super::app_schema;
 use super::follow::Follow;
 use super::message::{Incoming, Turn};
 use super::{Daemon, PATIENCE};
@@ -24,6 +25,8 @@ pub struct Client {
     socket: WebSocket<TcpStream>,
     next_id: u64,
     answers: HashMap<u64, Result<Value, Value>>,
+    /// What was asked and is not answered yet.
+    asked: HashMap<u64, String>,
     inbox: VecDeque<Arc<Incoming>>,
     follows: HashMap<String, Follow>,
     /// Everything that came, in order.
@@ -76,6 +79,7 @@ impl Client {
             socket,
             next_id: 0,
             answers: HashMap::new(),
+            asked: HashMap::new(),
             inbox: VecDeque::new(),
             follows: HashMap::new(),
             seen: Vec::new(),
@@ -118,6 +122,7 @@ impl Client {
         }
         let id = self.next_id;
         self.next_id += 1;
+        self.asked.insert(id, method.to_owned());
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.send(Message::text(message.to_string()))
             .expect("the daemon reads");
@@ -336,6 +341,9 @@ impl Client {
         };
         match (id.as_ref().and_then(Value::as_u64), answer) {
             (Some(id), answer) => {
+                if let Some(method) = self.asked.remove(&id) {
+                    app_schema::check_answer(&method, answer.as_ref());
+                }
                 assert!(
                     self.answers.insert(id, answer).is_none(),
                     "two answers to request {id}"
@@ -348,6 +356,7 @@ impl Client {
 
     /// What holds for everything that the daemon sends by itself.
     fn check(&mut self, message: &Arc<Incoming>) {
+        app_schema::check_sent(&message.method, &message.params, message.id.is_some());
         // About an answer of this client's, and not about the thread.
         if message.method == "serverRequest/rejected" {
             return;

@@ -6,6 +6,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(unused_imports, reason = "each test binary uses a part of it")]
 
+#[path = "../../../proto/tests/support/app_schema.rs"]
+mod app_schema;
 mod client;
 mod command;
 mod daemon;

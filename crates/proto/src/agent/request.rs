@@ -58,6 +58,7 @@ pub enum AgentRequest {
 /// The value of a config option.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(untagged, expecting = "a value is a string or a boolean")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ConfigValue {
     /// A boolean option's value.
     Boolean(bool),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, ThreadId, TurnId};
-use acpd_proto::surface::app::{Frame, Peer, PeerOutput, Request};
+use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId, TurnId};
+use acpd_proto::surface::app::{
+    Answered, Approve, Frame, InterruptTurn, METHODS, On, Peer, PeerOutput, Request, blocks,
+};
 use acpd_proto::thread::Answer;
 use acpd_proto::time::Now;
 use serde_json::{Value, json};
@@ -19,14 +21,22 @@ struct Line {
 
 impl Line {
     fn new() -> Self {
-        let peer = Peer::new("owner".into(), Limits::default());
+        Self::of(Role::Owner)
+    }
+
+    fn of(role: Role) -> Self {
+        let peer = Peer::new("owner".into(), role, Limits::default());
         let mono = Duration::from_secs(100);
         Self { peer, mono }
     }
 
     /// A connection after its handshake.
     fn ready(capabilities: &str) -> Self {
-        let mut line = Self::new();
+        Self::ready_as(Role::Owner, capabilities)
+    }
+
+    fn ready_as(role: Role, capabilities: &str) -> Self {
+        let mut line = Self::of(role);
         let hello = format!(r#"{{"clientInfo":{{"name":"test"}},"capabilities":{capabilities}}}"#);
         assert!(line.ask("initialize", &hello)["result"].is_object());
         line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
@@ -58,7 +68,7 @@ impl Line {
     /// What it asks of the daemon, the only thing that happened.
     fn called(&mut self) -> (u64, Request) {
         let called = match self.peer.poll_output() {
-            Some(PeerOutput::Call { token, request }) => (token, request),
+            Some(PeerOutput::Call { token, request, .. }) => (token, request),
             other => panic!("nothing is asked: {other:?}"),
         };
         assert_eq!(self.peer.poll_output(), None);
@@ -126,10 +136,7 @@ fn the_handshake_has_an_order() {
     let twice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
     assert_eq!(error(&twice), (-32003, "handshake", "Already initialized"));
     line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
-    assert!(matches!(
-        line.wants("thread/list", "{}"),
-        Request::ThreadList { .. }
-    ));
+    assert!(matches!(line.wants("thread/list", "{}"), Request::ThreadList(_)));
     let thrice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
     assert_eq!(error(&thrice).2, "Already initialized");
     assert_eq!(line.peer.client().name, "me");
@@ -295,28 +302,25 @@ fn a_thread_that_is_left_out_is_the_current_one() {
     line.peer.set_current(thread());
     assert_eq!(
         line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
-        Request::TurnInterrupt {
+        Request::TurnInterrupt(On {
             thread: thread(),
-            turn: Some(TurnId(3))
-        }
+            params: InterruptTurn {
+                turn_id: Some(TurnId(3))
+            }
+        })
     );
     let other = ThreadId(Uuid::from_u128(8));
     assert_eq!(
         line.wants("turn/interrupt", &format!(r#"{{"threadId":"{other}"}}"#)),
-        Request::TurnInterrupt {
+        Request::TurnInterrupt(On {
             thread: other,
-            turn: None
-        }
+            params: InterruptTurn { turn_id: None }
+        })
     );
-    let Request::ThreadRead {
-        thread: read,
-        include_turns,
-        ..
-    } = line.wants("thread/read", "{}")
-    else {
+    let Request::ThreadRead(read) = line.wants("thread/read", "{}") else {
         panic!()
     };
-    assert_eq!((read, include_turns), (thread(), false));
+    assert_eq!((read.thread, read.params.include_turns), (thread(), None));
 }
 
 #[test]
@@ -333,21 +337,25 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
     assert_eq!(start.metadata.unwrap().get(), server);
     assert_eq!(start.mcp_servers[0].get(), server);
     assert_eq!(
-        start.turn.input.iter().map(RawJson::get).collect::<Vec<_>>(),
+        start.input.unwrap().iter().map(RawJson::get).collect::<Vec<_>>(),
         [block]
     );
-    assert_eq!(start.turn.client_turn_id.as_deref(), Some("c"));
+    assert_eq!(start.client_turn_id.as_deref(), Some("c"));
     line.peer.set_current(thread());
     let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
-    let Request::TurnStart { turn, .. } = line.wants("turn/start", &params) else {
+    let Request::TurnStart(On { params: turn, .. }) = line.wants("turn/start", &params) else {
         panic!()
     };
-    let input: Vec<&str> = turn.input.iter().map(RawJson::get).collect();
+    let input = blocks(turn.text.as_deref(), turn.input);
+    let input: Vec<&str> = input.iter().map(RawJson::get).collect();
     assert_eq!(input, [r#"{"text":"first","type":"text"}"#, block]);
     let Request::ThreadStart(start) = line.wants("thread/start", r#"{"agentType":"a","cwd":"/w"}"#) else {
         panic!()
     };
-    assert!(start.turn.input.is_empty(), "a thread without a first turn");
+    assert!(
+        blocks(start.text.as_deref(), start.input).is_empty(),
+        "a thread without a first turn"
+    );
 }
 
 fn question() -> RequestId {
@@ -382,11 +390,11 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         let (token, request) = line.called();
         assert_eq!(
             request,
-            Request::Answer {
+            Request::ItemApprove(Approve(Answered {
                 request: id,
                 answer,
                 scope: None
-            }
+            }))
         );
         line.peer.reply(token, Ok(json!({}).into()));
         assert_eq!(line.peer.poll_output(), None, "a response has no answer");
@@ -400,11 +408,11 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         let wanted = line.wants("item/approve", &format!(r#"{{"requestId":"{id}",{params}}}"#));
         assert_eq!(
             wanted,
-            Request::Answer {
+            Request::ItemApprove(Approve(Answered {
                 request: id,
                 answer,
                 scope: None
-            }
+            }))
         );
     }
 }
@@ -493,4 +501,52 @@ fn opting_out_is_by_exact_name() {
         .collect();
     assert!(!shown.contains(&"item/agentMessage/delta"));
     assert_eq!(shown.len(), frames.len() - 1);
+}
+
+#[test]
+fn a_role_may_call_what_the_table_says() {
+    // Params of no method: who may call is asked before what is wanted.
+    for role in Role::ALL {
+        for method in METHODS {
+            let mut line = Line::ready_as(role, "{}");
+            line.request(method.name, "[]");
+            let forbidden = match line.peer.poll_output() {
+                Some(PeerOutput::Send(message)) => {
+                    let answer: Value = serde_json::from_slice(&message).unwrap();
+                    error(&answer).1 == "forbidden"
+                }
+                _ => false,
+            };
+            assert_eq!(forbidden, !role.may(method.role), "{role} {}", method.name);
+        }
+    }
+    let mut line = Line::ready_as(Role::Observer, r#"{"approvals":true}"#);
+    let refused = line.ask("turn/start", r#"{"text":"x"}"#);
+    assert_eq!(
+        error(&refused),
+        (
+            -32007,
+            "forbidden",
+            "turn/start needs the role operator; this token has the role observer"
+        )
+    );
+}
+
+#[test]
+fn who_may_not_answer_is_not_asked() {
+    let id = question();
+    let mut line = Line::ready_as(Role::Observer, r#"{"approvals":true}"#);
+    let frame = |asking: &'static str| Frame {
+        seq: 1,
+        method: "item/permissions/requestApproval",
+        text: "told".into(),
+        ask: Some(Box::new((id, asking.into()))),
+    };
+    assert_eq!(line.peer.select(&frame("asked"), |_| true).unwrap(), "told");
+    line.says(&format!(
+        r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept"}}}}"#
+    ));
+    assert_eq!(line.sent()["params"]["error"]["data"]["code"], "forbidden");
+    let approver = Line::ready_as(Role::Approver, r#"{"approvals":true}"#);
+    assert_eq!(approver.peer.select(&frame("asked"), |_| true).unwrap(), "asked");
 }

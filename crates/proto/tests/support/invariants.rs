@@ -8,7 +8,7 @@ use acpd_proto::surface::app::frame;
 use serde::Deserialize;
 
 use super::scene::Scene;
-use super::schema;
+use super::{app_schema, schema};
 
 /// Events on one page of the log, where it is read in pages.
 const PAGE: usize = 7;
@@ -101,6 +101,10 @@ fn frames_are_whole(scene: &Scene) {
         let again = frame(&thread, event).unwrap();
         assert_eq!(again.text, shown.text, "an event always looks the same");
         let message: Message = serde_json::from_slice(&shown.text).unwrap();
+        // What no `Value` can hold (halves of characters) is none of ours.
+        if let Ok(params) = serde_json::from_str::<serde_json::Value>(message.params.get()) {
+            app_schema::check_sent(shown.method, &params, false);
+        }
         assert_eq!(
             (message.jsonrpc.as_str(), message.method.as_str()),
             ("2.0", shown.method)

@@ -4,6 +4,7 @@
 //! what came out. Whatever the scenario was, [`invariants`] are looked at afterwards.
 
 mod agent;
+pub mod app_schema;
 mod client;
 mod invariants;
 mod look;

@@ -4,15 +4,22 @@
 //! the handshake, the connection's current thread, its rate window. Never: keeps anything about a thread; all
 //! it shows is computed from events and views.
 
-mod agent;
+#[cfg(test)]
+mod describe;
 mod encode;
+mod params;
 mod peer;
-mod request;
+mod table;
 mod view;
 
 pub use encode::{Frame, frame, frames, live_frame};
+pub use params::{
+    AgentExtension, AnswerInput, Answered, Approve, Authenticate, DeleteSession, ExplainPolicy,
+    InterruptTurn, ListSessions, ListThreads, ListedStatus, Named, NoParams, On, ReadThread, ResumeThread,
+    RevokeRemembered, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
+};
 pub use peer::{Client, Peer, PeerOutput};
-pub use request::{PolicyRequest, Request, StartThread, StartTurn};
+pub use table::{METHODS, Method, Order, Request};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.

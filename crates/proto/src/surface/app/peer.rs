@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use acpd_model::limits::PING_SECS;
-use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, ThreadId};
+use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::encode::Frame;
-use super::request::Request;
+use super::params::{Approve, Response};
+use super::table::{Method, Order, Request};
 use crate::queue::Queue;
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
@@ -39,6 +40,8 @@ pub enum PeerOutput {
         token: u64,
         /// What is wanted.
         request: Request,
+        /// In what order it is done.
+        order: Order,
     },
 }
 
@@ -63,6 +66,7 @@ enum ReplyTo {
 pub struct Peer {
     limits: Limits,
     principal: String,
+    role: Role,
     phase: Phase,
     client: Client,
     current: Option<ThreadId>,
@@ -77,10 +81,11 @@ const IN_FLIGHT: usize = 64;
 
 impl Peer {
     /// A connection of `principal`, before its handshake.
-    pub fn new(principal: String, limits: Limits) -> Self {
+    pub fn new(principal: String, role: Role, limits: Limits) -> Self {
         Self {
             limits,
             principal,
+            role,
             phase: Phase::New,
             client: Client::default(),
             current: None,
@@ -99,6 +104,11 @@ impl Peer {
     /// Whose credentials it showed.
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    /// What it may do.
+    pub fn role(&self) -> Role {
+        self.role
     }
 
     /// Takes one message.
@@ -151,9 +161,14 @@ impl Peer {
             return None;
         }
         match frame.ask.as_deref() {
-            Some((request, asking)) if self.client.approvals && pending(*request) => Some(asking),
+            Some((request, asking)) if self.answers() && pending(*request) => Some(asking),
             _ => Some(&frame.text),
         }
+    }
+
+    /// Whether it is asked: it says that it answers, and it may.
+    fn answers(&self) -> bool {
+        self.client.approvals && self.role.may(Role::Approver)
     }
 
     /// What is to be done next.
@@ -183,13 +198,26 @@ impl Peer {
             }
             (Phase::Ready, _) => {}
         }
-        let Some(parsed) = Request::parse(method, params, self.current) else {
-            return Err(Failure::new(
+        let method = Method::find(method).ok_or_else(|| {
+            Failure::new(
                 ErrorCode::MethodNotFound,
                 format!("there is no method {method:?}"),
-            ));
-        };
-        self.call(parsed?, ReplyTo::Request(id.into()))
+            )
+        })?;
+        self.check_role(method.role, method.name)?;
+        let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
+        self.call(request, method.order, ReplyTo::Request(id.into()))
+    }
+
+    fn check_role(&self, needed: Role, what: &str) -> Result<(), Failure> {
+        if self.role.may(needed) {
+            return Ok(());
+        }
+        let message = format!(
+            "{what} needs the role {needed}; this token has the role {}",
+            self.role
+        );
+        Err(Failure::new(ErrorCode::Forbidden, message))
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, ()>) {
@@ -199,14 +227,19 @@ impl Peer {
                 &Failure::new(ErrorCode::InvalidRequest, "a response to no request of ours"),
             );
         };
-        let called = Request::parse_answer(request, result)
-            .and_then(|answer| self.call(answer, ReplyTo::Response(request)));
+        let called = self
+            .check_role(Role::Approver, "an answer")
+            .and_then(|()| Response::read(request, result.map(RawValue::get)))
+            .and_then(|answered| {
+                let answer = Request::ItemApprove(Approve(answered));
+                self.call(answer, Order::Thread, ReplyTo::Response(request))
+            });
         if let Err(failure) = called {
             self.late_answer(request, &failure);
         }
     }
 
-    fn call(&mut self, request: Request, reply_to: ReplyTo) -> Result<(), Failure> {
+    fn call(&mut self, request: Request, order: Order, reply_to: ReplyTo) -> Result<(), Failure> {
         if self.waiting.len() >= IN_FLIGHT {
             let message = format!("{IN_FLIGHT} requests of this connection are unanswered already");
             return Err(Failure::new(ErrorCode::Overloaded, message));
@@ -214,7 +247,11 @@ impl Peer {
         let token = self.next_token;
         self.next_token += 1;
         self.waiting.insert(token, reply_to);
-        self.out.push(PeerOutput::Call { token, request });
+        self.out.push(PeerOutput::Call {
+            token,
+            request,
+            order,
+        });
         Ok(())
     }
 
@@ -300,7 +337,7 @@ impl Peer {
             l.put("pingSecs", &PING_SECS);
         });
         result.object("identity", |i| {
-            i.put("principal", &self.principal).put("role", "owner");
+            i.put("principal", &self.principal).put("role", &self.role);
         });
     }
 

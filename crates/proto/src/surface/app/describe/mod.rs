@@ -1,0 +1,220 @@
+//! What the app protocol looks like, for those who read it: types of everything that goes over the wire, and what is
+//! generated from them and from the table of methods.
+//!
+//! In: the table. Out: the JSON Schema, the TypeScript types and the reference, which stand in the repository and
+//! are checked here to be up to date. Only built for tests: the daemon itself writes its frames without these types,
+//! and the tests hold every frame against the schema.
+
+#![allow(dead_code, reason = "of many types only the schema is wanted")]
+#![allow(clippy::struct_field_names, reason = "the names are those of the wire")]
+
+mod notifications;
+mod objects;
+mod reference;
+mod results;
+mod typescript;
+
+use std::path::{Path, PathBuf};
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+pub use objects::*;
+pub use results::*;
+
+use super::table::METHODS;
+
+/// What a method does, and its types.
+pub struct Described {
+    pub about: &'static str,
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    pub result: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// An object of ACP, as its schema has it.
+pub struct Acp;
+
+/// Any JSON value.
+pub struct Json;
+
+impl JsonSchema for Acp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AcpObject".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "description": "An object of the Agent Client Protocol, unchanged." })
+    }
+}
+
+impl JsonSchema for Json {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "Any JSON value." })
+    }
+}
+
+/// The params `P` and the thread that they are about.
+pub fn with_thread<P: JsonSchema>(generator: &mut SchemaGenerator, required: bool) -> Schema {
+    let mut schema = P::json_schema(generator);
+    let object = schema.ensure_object();
+    object.insert("type".into(), json!("object"));
+    let about = if required {
+        "The thread."
+    } else {
+        "The thread; if it is left out, the one that this connection started or resumed last."
+    };
+    let members = object.entry("properties").or_insert_with(|| json!({}));
+    let mut properties = Map::new();
+    properties.insert(
+        "threadId".into(),
+        json!({ "type": "string", "description": about }),
+    );
+    properties.append(members.as_object_mut().unwrap());
+    *members = properties.into();
+    if required {
+        let list = object.entry("required").or_insert_with(|| json!([]));
+        list.as_array_mut().unwrap().insert(0, json!("threadId"));
+    }
+    schema
+}
+
+/// A type's name from a method's: `thread/tokenUsage/updated` is `ThreadTokenUsageUpdated`.
+fn type_name(method: &str, end: &str) -> String {
+    let words = method.split('/').map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + rest
+    });
+    words.collect::<String>() + end
+}
+
+/// The whole protocol: types under `$defs`, and the tables that name them.
+fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let mut generator = settings.into_generator();
+    let mut params = Map::new();
+    let mut methods = Map::new();
+    for method in METHODS {
+        let described = &method.described;
+        let name = type_name(method.name, "Params");
+        params.insert(name.clone(), (described.params)(&mut generator).into());
+        let entry = json!({
+            "description": described.about.trim(),
+            "params": { "$ref": format!("#/$defs/{name}") },
+            "result": (described.result)(&mut generator),
+            "role": method.role.name(),
+            "order": method.order.word(),
+        });
+        methods.insert(method.name.into(), entry);
+    }
+    let described = |list: &[notifications::Described],
+                     generator: &mut SchemaGenerator|
+     -> Map<String, Value> {
+        let entry = |entry: &notifications::Described, generator: &mut SchemaGenerator| json!({ "description": entry.about.trim(), "params": (entry.params)(generator) });
+        list.iter()
+            .map(|described| (described.method.to_owned(), entry(described, generator)))
+            .collect()
+    };
+    let notifications = described(notifications::NOTIFICATIONS, &mut generator);
+    let mut requests = described(notifications::REQUESTS, &mut generator);
+    for entry in requests.values_mut() {
+        entry["result"] = generator.subschema_for::<super::params::Response>().into();
+    }
+    let initialize = json!({
+        "description": "The first request of a connection; the notification `initialized` follows its result.",
+        "params": generator.subschema_for::<InitializeParams>(),
+        "result": generator.subschema_for::<Initialized>(),
+        "role": "observer",
+        "order": "thread",
+    });
+    let error = generator.subschema_for::<Error>();
+    let mut defs: Map<String, Value> = generator.take_definitions(true);
+    defs.append(&mut params);
+    // Methods come in the order of the table, but what leads in comes first.
+    let mut all = Map::new();
+    all.insert("initialize".into(), initialize);
+    all.append(&mut methods);
+    defs.sort_keys();
+    let mut document = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "acpd app protocol",
+        "protocolVersion": super::PROTOCOL_VERSION,
+        "methods": all,
+        "notifications": notifications,
+        "serverRequests": requests,
+        "error": error,
+        "$defs": defs,
+    });
+    one_line(&mut document);
+    document
+}
+
+/// Doc comments are broken into lines for the source; descriptions are not.
+fn one_line(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                match member {
+                    Value::String(text) if name == "description" => {
+                        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    }
+                    _ => one_line(member),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(one_line),
+        _ => {}
+    }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Holds `path` of the repository against `text`, or writes it where that is wanted.
+fn up_to_date(path: &str, text: &str) {
+    let place = repository().join(path);
+    let is = std::fs::read_to_string(&place).unwrap_or_default();
+    if is == text {
+        return;
+    }
+    assert!(
+        std::env::var_os("ACPD_GENERATE").is_some(),
+        "{path} is not up to date: run make generate"
+    );
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    std::fs::write(place, text).unwrap();
+}
+
+#[test]
+fn the_schema_is_up_to_date() {
+    let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+    up_to_date("docs/app-protocol.schema.json", &text);
+}
+
+#[test]
+fn the_typescript_types_are_up_to_date() {
+    up_to_date("web/client/src/protocol.ts", &typescript::write(&document()));
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let path = "docs/app-protocol.md";
+    let page = std::fs::read_to_string(repository().join(path)).unwrap();
+    up_to_date(path, &reference::put_into(&page, &document()));
+}
+
+#[test]
+fn every_method_is_there_once() {
+    let mut names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
+    names.extend(notifications::NOTIFICATIONS.iter().map(|entry| entry.method));
+    names.extend(notifications::REQUESTS.iter().map(|entry| entry.method));
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}

@@ -1,0 +1,440 @@
+//! What the daemon sends by itself: notifications, and questions.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::{
+    Acp, By, Error, FileChange, ItemOutcome, Json, Message, PlanEntry, TerminalCommand, ThreadStatus,
+    ToolCall, ToolStatus, Turn,
+};
+
+/// A notification or a question.
+pub struct Described {
+    pub method: &'static str,
+    pub about: &'static str,
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+}
+
+macro_rules! described {
+    ($table:ident: $( $(#[doc = $about:literal])+ $method:literal $params:ty; )+) => {
+        pub const $table: &[Described] = &[$(
+            Described {
+                method: $method,
+                about: concat!($($about),+),
+                params: |generator| generator.subschema_for::<$params>(),
+            },
+        )+];
+    };
+}
+
+described! { NOTIFICATIONS:
+    /// A thread was made.
+    "thread/started" ThreadMade;
+    /// A turn begins, ends, or waits for a person.
+    "thread/status/changed" StatusChanged;
+    /// Something about the thread changed; only what did is there.
+    "thread/updated" ThreadUpdated;
+    /// The agent's context fills up.
+    "thread/tokenUsage/updated" TokenUsageUpdated;
+    /// What a person should know.
+    "thread/notice" Notice;
+    /// The agent read a file.
+    "thread/file/read" FileTouched;
+    /// The agent wrote a file.
+    "thread/file/written" FileTouched;
+    /// The agent ended a terminal's command.
+    "thread/terminal/killed" TerminalNamed;
+    /// The agent needs a terminal no longer.
+    "thread/terminal/released" TerminalNamed;
+    /// The policy let the agent do something that it had not asked for.
+    "policy/permitted" Permitted;
+    /// An answer holds from now on.
+    "policy/remembered" Remembered;
+    /// An answer holds no longer.
+    "policy/revoked" Revoked;
+    /// What the agent sent and nobody here knows, unchanged.
+    "agent/notification" AgentNotification;
+    /// A turn waits for those before it.
+    "turn/queued" TurnChanged;
+    /// A turn begins.
+    "turn/started" TurnChanged;
+    /// A turn is being stopped.
+    "turn/interrupting" TurnInterrupting;
+    /// A turn has ended.
+    "turn/completed" TurnCompleted;
+    /// The whole plan; it replaces the one before, also when it is empty.
+    "turn/plan/updated" PlanUpdated;
+    /// All changes of files in the turn so far.
+    "turn/diff/updated" DiffUpdated;
+    /// A message or a thought begins.
+    "item/started" MessageStarted;
+    /// A message or a thought is whole.
+    "item/completed" MessageCompleted;
+    /// What a person said; also when another client, or the agent's own history, put it there.
+    "item/userMessage" UserMessage;
+    /// More of a message.
+    "item/agentMessage/delta" Delta;
+    /// More of a thought.
+    "item/agentThought/delta" Delta;
+    /// A tool call begins.
+    "item/toolCall/started" ToolCallStarted;
+    /// More is known of a tool call.
+    "item/updated" ToolCallUpdated;
+    /// A tool call is over.
+    "item/toolCall/completed" ToolCallCompleted;
+    /// A file is about to change.
+    "item/fileChange/started" FileChangeStarted;
+    /// A file has changed, or has not.
+    "item/fileChange/completed" FileChangeCompleted;
+    /// A command begins.
+    "item/terminalCommand/started" TerminalCommandStarted;
+    /// A command wrote something. What is only shown live has no `seq`.
+    "item/terminalCommand/output" TerminalOutput;
+    /// A command has ended.
+    "item/terminalCommand/completed" TerminalCommandCompleted;
+    /// A question is answered, or is none any more.
+    "serverRequest/resolved" Resolved;
+    /// The client's response to a question was not taken. Goes to that client alone.
+    "serverRequest/rejected" Rejected;
+}
+
+described! { REQUESTS:
+    /// May the agent run a command?
+    "item/commandExecution/requestApproval" Approval;
+    /// May the agent change a file?
+    "item/fileChange/requestApproval" Approval;
+    /// May the agent do something else?
+    "item/permissions/requestApproval" Approval;
+    /// The agent wants to know something.
+    "item/tool/requestUserInput" InputWanted;
+}
+
+/// What every event has.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct At {
+    thread_id: String,
+    /// The event's number in its thread: 1, 2, 3 … without gaps.
+    seq: u64,
+    /// Milliseconds since the epoch.
+    ts: u64,
+    /// The turn inside which it is.
+    turn_id: Option<String>,
+}
+
+macro_rules! events {
+    ($( $(#[doc = $about:literal])* $name:ident { $($members:tt)* } )+) => {$(
+        $(#[doc = $about])*
+        #[derive(JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+                struct $name {
+            #[serde(flatten)]
+            at: At,
+            $($members)*
+        }
+    )+};
+}
+
+events! {
+    /// A new thread.
+    ThreadMade { thread: NewThread }
+    /// A thread's status.
+    StatusChanged { status: ThreadStatus }
+    /// What changed.
+    ThreadUpdated {
+        /// A session was opened.
+        agent: Option<AgentBound>,
+        /// The thread's name.
+        name: Option<String>,
+        /// The mode.
+        mode_id: Option<String>,
+        /// The model.
+        model_id: Option<String>,
+        /// ACP's `config_option_update`.
+        config_option_update: Option<Acp>,
+        /// ACP's `available_commands_update`.
+        available_commands_update: Option<Acp>,
+        /// ACP's `session_info_update`.
+        session_info: Option<Acp>,
+        /// The thread's own policy.
+        policy: Option<Json>,
+    }
+    /// How full the context is.
+    TokenUsageUpdated {
+        used: Option<u64>,
+        size: Option<u64>,
+        cost: Option<Acp>,
+    }
+    /// What a person should know.
+    Notice {
+        level: Level,
+        code: String,
+        message: String,
+        detail: Option<String>,
+        /// Of a line that is no message: its length.
+        bytes: Option<u64>,
+        /// The agent's own words.
+        update: Option<Json>,
+        /// Who refused.
+        by: Option<By>,
+    }
+    /// A file, and how much of it.
+    FileTouched { path: String, bytes: u64 }
+    /// A terminal.
+    TerminalNamed { item_id: Option<String>, terminal_id: String }
+    /// What was let pass.
+    Permitted {
+        /// What the agent called.
+        method: String,
+        /// The path or the command line.
+        subject: String,
+        by: By,
+    }
+    /// An answer that holds.
+    Remembered { answer: Json }
+    /// An answer that holds no longer.
+    Revoked { id: u64 }
+    /// A message of the agent.
+    AgentNotification {
+        method: String,
+        /// Of `session/update`.
+        update: Option<Json>,
+        /// Of any other method.
+        params: Option<Json>,
+    }
+    /// A turn.
+    TurnChanged { turn: Turn }
+    /// Who stops it.
+    TurnInterrupting { by: By }
+    /// A turn that has ended.
+    TurnCompleted { turn: Turn, token_usage: Option<Acp> }
+    /// A plan.
+    PlanUpdated { entries: Vec<PlanEntry> }
+    /// A diff.
+    DiffUpdated {
+        /// Unified.
+        diff: String,
+    }
+    /// A message that begins.
+    MessageStarted {
+        item_id: String,
+        parent_item_id: Option<String>,
+        #[serde(flatten)]
+        message: Message,
+    }
+    /// A whole message.
+    MessageCompleted {
+        item_id: String,
+        outcome: ItemOutcome,
+        #[serde(flatten)]
+        message: Message,
+    }
+    /// Words of a person.
+    UserMessage {
+        item_id: String,
+        text: String,
+        /// ACP content blocks.
+        content: Vec<Acp>,
+    }
+    /// More of something.
+    Delta {
+        item_id: String,
+        text: String,
+        /// A block that is no text.
+        content: Option<Acp>,
+    }
+    /// A tool call that begins.
+    ToolCallStarted {
+        item_id: String,
+        parent_item_id: Option<String>,
+        #[serde(flatten)]
+        call: ToolCall,
+    }
+    /// What changed about a tool call.
+    ToolCallUpdated {
+        item_id: String,
+        status: ToolStatus,
+        /// ACP's `tool_call_update`: what is left out is unchanged.
+        tool_call: Option<Acp>,
+    }
+    /// A tool call that is over.
+    ToolCallCompleted {
+        item_id: String,
+        outcome: ItemOutcome,
+        #[serde(flatten)]
+        call: ToolCall,
+    }
+    /// A file that is about to change.
+    FileChangeStarted {
+        item_id: String,
+        parent_item_id: Option<String>,
+        #[serde(flatten)]
+        change: FileChange,
+    }
+    /// A file that has changed.
+    FileChangeCompleted {
+        item_id: String,
+        outcome: ItemOutcome,
+        #[serde(flatten)]
+        change: FileChange,
+    }
+    /// A command that begins.
+    TerminalCommandStarted {
+        item_id: String,
+        parent_item_id: Option<String>,
+        #[serde(flatten)]
+        command: TerminalCommand,
+    }
+    /// A command that has ended.
+    TerminalCommandCompleted {
+        item_id: String,
+        outcome: ItemOutcome,
+        #[serde(flatten)]
+        command: TerminalCommand,
+    }
+    /// The answer.
+    Resolved {
+        item_id: Option<String>,
+        request_id: String,
+        outcome: Resolution,
+        by: By,
+        /// The agent's option that was picked.
+        option_id: Option<String>,
+        /// Its kind.
+        option_kind: Option<String>,
+        /// Of a form.
+        answers: Option<Json>,
+        /// Why it is void.
+        reason: Option<String>,
+    }
+    /// A question about what the agent may do.
+    Approval {
+        /// None where the policy asks about something that the agent did not ask for.
+        item_id: Option<String>,
+        request_id: String,
+        title: String,
+        reason: Option<String>,
+        options: Vec<PermissionOption>,
+        /// A command line, or its parts.
+        command: Option<Json>,
+        cwd: Option<String>,
+        path: Option<String>,
+        /// Unified.
+        diff: Option<String>,
+        /// The tool call whole.
+        tool_call: Option<Acp>,
+    }
+    /// A question for information.
+    InputWanted {
+        item_id: Option<String>,
+        request_id: String,
+        /// What the agent says.
+        title: String,
+        /// `form` or `url`.
+        mode: Option<String>,
+        /// Of a form: a JSON Schema.
+        schema: Option<Json>,
+        /// Of an address: where the person is to go.
+        url: Option<String>,
+        /// The params of ACP's `elicitation/create`.
+        elicitation: Option<Acp>,
+    }
+}
+
+/// What a command wrote.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TerminalOutput {
+    thread_id: String,
+    /// The event's number; none if it is only shown live.
+    seq: Option<u64>,
+    /// Milliseconds since the epoch.
+    ts: u64,
+    turn_id: Option<String>,
+    item_id: String,
+    terminal_id: String,
+    text: String,
+    /// Bytes before `text` that were left out.
+    skipped_bytes: Option<u64>,
+}
+
+/// A response that was not taken.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Rejected {
+    request_id: String,
+    thread_id: String,
+    error: Error,
+}
+
+/// A thread as it began.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct NewThread {
+    id: String,
+    agent_type: String,
+    cwd: String,
+    name: Option<String>,
+    project_id: Option<String>,
+    metadata: Option<Json>,
+    additional_directories: Vec<String>,
+    status: ThreadStatus,
+    created_at: u64,
+}
+
+/// A session that was opened.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AgentBound {
+    /// The agent's id for it.
+    session_id: String,
+    how: Binding,
+    /// The agent's answer to `initialize`.
+    initialize: Option<Json>,
+    /// The agent's answer to the request that opened the session.
+    session: Option<Json>,
+}
+
+/// How a session was opened.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Binding {
+    /// A new one.
+    New,
+    /// The agent loaded it.
+    Load,
+    /// The agent went on with it.
+    Resume,
+}
+
+/// How grave it is.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// What became of a question.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Resolution {
+    /// Yes.
+    Accepted,
+    /// No.
+    Declined,
+    /// Neither.
+    Cancelled,
+    /// It needs no answer any more.
+    Void,
+}
+
+/// One of the answers that the agent offers.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PermissionOption {
+    option_id: String,
+    name: String,
+    /// ACP's `PermissionOptionKind`.
+    kind: String,
+}

@@ -1,0 +1,209 @@
+//! What methods answer.
+
+use schemars::JsonSchema;
+
+use super::{Acp, Json, Thread, ThreadSummary, Turn};
+
+/// The first params of a connection.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    client_info: ClientInfo,
+    #[serde(default)]
+    capabilities: ClientCapabilities,
+}
+
+/// Which program this is.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientInfo {
+    /// Stands beside every decision in the log.
+    name: String,
+    title: Option<String>,
+    version: Option<String>,
+}
+
+/// What a client can do.
+#[derive(JsonSchema, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientCapabilities {
+    streaming: bool,
+    tools: bool,
+    /// It answers questions; otherwise it only sees them.
+    approvals: bool,
+    /// Notifications that it does not want, by their exact names.
+    opt_out_notification_methods: Vec<String>,
+}
+
+/// Whom a client has reached, and what holds.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Initialized {
+    protocol_version: u32,
+    server_info: ServerInfo,
+    capabilities: ServerCapabilities,
+    limits: LimitsInForce,
+    identity: Identity,
+}
+
+/// The daemon.
+#[derive(JsonSchema)]
+pub struct ServerInfo {
+    name: String,
+    version: String,
+}
+
+/// What the daemon can do.
+#[derive(JsonSchema)]
+pub struct ServerCapabilities {
+    streaming: bool,
+    tools: bool,
+    approvals: bool,
+}
+
+/// The limits in force.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitsInForce {
+    /// Bytes of one message of a client.
+    message_bytes: u64,
+    /// Requests of one connection within `requestWindowSecs`.
+    requests_per_window: u64,
+    request_window_secs: u64,
+    /// Turns that may wait in a thread.
+    queued_turns: u64,
+    /// Requests of one connection that may be unanswered.
+    requests_in_flight: u64,
+    /// Seconds between the daemon's pings.
+    ping_secs: u64,
+}
+
+/// As whom a client has come in.
+#[derive(JsonSchema)]
+pub struct Identity {
+    principal: String,
+    role: Role,
+}
+
+/// What a principal may do; each may do what those before it may.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Looks on.
+    Observer,
+    /// Answers questions.
+    Approver,
+    /// Starts, steers and ends threads and turns.
+    Operator,
+    /// Changes what others may do.
+    Owner,
+}
+
+/// Nothing but that it is done.
+#[derive(JsonSchema)]
+pub struct Nothing {}
+
+/// The agents.
+#[derive(JsonSchema)]
+pub struct AgentsListed {
+    data: Vec<Agent>,
+}
+
+/// An agent that the daemon knows.
+#[derive(JsonSchema)]
+pub struct Agent {
+    /// Its name: `agentType` of a thread.
+    id: String,
+    /// What people call it.
+    title: String,
+    /// `config`, `registry` or `installed`.
+    source: String,
+    /// Whether it can be started.
+    installed: bool,
+    /// How its program is found: `path`, `installed`, `npx` or `uvx`.
+    runs: Option<String>,
+    /// Why it cannot be started.
+    reason: Option<String>,
+    version: Option<String>,
+    /// One sentence about it.
+    description: Option<String>,
+}
+
+/// The new thread.
+#[derive(JsonSchema)]
+pub struct ThreadStarted {
+    thread: Thread,
+    /// The first turn, if there was one in the params.
+    turn: Option<Turn>,
+}
+
+/// The thread that is followed now.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumed {
+    thread: Thread,
+    /// Its last event. What comes after it follows as notifications.
+    latest_seq: u64,
+}
+
+/// One thread.
+#[derive(JsonSchema)]
+pub struct ThreadFound {
+    thread: Thread,
+}
+
+/// A page of threads.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadsListed {
+    data: Vec<ThreadSummary>,
+    /// Leads to the next page.
+    next_cursor: Option<String>,
+}
+
+/// What became of the subscription.
+#[derive(JsonSchema)]
+pub struct Unsubscribed {
+    /// `unsubscribed` or `notSubscribed`.
+    status: String,
+}
+
+/// The turn that runs or waits.
+#[derive(JsonSchema)]
+pub struct TurnStartedResult {
+    turn: Turn,
+}
+
+/// What the agent answered.
+#[derive(JsonSchema)]
+pub struct AgentAnswered {
+    /// Unchanged.
+    result: Json,
+}
+
+/// What the policy would decide.
+#[derive(JsonSchema)]
+pub struct PolicyExplained {
+    /// What becomes of it, and why.
+    decision: Acp,
+    /// Every part of the call, with the rules that match it.
+    subjects: Vec<Acp>,
+}
+
+/// The answers that hold.
+#[derive(JsonSchema)]
+pub struct RememberedListed {
+    data: Vec<RememberedAnswer>,
+}
+
+/// An answer that holds.
+#[derive(JsonSchema)]
+pub struct RememberedAnswer {
+    id: u64,
+    /// `session`, `thread` or `agent`.
+    scope: String,
+    /// Yes or no.
+    allow: bool,
+    /// What it holds for.
+    rule: String,
+}

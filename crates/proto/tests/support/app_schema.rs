@@ -1,0 +1,107 @@
+//! The app protocol's own schema, as `docs/app-protocol.schema.json` has it: whatever the daemon sends must fit, and
+//! may have no member that the schema does not name. (Clients read it more freely: what is new may be passed over.)
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let text = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/app-protocol.schema.json"
+    ));
+    let mut document: Value = serde_json::from_str(text).expect("the schema is JSON");
+    let mut open = BTreeSet::new();
+    parts_of_others(&document, &mut open);
+    close(&mut document, &open, "");
+    document
+});
+
+/// Types of which others have more members.
+fn parts_of_others(schema: &Value, found: &mut BTreeSet<String>) {
+    if let Some(members) = schema.as_object() {
+        if members.contains_key("properties") {
+            let choices = ["anyOf", "oneOf"]
+                .iter()
+                .filter_map(|key| members.get(*key)?.as_array());
+            let names = choices.flatten().filter_map(|choice| choice["$ref"].as_str());
+            found.extend(names.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned()));
+        }
+        members.values().for_each(|member| parts_of_others(member, found));
+    } else if let Some(values) = schema.as_array() {
+        for value in values {
+            parts_of_others(value, found);
+        }
+    }
+}
+
+fn close(schema: &mut Value, open: &BTreeSet<String>, name: &str) {
+    if let Some(members) = schema.as_object_mut() {
+        if members.get("properties").is_some_and(Value::is_object) && !open.contains(name) {
+            members.insert("unevaluatedProperties".into(), false.into());
+        }
+        for (name, member) in members.iter_mut() {
+            close(member, open, name);
+        }
+    } else if let Some(values) = schema.as_array_mut() {
+        for value in values {
+            close(value, open, "");
+        }
+    }
+}
+
+type Known = HashMap<String, &'static Validator>;
+
+/// Validators that were made already.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Holds `value` against a part of the protocol: `table` is `methods`, `notifications` or `serverRequests`.
+fn fits(table: &str, method: &str, key: &str, value: &Value) {
+    let name = format!("{table} {method} {key}");
+    let part = &DOCUMENT[table][method][key];
+    assert!(!part.is_null(), "the schema has no {name}");
+    let known = lock(&KNOWN).get(&name).copied();
+    let validator = known.unwrap_or_else(|| {
+        let schema = json!({ "allOf": [part], "$defs": DOCUMENT["$defs"] });
+        let made = Box::leak(Box::new(jsonschema::draft202012::new(&schema).expect("a schema")));
+        lock(&KNOWN).insert(name.clone(), made);
+        made
+    });
+    let faults: Vec<String> = validator
+        .iter_errors(value)
+        .map(|error| format!("{} at {}", error, error.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{name} does not fit: {faults:#?}\n{value:#}");
+}
+
+/// Checks what the daemon sends by itself; `asks` if it has an id.
+pub fn check_sent(method: &str, params: &Value, asks: bool) {
+    let question = !DOCUMENT["serverRequests"][method].is_null();
+    assert!(question || !asks, "{method} is no question");
+    let table = if question {
+        "serverRequests"
+    } else {
+        "notifications"
+    };
+    fits(table, method, "params", params);
+}
+
+/// Checks an answer to a client's request.
+pub fn check_answer(method: &str, answer: Result<&Value, &Value>) {
+    match answer {
+        Ok(result) => fits("methods", method, "result", result),
+        Err(error) => {
+            assert!(error["code"].is_i64() && error["message"].is_string(), "{error}");
+            assert!(
+                error["data"]["code"].is_string() && error["data"]["retryable"].is_boolean(),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,1391 @@
+// Generated from the table of the app protocol's methods: run `make generate`. Do not edit.
+
+/** Goes up when something is renamed or dropped. */
+export const PROTOCOL_VERSION = 1;
+
+/** An object of the Agent Client Protocol, unchanged. */
+export type AcpObject = Record<string, unknown>;
+
+/** An agent that the daemon knows. */
+export interface Agent {
+  /** One sentence about it. */
+  description?: string | null;
+  /** Its name: `agentType` of a thread. */
+  id: string;
+  /** Whether it can be started. */
+  installed: boolean;
+  /** Why it cannot be started. */
+  reason?: string | null;
+  /** How its program is found: `path`, `installed`, `npx` or `uvx`. */
+  runs?: string | null;
+  /** `config`, `registry` or `installed`. */
+  source: string;
+  /** What people call it. */
+  title: string;
+  version?: string | null;
+}
+
+/** What the agent answered. */
+export interface AgentAnswered {
+  /** Unchanged. */
+  result: Json;
+}
+
+/** How to sign in. */
+export interface AgentAuthenticateParams {
+  /** One of the agent's ways. */
+  methodId: string;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** A session that was opened. */
+export interface AgentBound {
+  how: Binding;
+  /** The agent's answer to `initialize`. */
+  initialize?: Json | null;
+  /** The agent's answer to the request that opened the session. */
+  session?: Json | null;
+  /** The agent's id for it. */
+  sessionId: string;
+}
+
+export type AgentListParams = NoParams;
+
+/** None. */
+export interface AgentLogoutParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** A message of the agent. */
+export interface AgentNotification {
+  method: string;
+  /** Of any other method. */
+  params?: Json | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  /** Of `session/update`. */
+  update?: Json | null;
+}
+
+/** A message that ACP does not know. */
+export interface AgentNotifyParams {
+  /** Its name, which begins with `_`. */
+  method: string;
+  /** Passed on as they came. */
+  params?: Json | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** A message that ACP does not know. */
+export interface AgentRequestParams {
+  /** Its name, which begins with `_`. */
+  method: string;
+  /** Passed on as they came. */
+  params?: Json | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Which of the agent's sessions. */
+export interface AgentSessionDeleteParams {
+  /** The agent's id for it. */
+  sessionId: string;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Which of the agent's sessions. */
+export interface AgentSessionListParams {
+  /** Where the agent's last page ended. */
+  cursor?: string | null;
+  /** Those of this directory. */
+  cwd?: string | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** The agents. */
+export interface AgentsListed {
+  data: Agent[];
+}
+
+/** Params of `item/answer`. */
+export interface AnswerInput {
+  /** By the question's schema; they reach the agent as they are. */
+  answers?: Json | null;
+  /** Nothing will be said. */
+  dismissed?: boolean;
+  /** The question. */
+  requestId: string;
+}
+
+/** A question about what the agent may do. */
+export interface Approval {
+  /** A command line, or its parts. */
+  command?: Json | null;
+  cwd?: string | null;
+  /** Unified. */
+  diff?: string | null;
+  /** None where the policy asks about something that the agent did not ask for. */
+  itemId?: string | null;
+  options: PermissionOption[];
+  path?: string | null;
+  reason?: string | null;
+  requestId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  title: string;
+  /** The tool call whole. */
+  toolCall?: AcpObject | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** Params of `item/approve`. */
+export interface Approve {
+  /** Yes or no. */
+  approved?: boolean | null;
+  /** One of the agent's options. */
+  optionId?: string | null;
+  /** The question. */
+  requestId: string;
+  /** Makes the answer hold for more than this question. */
+  scope?: Scope | null;
+}
+
+/** How a session was opened. */
+export type Binding = "new" | "load" | "resume";
+
+/** Who did something. */
+export interface By {
+  kind: "agent";
+} | {
+  kind: "daemon";
+} | {
+  kind: "policy";
+  /** One sentence. */
+  reason?: string | null;
+  /** The rule as it was written. */
+  rule?: string | null;
+  /** Whose policy: `session`, `thread`, `agent` or `daemon`. */
+  scope?: string | null;
+} | {
+  /** The program's name for itself. */
+  client: string;
+  kind: "client";
+  /** Whose credentials. */
+  principal: string;
+}
+
+/** What a client can do. */
+export interface ClientCapabilities {
+  /** It answers questions; otherwise it only sees them. */
+  approvals?: boolean;
+  /** Notifications that it does not want, by their exact names. */
+  optOutNotificationMethods?: string[];
+  streaming?: boolean;
+  tools?: boolean;
+}
+
+/** Which program this is. */
+export interface ClientInfo {
+  /** Stands beside every decision in the log. */
+  name: string;
+  title?: string | null;
+  version?: string | null;
+}
+
+/** The value of a config option. */
+export type ConfigValue = boolean | string;
+
+/** More of something. */
+export interface Delta {
+  /** A block that is no text. */
+  content?: AcpObject | null;
+  itemId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  text: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A diff. */
+export interface DiffUpdated {
+  /** Unified. */
+  diff: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A JSON-RPC error. */
+export interface Error {
+  /** JSON-RPC's number. */
+  code: number;
+  data?: ErrorData | null;
+  /** One sentence. */
+  message: string;
+}
+
+/** What programs look at. */
+export interface ErrorData {
+  /** Stable. */
+  code: string;
+  /** What explains it further. */
+  detail?: string | null;
+  /** Whether the same request may succeed later. */
+  retryable: boolean;
+}
+
+/** A file that changes. */
+export interface FileChange {
+  /** Unified; once it is known. */
+  diff?: string | null;
+  /** Absolute. */
+  path: string;
+  type: FileChangeType;
+}
+
+/** A file that has changed. */
+export interface FileChangeCompleted {
+  /** Unified; once it is known. */
+  diff?: string | null;
+  itemId: string;
+  outcome: ItemOutcome;
+  /** Absolute. */
+  path: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: FileChangeType;
+}
+
+/** A file that is about to change. */
+export interface FileChangeStarted {
+  /** Unified; once it is known. */
+  diff?: string | null;
+  itemId: string;
+  parentItemId?: string | null;
+  /** Absolute. */
+  path: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: FileChangeType;
+}
+
+export type FileChangeType = "fileChange";
+
+/** A file, and how much of it. */
+export interface FileTouched {
+  bytes: number;
+  path: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** As whom a client has come in. */
+export interface Identity {
+  principal: string;
+  role: Role;
+}
+
+/** The first params of a connection. */
+export interface InitializeParams {
+  capabilities?: ClientCapabilities;
+  clientInfo: ClientInfo;
+}
+
+/** Whom a client has reached, and what holds. */
+export interface Initialized {
+  capabilities: ServerCapabilities;
+  identity: Identity;
+  limits: LimitsInForce;
+  protocolVersion: number;
+  serverInfo: ServerInfo;
+}
+
+/** A question for information. */
+export interface InputWanted {
+  /** The params of ACP's `elicitation/create`. */
+  elicitation?: AcpObject | null;
+  itemId?: string | null;
+  /** `form` or `url`. */
+  mode?: string | null;
+  requestId: string;
+  /** Of a form: a JSON Schema. */
+  schema?: Json | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** What the agent says. */
+  title: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  /** Of an address: where the person is to go. */
+  url?: string | null;
+}
+
+/** One thing inside a turn. `outcome` is `null` while it goes on. */
+export type Item = ({
+  itemId: string;
+  outcome?: ItemOutcome | null;
+  /** The item inside which it stands. */
+  parentItemId?: string | null;
+}) & (Message | ToolCall | FileChange | TerminalCommand);
+
+export type ItemAnswerParams = AnswerInput;
+
+export type ItemApproveParams = Approve;
+
+/** How an item ended. */
+export type ItemOutcome = "completed" | "failed" | "interrupted";
+
+/** Any JSON value. */
+export type Json = unknown;
+
+/** How grave it is. */
+export type Level = "info" | "warning" | "error";
+
+/** The limits in force. */
+export interface LimitsInForce {
+  /** Bytes of one message of a client. */
+  messageBytes: number;
+  /** Seconds between the daemon's pings. */
+  pingSecs: number;
+  /** Turns that may wait in a thread. */
+  queuedTurns: number;
+  requestWindowSecs: number;
+  /** Requests of one connection that may be unanswered. */
+  requestsInFlight: number;
+  /** Requests of one connection within `requestWindowSecs`. */
+  requestsPerWindow: number;
+}
+
+/** Which threads. */
+export interface ListThreads {
+  /** Those of this agent. */
+  agentType?: string | null;
+  /** Those that were put away, or (the default) those that were not. */
+  archived?: boolean | null;
+  /** Where the last page ended. */
+  cursor?: string | null;
+  /** Those in this directory. */
+  cwd?: string | null;
+  /** Threads wanted. */
+  limit?: number | null;
+  /** Those with this in their name. */
+  searchTerm?: string | null;
+  /** Those with a turn that runs, or those without. */
+  status?: ListedStatus | null;
+}
+
+/** With or without a turn that runs. */
+export type ListedStatus = "active" | "idle";
+
+/** A message or a thought. */
+export interface Message {
+  /** ACP content blocks. */
+  content?: AcpObject[] | null;
+  /** The agent's own id for it. */
+  messageId?: string | null;
+  /** All of its text. */
+  text?: string | null;
+  type: MessageType;
+}
+
+/** A whole message. */
+export interface MessageCompleted {
+  /** ACP content blocks. */
+  content?: AcpObject[] | null;
+  itemId: string;
+  /** The agent's own id for it. */
+  messageId?: string | null;
+  outcome: ItemOutcome;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** All of its text. */
+  text?: string | null;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: MessageType;
+}
+
+/** A message that begins. */
+export interface MessageStarted {
+  /** ACP content blocks. */
+  content?: AcpObject[] | null;
+  itemId: string;
+  /** The agent's own id for it. */
+  messageId?: string | null;
+  parentItemId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** All of its text. */
+  text?: string | null;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: MessageType;
+}
+
+/** Who speaks. */
+export type MessageType = "userMessage" | "agentMessage" | "agentThought";
+
+/** A thread as it began. */
+export interface NewThread {
+  additionalDirectories: string[];
+  agentType: string;
+  createdAt: number;
+  cwd: string;
+  id: string;
+  metadata?: Json | null;
+  name?: string | null;
+  projectId?: string | null;
+  status: ThreadStatus;
+}
+
+/** None. */
+export type NoParams = Record<string, unknown>;
+
+/** Nothing but that it is done. */
+export type Nothing = Record<string, unknown>;
+
+/** What a person should know. */
+export interface Notice {
+  /** Who refused. */
+  by?: By | null;
+  /** Of a line that is no message: its length. */
+  bytes?: number | null;
+  code: string;
+  detail?: string | null;
+  level: Level;
+  message: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  /** The agent's own words. */
+  update?: Json | null;
+}
+
+/** One of the answers that the agent offers. */
+export interface PermissionOption {
+  /** ACP's `PermissionOptionKind`. */
+  kind: string;
+  name: string;
+  optionId: string;
+}
+
+/** What was let pass. */
+export interface Permitted {
+  by: By;
+  /** What the agent called. */
+  method: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** The path or the command line. */
+  subject: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** One step of a plan. */
+export interface PlanEntry {
+  /** What is to be done. */
+  content: string;
+  /** `high`, `medium` or `low`, or whatever the agent says. */
+  priority: string;
+  /** `pending`, `in_progress` or `completed`, or whatever the agent says. */
+  status: string;
+}
+
+/** A plan. */
+export interface PlanUpdated {
+  entries: PlanEntry[];
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What is to be explained. */
+export interface PolicyExplainParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** An ACP tool call. */
+  toolCall: AcpObject;
+}
+
+/** What the policy would decide. */
+export interface PolicyExplained {
+  /** What becomes of it, and why. */
+  decision: AcpObject;
+  /** Every part of the call, with the rules that match it. */
+  subjects: AcpObject[];
+}
+
+/** None. */
+export interface PolicyRememberedListParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Which answer. */
+export interface PolicyRememberedRevokeParams {
+  /** Its id in `policy/remembered/list`. */
+  id: number;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** The result of a question, as a client's response has it: `decision`, with `optionId` and `scope` if there is more to say, or `answers`, or `dismissed: true`. */
+export interface QuestionAnswered {
+  /** Of a question for information. */
+  answers?: Json | null;
+  /** `accept`, `acceptForSession`, `decline`, `declineForSession` or `cancel`. */
+  decision?: string | null;
+  /** Nothing will be said. */
+  dismissed?: boolean;
+  /** One of the agent's options; it says more than `decision`. */
+  optionId?: string | null;
+  /** Makes the answer hold for more than this question. */
+  scope?: Scope | null;
+}
+
+/** A response that was not taken. */
+export interface Rejected {
+  error: Error;
+  requestId: string;
+  threadId: string;
+}
+
+/** An answer that holds. */
+export interface Remembered {
+  answer: Json;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** An answer that holds. */
+export interface RememberedAnswer {
+  /** Yes or no. */
+  allow: boolean;
+  id: number;
+  /** What it holds for. */
+  rule: string;
+  /** `session`, `thread` or `agent`. */
+  scope: string;
+}
+
+/** The answers that hold. */
+export interface RememberedListed {
+  data: RememberedAnswer[];
+}
+
+/** What became of a question. */
+export type Resolution = "accepted" | "declined" | "cancelled" | "void";
+
+/** The answer. */
+export interface Resolved {
+  /** Of a form. */
+  answers?: Json | null;
+  by: By;
+  itemId?: string | null;
+  /** The agent's option that was picked. */
+  optionId?: string | null;
+  /** Its kind. */
+  optionKind?: string | null;
+  outcome: Resolution;
+  /** Why it is void. */
+  reason?: string | null;
+  requestId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** An answer that holds no longer. */
+export interface Revoked {
+  id: number;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What a principal may do; each may do what those before it may. */
+export type Role = "observer" | "approver" | "operator" | "owner";
+
+/** Whose policy, or how long an answer holds; the earlier is the further in. */
+export type Scope = "session" | "thread" | "agent" | "daemon";
+
+/** What the daemon can do. */
+export interface ServerCapabilities {
+  approvals: boolean;
+  streaming: boolean;
+  tools: boolean;
+}
+
+/** The daemon. */
+export interface ServerInfo {
+  name: string;
+  version: string;
+}
+
+/** What a new thread is. */
+export interface StartThread {
+  /** Further directories of the workspace, absolute. */
+  additionalDirectories?: string[];
+  /** Name of an agent, as in `agent/list`. */
+  agentType: string;
+  /** The client's own id for the first turn. */
+  clientTurnId?: string | null;
+  /** Config options to begin with, by id. */
+  config?: Record<string, ConfigValue>;
+  /** Absolute working directory. */
+  cwd: string;
+  /** The first turn as ACP content blocks. */
+  input?: AcpObject[] | null;
+  /** ACP `McpServer` objects, passed on to the agent. */
+  mcpServers?: AcpObject[];
+  /** The client's own data. */
+  metadata?: Json | null;
+  /** The mode to begin in: a mode's id. */
+  mode?: string | null;
+  /** A name for people. */
+  name?: string | null;
+  /** A permission policy of its own: a preset's name, or an object. */
+  policy?: Json | null;
+  /** The client's own grouping. */
+  projectId?: string | null;
+  /** The first turn as plain text; it stands before `input`. */
+  text?: string | null;
+}
+
+/** A thread's status. */
+export interface StatusChanged {
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  status: ThreadStatus;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A command in a terminal. */
+export interface TerminalCommand {
+  args?: string[] | null;
+  command?: string | null;
+  cwd?: string | null;
+  /** Once it has exited by itself. */
+  exitCode?: number | null;
+  /** The end of what it wrote. */
+  output?: string | null;
+  /** The name of the signal that ended it. */
+  signal?: string | null;
+  terminalId: string;
+  /** Whether there was more. */
+  truncated?: boolean | null;
+  type: TerminalCommandType;
+}
+
+/** A command that has ended. */
+export interface TerminalCommandCompleted {
+  args?: string[] | null;
+  command?: string | null;
+  cwd?: string | null;
+  /** Once it has exited by itself. */
+  exitCode?: number | null;
+  itemId: string;
+  outcome: ItemOutcome;
+  /** The end of what it wrote. */
+  output?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** The name of the signal that ended it. */
+  signal?: string | null;
+  terminalId: string;
+  threadId: string;
+  /** Whether there was more. */
+  truncated?: boolean | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: TerminalCommandType;
+}
+
+/** A command that begins. */
+export interface TerminalCommandStarted {
+  args?: string[] | null;
+  command?: string | null;
+  cwd?: string | null;
+  /** Once it has exited by itself. */
+  exitCode?: number | null;
+  itemId: string;
+  /** The end of what it wrote. */
+  output?: string | null;
+  parentItemId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** The name of the signal that ended it. */
+  signal?: string | null;
+  terminalId: string;
+  threadId: string;
+  /** Whether there was more. */
+  truncated?: boolean | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: TerminalCommandType;
+}
+
+export type TerminalCommandType = "terminalCommand";
+
+/** A terminal. */
+export interface TerminalNamed {
+  itemId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  terminalId: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What a command wrote. */
+export interface TerminalOutput {
+  itemId: string;
+  /** The event's number; none if it is only shown live. */
+  seq?: number | null;
+  /** Bytes before `text` that were left out. */
+  skippedBytes?: number | null;
+  terminalId: string;
+  text: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  turnId?: string | null;
+}
+
+/** A thread and its state. */
+export interface Thread {
+  /** Further directories of the workspace. */
+  additionalDirectories: string[];
+  /** Its agent, as in `agent/list`. */
+  agentType: string;
+  /** Whether it was put away. */
+  archived: boolean;
+  /** ACP's update with the agent's commands. */
+  availableCommandsUpdate?: AcpObject | null;
+  /** ACP's `SessionConfigOption` objects. */
+  configOptions?: AcpObject[] | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  /** Leads to older turns. */
+  cursor?: string | null;
+  /** Absolute working directory. */
+  cwd: string;
+  /** Its id. */
+  id: string;
+  /** Its last event. */
+  latestSeq: number;
+  /** The client's own data. */
+  metadata?: Json | null;
+  /** The agent's mode. */
+  modeId?: string | null;
+  /** ACP's `SessionModeState`, as it was when the session was opened. */
+  modes?: AcpObject | null;
+  /** A name for people: given by one, or by the agent. */
+  name?: string | null;
+  /** Questions that are open. */
+  pendingRequestIds: string[];
+  /** The latest plan. */
+  plan?: PlanEntry[] | null;
+  /** The thread's own permission policy. */
+  policy?: Json | null;
+  /** The client's own grouping. */
+  projectId?: string | null;
+  /** Turns that wait. */
+  queuedTurnIds: string[];
+  /** The agent's id for its session. */
+  sessionId?: string | null;
+  status: ThreadStatus;
+  tokenUsage?: TokenUsage | null;
+  /** Turns so far. */
+  turnCount: number;
+  /** The turn that runs. */
+  turnId?: string | null;
+  /** The latest turns, oldest first, if they were asked for. */
+  turns?: Turn[] | null;
+  /** Milliseconds since the epoch. */
+  updatedAt: number;
+}
+
+/** Which option. */
+export interface ThreadConfigSetParams {
+  /** One of the agent's options. */
+  configId: string;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** One of a select option's values, or a boolean. */
+  value: ConfigValue;
+}
+
+/** One thread. */
+export interface ThreadFound {
+  thread: Thread;
+}
+
+export type ThreadListParams = ListThreads;
+
+/** A new thread. */
+export interface ThreadMade {
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  thread: NewThread;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** Which mode. */
+export interface ThreadModeSetParams {
+  /** One of the agent's modes. */
+  modeId: string;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Which policy. */
+export interface ThreadPolicySetParams {
+  /** A preset's name or an object; nothing, or `null`, takes the thread's own policy away. */
+  policy?: Json | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** What of a thread. */
+export interface ThreadReadParams {
+  /** Where the last page ended: `thread.cursor`. */
+  cursor?: string | null;
+  /** With its turns and items. */
+  includeTurns?: boolean | null;
+  /** Turns wanted. */
+  limit?: number | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Where to begin to follow. */
+export interface ThreadResumeParams {
+  /** The last event that the client has seen; 0 for none. */
+  after?: number | null;
+  /** Turns wanted in the result, if there is no `after`. */
+  limit?: number | null;
+  /** The thread. */
+  threadId: string;
+}
+
+/** The thread that is followed now. */
+export interface ThreadResumed {
+  /** Its last event. What comes after it follows as notifications. */
+  latestSeq: number;
+  thread: Thread;
+}
+
+export type ThreadStartParams = StartThread;
+
+/** The new thread. */
+export interface ThreadStarted {
+  thread: Thread;
+  /** The first turn, if there was one in the params. */
+  turn?: Turn | null;
+}
+
+/** Whether something goes on in a thread. */
+export type ThreadStatus = "idle" | "running" | "waiting";
+
+/** What a thread is. */
+export interface ThreadSummary {
+  /** Its agent, as in `agent/list`. */
+  agentType: string;
+  /** Whether it was put away. */
+  archived: boolean;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  /** Absolute working directory. */
+  cwd: string;
+  /** Its id. */
+  id: string;
+  /** The client's own data. */
+  metadata?: Json | null;
+  /** A name for people: given by one, or by the agent. */
+  name?: string | null;
+  /** The client's own grouping. */
+  projectId?: string | null;
+  status: ThreadStatus;
+  /** Turns so far. */
+  turnCount: number;
+  /** Milliseconds since the epoch. */
+  updatedAt: number;
+}
+
+/** None. */
+export interface ThreadUnsubscribeParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** What changed. */
+export interface ThreadUpdated {
+  /** A session was opened. */
+  agent?: AgentBound | null;
+  /** ACP's `available_commands_update`. */
+  availableCommandsUpdate?: AcpObject | null;
+  /** ACP's `config_option_update`. */
+  configOptionUpdate?: AcpObject | null;
+  /** The mode. */
+  modeId?: string | null;
+  /** The model. */
+  modelId?: string | null;
+  /** The thread's name. */
+  name?: string | null;
+  /** The thread's own policy. */
+  policy?: Json | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** ACP's `session_info_update`. */
+  sessionInfo?: AcpObject | null;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A page of threads. */
+export interface ThreadsListed {
+  data: ThreadSummary[];
+  /** Leads to the next page. */
+  nextCursor?: string | null;
+}
+
+/** How full the agent's context is. */
+export interface TokenUsage {
+  /** ACP's `Cost`. */
+  cost?: AcpObject | null;
+  /** Tokens that fit. */
+  size?: number | null;
+  /** Tokens in the context. */
+  used?: number | null;
+}
+
+/** How full the context is. */
+export interface TokenUsageUpdated {
+  cost?: AcpObject | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  size?: number | null;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  used?: number | null;
+}
+
+/** A tool call. */
+export interface ToolCall {
+  /** ACP's `ToolKind`. */
+  kind?: string | null;
+  /** The same as `title`. */
+  name?: string | null;
+  status: ToolStatus;
+  /** What the agent calls it. */
+  title?: string | null;
+  /** ACP's tool call with everything known of it. */
+  toolCall?: AcpObject | null;
+  /** The agent's id for it. */
+  toolCallId?: string | null;
+  type: ToolCallType;
+}
+
+/** A tool call that is over. */
+export interface ToolCallCompleted {
+  itemId: string;
+  /** ACP's `ToolKind`. */
+  kind?: string | null;
+  /** The same as `title`. */
+  name?: string | null;
+  outcome: ItemOutcome;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  status: ToolStatus;
+  threadId: string;
+  /** What the agent calls it. */
+  title?: string | null;
+  /** ACP's tool call with everything known of it. */
+  toolCall?: AcpObject | null;
+  /** The agent's id for it. */
+  toolCallId?: string | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: ToolCallType;
+}
+
+/** A tool call that begins. */
+export interface ToolCallStarted {
+  itemId: string;
+  /** ACP's `ToolKind`. */
+  kind?: string | null;
+  /** The same as `title`. */
+  name?: string | null;
+  parentItemId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  status: ToolStatus;
+  threadId: string;
+  /** What the agent calls it. */
+  title?: string | null;
+  /** ACP's tool call with everything known of it. */
+  toolCall?: AcpObject | null;
+  /** The agent's id for it. */
+  toolCallId?: string | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  type: ToolCallType;
+}
+
+export type ToolCallType = "toolCall";
+
+/** What changed about a tool call. */
+export interface ToolCallUpdated {
+  itemId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  status: ToolStatus;
+  threadId: string;
+  /** ACP's `tool_call_update`: what is left out is unchanged. */
+  toolCall?: AcpObject | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** How far a tool call is. */
+export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
+
+/** One prompt and everything that the agent did until it stopped. */
+export interface Turn {
+  /** The client's own id for it. */
+  clientTurnId?: string | null;
+  /** Milliseconds since the epoch. */
+  completedAt?: number | null;
+  /** Why it failed: one sentence. */
+  error?: string | null;
+  /** Its id. What came outside of any turn stands in one without an id. */
+  id?: string | null;
+  /** What is in it, in the order in which it began; only where turns were asked for. */
+  items?: Item[] | null;
+  /** Milliseconds since the epoch. */
+  startedAt?: number | null;
+  status: TurnStatus;
+  /** Why the agent stopped, in its own word. */
+  stopReason?: string | null;
+  /** What the agent says that it took. */
+  tokenUsage?: AcpObject | null;
+}
+
+/** A turn. */
+export interface TurnChanged {
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  turn: Turn;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A turn that has ended. */
+export interface TurnCompleted {
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  tokenUsage?: AcpObject | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  turn: Turn;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** Which turn. */
+export interface TurnInterruptParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** The one that runs, if it is left out. */
+  turnId?: string | null;
+}
+
+/** Who stops it. */
+export interface TurnInterrupting {
+  by: By;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What a turn says: at least one of `text` and `input`. */
+export interface TurnStartParams {
+  /** The client's own id for the turn. */
+  clientTurnId?: string | null;
+  /** ACP content blocks. */
+  input?: AcpObject[] | null;
+  /** Plain text; it stands before `input`. */
+  text?: string | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** The turn that runs or waits. */
+export interface TurnStartedResult {
+  turn: Turn;
+}
+
+/** How a turn stands. */
+export type TurnStatus = "queued" | "running" | "completed" | "interrupted" | "failed" | "refused" | "limited";
+
+/** What became of the subscription. */
+export interface Unsubscribed {
+  /** `unsubscribed` or `notSubscribed`. */
+  status: string;
+}
+
+/** Words of a person. */
+export interface UserMessage {
+  /** ACP content blocks. */
+  content: AcpObject[];
+  itemId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  text: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What a client may ask for. */
+export interface Methods {
+  /** Signs in to the agent. Answered once somebody is signed in; has 10 minutes. */
+  "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
+  /** Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first, then those of the registry and those that are installed. */
+  "agent/list": { params: AgentListParams; result: AgentsListed };
+  /** Signs out of the agent. */
+  "agent/logout": { params: AgentLogoutParams; result: Nothing };
+  /** Sends the agent a notification that ACP does not know; its name begins with `_`. `conflict` if the agent is not running. */
+  "agent/notify": { params: AgentNotifyParams; result: Nothing };
+  /** Sends the agent a request that ACP does not know; its name begins with `_`. */
+  "agent/request": { params: AgentRequestParams; result: AgentAnswered };
+  /** Deletes one of the sessions that the agent keeps. */
+  "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
+  /** Lists the sessions that the agent keeps. */
+  "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
+  /** The first request of a connection; the notification `initialized` follows its result. */
+  "initialize": { params: InitializeParams; result: Initialized };
+  /** Answers a question for information. */
+  "item/answer": { params: ItemAnswerParams; result: Nothing };
+  /** Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first once-option of that kind. */
+  "item/approve": { params: ItemApproveParams; result: Nothing };
+  /** Says what the policy would decide about a tool call, and every rule that has a say. */
+  "policy/explain": { params: PolicyExplainParams; result: PolicyExplained };
+  /** Lists the answers that hold for more than their question. */
+  "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
+  /** Takes back an answer that holds. */
+  "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
+  /** Sets one of the agent's options. Answered once the agent has agreed. */
+  "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
+  /** Lists threads, the newest first. */
+  "thread/list": { params: ThreadListParams; result: ThreadsListed };
+  /** Sets the agent's mode. Answered once the agent has agreed. */
+  "thread/mode/set": { params: ThreadModeSetParams; result: Nothing };
+  /** Gives the thread a permission policy of its own, or takes it away. */
+  "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };
+  /** Reads a thread without following it and without starting its agent. */
+  "thread/read": { params: ThreadReadParams; result: ThreadFound };
+  /** Subscribes. With `after`, every later event follows as the notification it was, without gap or repeat; without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the agent if it is gone and the caller may do that. */
+  "thread/resume": { params: ThreadResumeParams; result: ThreadResumed };
+  /** Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started` comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn: if one of them is refused, so is the request, and the thread is there all the same. */
+  "thread/start": { params: ThreadStartParams; result: ThreadStarted };
+  /** Ends the subscription. The agent goes on. */
+  "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
+  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes when it has stopped, or when it was given up. */
+  "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
+  /** Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn. */
+  "turn/start": { params: TurnStartParams; result: TurnStartedResult };
+}
+
+/** What the daemon sends by itself. */
+export interface Notifications {
+  /** What the agent sent and nobody here knows, unchanged. */
+  "agent/notification": AgentNotification;
+  /** More of a message. */
+  "item/agentMessage/delta": Delta;
+  /** More of a thought. */
+  "item/agentThought/delta": Delta;
+  /** A message or a thought is whole. */
+  "item/completed": MessageCompleted;
+  /** A file has changed, or has not. */
+  "item/fileChange/completed": FileChangeCompleted;
+  /** A file is about to change. */
+  "item/fileChange/started": FileChangeStarted;
+  /** A message or a thought begins. */
+  "item/started": MessageStarted;
+  /** A command has ended. */
+  "item/terminalCommand/completed": TerminalCommandCompleted;
+  /** A command wrote something. What is only shown live has no `seq`. */
+  "item/terminalCommand/output": TerminalOutput;
+  /** A command begins. */
+  "item/terminalCommand/started": TerminalCommandStarted;
+  /** A tool call is over. */
+  "item/toolCall/completed": ToolCallCompleted;
+  /** A tool call begins. */
+  "item/toolCall/started": ToolCallStarted;
+  /** More is known of a tool call. */
+  "item/updated": ToolCallUpdated;
+  /** What a person said; also when another client, or the agent's own history, put it there. */
+  "item/userMessage": UserMessage;
+  /** The policy let the agent do something that it had not asked for. */
+  "policy/permitted": Permitted;
+  /** An answer holds from now on. */
+  "policy/remembered": Remembered;
+  /** An answer holds no longer. */
+  "policy/revoked": Revoked;
+  /** The client's response to a question was not taken. Goes to that client alone. */
+  "serverRequest/rejected": Rejected;
+  /** A question is answered, or is none any more. */
+  "serverRequest/resolved": Resolved;
+  /** The agent read a file. */
+  "thread/file/read": FileTouched;
+  /** The agent wrote a file. */
+  "thread/file/written": FileTouched;
+  /** What a person should know. */
+  "thread/notice": Notice;
+  /** A thread was made. */
+  "thread/started": ThreadMade;
+  /** A turn begins, ends, or waits for a person. */
+  "thread/status/changed": StatusChanged;
+  /** The agent ended a terminal's command. */
+  "thread/terminal/killed": TerminalNamed;
+  /** The agent needs a terminal no longer. */
+  "thread/terminal/released": TerminalNamed;
+  /** The agent's context fills up. */
+  "thread/tokenUsage/updated": TokenUsageUpdated;
+  /** Something about the thread changed; only what did is there. */
+  "thread/updated": ThreadUpdated;
+  /** A turn has ended. */
+  "turn/completed": TurnCompleted;
+  /** All changes of files in the turn so far. */
+  "turn/diff/updated": DiffUpdated;
+  /** A turn is being stopped. */
+  "turn/interrupting": TurnInterrupting;
+  /** The whole plan; it replaces the one before, also when it is empty. */
+  "turn/plan/updated": PlanUpdated;
+  /** A turn waits for those before it. */
+  "turn/queued": TurnChanged;
+  /** A turn begins. */
+  "turn/started": TurnChanged;
+}
+
+/** What the daemon asks. */
+export interface ServerRequests {
+  /** May the agent run a command? */
+  "item/commandExecution/requestApproval": { params: Approval; result: QuestionAnswered };
+  /** May the agent change a file? */
+  "item/fileChange/requestApproval": { params: Approval; result: QuestionAnswered };
+  /** May the agent do something else? */
+  "item/permissions/requestApproval": { params: Approval; result: QuestionAnswered };
+  /** The agent wants to know something. */
+  "item/tool/requestUserInput": { params: InputWanted; result: QuestionAnswered };
+}
