@@ -92,6 +92,7 @@ pub fn check_sent(method: &str, params: &Value, asks: bool) {
     fits(table, method, "params", params);
 }
 
+#[allow(dead_code, reason = "scenarios have no connection")]
 /// Checks an answer to a client's request.
 pub fn check_answer(method: &str, answer: Result<&Value, &Value>) {
     match answer {
