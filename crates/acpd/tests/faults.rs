@@ -39,8 +39,8 @@ fn below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![directory.to_owned()];
     while let Some(directory) = left.pop() {
-        for entry in std::fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in std::fs::read_dir(&directory).expect("it can be read") {
+            let path = entry.expect("it can be read on").path();
             if path.is_dir() && !path.is_symlink() {
                 left.push(path.clone());
             }
