@@ -8,7 +8,7 @@ use acpd_proto::policy::Policy;
 use acpd_proto::thread::{Answer, MachineCall, MachineReply, Policies};
 use serde_json::json;
 
-use crate::support::{FULL, Scene, check, check_in};
+use crate::support::{FULL, Scene, check, check_in, tool};
 
 /// A policy that wants a person to be asked about everything, and a turn under it.
 fn asked_about_everything(s: &mut Scene) {
@@ -215,5 +215,21 @@ fn arguments_reach_the_machine_as_they_are() {
         s.interrupt();
         s.stops_with("cancelled");
         s.exits("exit status 0");
+    });
+}
+
+/// Text with a message id goes on in the same message after a tool call; that makes it no repetition.
+#[test]
+fn a_repetition_after_a_tool_call_is_text_also_in_the_same_message() {
+    let mut repeating = Scene::new();
+    repeating.quirks.repeats_messages = true;
+    check_in(repeating, |s| {
+        s.open_turn();
+        let chunk = r#"{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hello"}}"#;
+        s.update(chunk);
+        s.update(&tool("t", false, r#","title":"x","status":"completed""#));
+        s.update(chunk);
+        s.stops_with("end_turn");
+        assert_eq!(s.deltas(), ["hello", "hello"]);
     });
 }
