@@ -3,47 +3,13 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome};
-
-/// Serves these answers by path until the test ends.
-fn serve(answers: impl Fn(SocketAddr) -> Vec<(&'static str, String)>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it has an address");
-    let answers = answers(address);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection comes in");
-            let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
-            let first = lines.next().and_then(Result::ok).unwrap_or_default();
-            while lines
-                .next()
-                .and_then(Result::ok)
-                .is_some_and(|line| !line.is_empty())
-            {}
-            let wanted = first.split(' ').nth(1).unwrap_or_default();
-            let (status, body) = match answers.iter().find(|(path, _)| *path == wanted) {
-                Some((_, body)) => ("200 OK", body.as_str()),
-                None => ("404 Not Found", "no"),
-            };
-            let head = format!(
-                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            // A client that has seen enough may be gone.
-            let _ = stream
-                .write_all(head.as_bytes())
-                .and_then(|()| stream.write_all(body.as_bytes()));
-        }
-    });
-    address
-}
 
 /// A script that is the fake agent, whatever its arguments.
 fn agent_script() -> String {
@@ -58,10 +24,7 @@ fn registry(address: SocketAddr) -> String {
         "linux"
     };
     let platform = format!("{os}-{}", std::env::consts::ARCH);
-    let right: String = Sha256::digest(agent_script())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let right = sha256(agent_script());
     let entry = |id: &str, sum: &str| {
         json!({ "id": id, "name": "Looped", "version": "1.2.3", "description": "d", "distribution": { "binary": {
             &platform: { "archive": format!("http://{address}/agent"), "cmd": "./agent", "sha256": sum },
@@ -76,7 +39,12 @@ fn registry(address: SocketAddr) -> String {
 }
 
 fn serve_registry() -> SocketAddr {
-    serve(|address| vec![("/registry.json", registry(address)), ("/agent", agent_script())])
+    serve(|address| {
+        [
+            ("/registry.json", registry(address).into()),
+            ("/agent", agent_script().into()),
+        ]
+    })
 }
 
 /// `acpd` with nothing on `PATH` but `programs`.
@@ -247,7 +215,7 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
 
     // One that the registry has no longer stays.
     let other = serve(|_| {
-        vec![("/r", r#"{ "agents": [{ "id": "a", "name": "A", "version": "1", "distribution": { "npx": { "package": "a" } } }] }"#.to_owned())]
+        [("/r", r#"{ "agents": [{ "id": "a", "name": "A", "version": "1", "distribution": { "npx": { "package": "a" } } }] }"#.into())]
     });
     let url = format!("http://{other}/r");
     assert_eq!(
@@ -262,7 +230,7 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
 fn an_update_that_fails_changes_nothing() {
     let place = Place::new("");
     let before = acpd(&place, &["agents", "list"]).stdout;
-    let address = serve(|_| vec![("/html", "<html>".to_owned())]);
+    let address = serve(|_| [("/html", "<html>".into())]);
     for (url, reason) in [
         (format!("http://{address}/html"), "no ACP registry document"),
         (format!("http://{address}/none"), "404"),

@@ -2,11 +2,9 @@
 
 mod support;
 
-use std::process::Stdio;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, Running, acpd, end, exists, outcome};
+use support::{Client, Daemon, Place, Running, acpd, end, outcome, unread};
 
 #[test]
 fn help_names_every_command() {
@@ -149,17 +147,8 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
         &["show", &thread],
         &["show", "--json", &thread],
     ] {
-        let mut child = daemon
-            .place
-            .command(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+        let left = unread(&mut daemon.place.command(args));
+        assert!(!left.stderr.contains("panicked"), "{args:?}: {}", left.stderr);
     }
 }
 
@@ -220,7 +209,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     let run = acpd(&place, &["run", "say hello"]);
     let pid = place.noticed_pid();
     // Whatever else fails, it is ended.
-    let _guard = pid.map(Background);
+    let _guard = place.background();
     assert_eq!(
         (run.code, &run.stdout[..]),
         (Some(0), "hello\n"),
@@ -241,7 +230,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     end(pid, Signal::KILL);
     assert_eq!(place.noticed_pid(), Some(pid));
     let again = acpd(&place, &["threads"]);
-    let _guard = place.noticed_pid().map(Background);
+    let _guard = place.background();
     assert_eq!(
         (again.code, again.stdout.lines().count()),
         (Some(0), 1),
@@ -259,7 +248,7 @@ fn several_commands_at_once_share_the_daemon_that_one_of_them_starts() {
         .map(|k| Running::start(&mut place.command(&["run", &format!("say {k}")])))
         .collect();
     let ended: Vec<_> = runs.into_iter().map(Running::finish).collect();
-    let _guard = place.noticed_pid().map(Background);
+    let _guard = place.background();
     for (k, run) in ended.iter().enumerate() {
         assert_eq!(
             (run.code, &run.stdout[..]),
@@ -307,7 +296,7 @@ fn the_demo_needs_no_configuration() {
     let place = Place::new("");
     place.configure("");
     let none = acpd(&place, &["run", "x"]);
-    let background = place.noticed_pid().map(Background);
+    let background = place.background();
     assert_eq!(none.code, Some(1));
     assert!(none.stderr.contains("no agent is configured"), "{}", none.stderr);
     drop(background);
@@ -328,15 +317,4 @@ fn the_demo_needs_no_configuration() {
     let demo = demo.finish();
     assert_eq!(demo.code, Some(0), "{}", demo.stderr);
     assert!(demo.stdout.contains("agents: demo"), "{}", demo.stdout);
-}
-
-/// A daemon that was started in the background; ended with the test.
-struct Background(u32);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        if exists(self.0) {
-            end(self.0, Signal::KILL);
-        }
-    }
 }

@@ -6,11 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, acpd, ask, end, outcome};
+use support::{Client, Daemon, Place, acpd, ask, outcome, unread};
 
 const NOBODY: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4";
 
@@ -264,17 +262,8 @@ fn over_http_it_wants_the_token_and_tells_errors_as_json() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let (daemon, thread) = with_thread();
-    let mut child = daemon
-        .place
-        .command(&["export", &thread])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &stderr[..]), (Some(0), ""));
+    let left = unread(&mut daemon.place.command(&["export", &thread]));
+    assert_eq!((left.code, &left.stderr[..]), (Some(0), ""));
 }
 
 #[test]
@@ -283,9 +272,7 @@ fn a_daemon_is_started_for_it() {
     let before = acpd(&daemon.place, &["export", &thread]).stdout;
     daemon.stop();
     let written = acpd(&daemon.place, &["export", &thread]);
-    if let Some(pid) = daemon.place.noticed_pid() {
-        end(pid, Signal::TERM);
-    }
+    let _guard = daemon.place.background();
     assert_eq!(written.code, Some(0), "{}", written.stderr);
     assert!(
         written.stdout.starts_with(&before),

@@ -4,8 +4,8 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::process::{Command, Stdio};
-use support::{Client, Daemon, Running, acpd, outcome, outcome_with_input, signal};
+use std::process::Command;
+use support::{Client, Daemon, Running, acpd, outcome, outcome_with_input, signal, unread};
 
 /// The same command without a terminal to ask on.
 fn without_terminal(command: &Command) -> Command {
@@ -398,17 +398,9 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
             daemon
                 .place
                 .command(&["run", "--format", format, "stream n=50 ms=1; think n=1; say x"]);
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{format}: {stderr}");
-        assert!(!stderr.contains("panicked"), "{format}: {stderr}");
+        let left = unread(&mut command);
+        assert_eq!(left.code, Some(0), "{format}: {}", left.stderr);
+        assert!(!left.stderr.contains("panicked"), "{format}: {}", left.stderr);
     }
 }
 

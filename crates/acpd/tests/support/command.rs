@@ -154,6 +154,23 @@ pub fn outcome_with_input(command: &mut Command, input: &str) -> Outcome {
     running.finish()
 }
 
+/// Runs a command whose standard output nobody reads: a reader that has seen enough, such as `head`.
+pub fn unread(command: &mut Command) -> Outcome {
+    command.stdin(Stdio::null());
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it can be waited for");
+    Outcome {
+        code: output.status.code(),
+        stdout: String::new(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
 /// Runs `acpd` in `place` to its end.
 pub fn acpd(place: &Place, args: &[&str]) -> Outcome {
     outcome(&mut place.command(args))

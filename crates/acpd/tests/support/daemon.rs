@@ -15,6 +15,17 @@ use tempfile::TempDir;
 use super::processes::{self, MARK};
 use super::{PATIENCE, wait_until};
 
+/// A daemon that a command has started in the background, by its pid; ended with the test.
+pub struct Background(pub u32);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if processes::exists(self.0) {
+            processes::end(self.0, Signal::KILL);
+        }
+    }
+}
+
 /// Directories and a configuration for a daemon that need not run.
 pub struct Place {
     root: TempDir,
@@ -121,6 +132,11 @@ impl Place {
         let text = std::fs::read(self.data().join("daemon.json")).ok()?;
         let notice: serde_json::Value = serde_json::from_slice(&text).ok()?;
         notice["pid"].as_u64()?.try_into().ok()
+    }
+
+    /// The daemon that runs here in the background, which is to end with the test.
+    pub fn background(&self) -> Option<Background> {
+        self.noticed_pid().map(Background)
     }
 
     /// What the daemon said of itself.

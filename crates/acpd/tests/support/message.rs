@@ -42,7 +42,10 @@ impl Incoming {
             "no turnId: {self:?}"
         );
         assert!(
-            !self.method.starts_with("item/") || self.wants_information() || params["itemId"].is_string(),
+            !self.method.starts_with("item/")
+                || self.wants_information()
+                || self.is_the_policys()
+                || params["itemId"].is_string(),
             "no itemId: {self:?}"
         );
         if let Some(id) = &self.id {
@@ -54,6 +57,11 @@ impl Incoming {
     /// Whether a person is asked for something.
     pub fn is_question(&self) -> bool {
         self.method.ends_with("/requestApproval") || self.wants_information()
+    }
+
+    /// Whether the policy asks, about something that the agent wants without a tool call. That is about no item.
+    fn is_the_policys(&self) -> bool {
+        self.method.ends_with("/requestApproval") && self.params["toolCall"]["toolCallId"].is_null()
     }
 
     /// Whether a person is asked for more than a yes or a no. That is about no item.

@@ -11,6 +11,7 @@ mod care;
 mod carried;
 mod elicitation;
 mod export;
+mod faults;
 mod interrupt;
 mod lost_agent;
 mod malformed;

@@ -2,8 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use acpd_loopback::{serve, sha256};
+
 use super::super::{CatalogError, How};
-use super::{Item, Machine, binary, bz2, gz, serve, sha256, tar, zip};
+use super::{Item, Machine, binary, bz2, gz, tar, zip};
 
 /// An npm that notes how it was called, and makes what the real one would.
 pub const NPM: &str = r#"
@@ -35,7 +37,7 @@ fn a_binary_is_checked_unpacked_and_run() {
     ] {
         let machine = Machine::new();
         let sum = sha256(&archive).to_uppercase();
-        let address = serve(vec![(path, archive)]);
+        let address = serve(|_| [(path, archive.into())]);
         machine.registry(&binary(
             "agent",
             &format!("http://{address}{path}"),
@@ -68,7 +70,7 @@ fn a_binary_is_checked_unpacked_and_run() {
 #[test]
 fn a_bare_program_is_put_where_the_registry_says() {
     let machine = Machine::new();
-    let address = serve(vec![("/agent-x", AGENT.into())]);
+    let address = serve(|_| [("/agent-x", AGENT.into())]);
     let sum = sha256(AGENT.as_bytes());
     machine.registry(&binary(
         "agent",
@@ -91,7 +93,7 @@ fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
     // Would fail to unpack as well: the checksum is looked at first.
     let evil = gz(&tar(&[Item::File("../evil", "x", 0o755)]));
     let sum = sha256(&good);
-    let address = serve(vec![("/good.tgz", good), ("/evil.tgz", evil)]);
+    let address = serve(|_| [("/good.tgz", good.into()), ("/evil.tgz", evil.into())]);
     let entry = |path: &str| {
         binary(
             "agent",
@@ -128,7 +130,7 @@ fn the_version_before_stays_until_the_next_one() {
     let machine = Machine::new();
     let archive = gz(&tar(&items()));
     let sum = sha256(&archive);
-    let address = serve(vec![("/a.tgz", archive)]);
+    let address = serve(|_| [("/a.tgz", archive.into())]);
     machine.registry(&binary(
         "agent",
         &format!("http://{address}/a.tgz"),
@@ -151,7 +153,7 @@ fn the_version_before_stays_until_the_next_one() {
 #[test]
 fn what_has_no_checksum_is_taken_only_if_wanted() {
     let machine = Machine::new();
-    let address = serve(vec![("/a.tgz", gz(&tar(&items())))]);
+    let address = serve(|_| [("/a.tgz", gz(&tar(&items())).into())]);
     machine.registry(&binary(
         "agent",
         &format!("http://{address}/a.tgz"),
@@ -174,7 +176,7 @@ fn an_archive_without_the_program_is_refused() {
         Item::File("other", "x", 0o755),
     ]));
     let sum = sha256(&archive);
-    let address = serve(vec![("/a.tgz", archive)]);
+    let address = serve(|_| [("/a.tgz", archive.into())]);
     for cmd in ["./agent", "./none"] {
         machine.registry(&binary(
             "agent",

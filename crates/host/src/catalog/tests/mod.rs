@@ -5,12 +5,10 @@ mod registry;
 mod resolve;
 mod unpack;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::Catalog;
@@ -93,50 +91,6 @@ fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
         r#"{{ "id": "{id}", "name": "{id}", "version": "1.0.0", "description": "d", "distribution": {{ "binary": {{
             "{platform}": {{ "archive": "{archive}", "cmd": "{cmd}", "args": ["acp"]{sum} }} }} }} }}"#
     )
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
-/// Serves these answers by path, and 404 for others, until the test ends.
-fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it has an address");
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection comes in");
-            let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
-            let first = lines.next().and_then(Result::ok).unwrap_or_default();
-            // The head is read to its end, since closing with unread bytes would reset the connection.
-            while lines
-                .next()
-                .and_then(Result::ok)
-                .is_some_and(|line| !line.is_empty())
-            {}
-            let wanted = first.split(' ').nth(1).unwrap_or_default();
-            let answer = answers.iter().find(|(path, _)| *path == wanted);
-            let (status, body) = match answer {
-                Some((_, body)) if body.starts_with(b"REDIRECT ") => ("302 Found", &body[..]),
-                Some((_, body)) => ("200 OK", &body[..]),
-                None => ("404 Not Found", &b"no"[..]),
-            };
-            let location = body.strip_prefix(b"REDIRECT ").unwrap_or(b"/");
-            let head = format!(
-                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nLocation: {}\r\nConnection: close\r\n\r\n",
-                body.len(),
-                String::from_utf8_lossy(location)
-            );
-            // A client that has seen enough may be gone.
-            let _ = stream
-                .write_all(head.as_bytes())
-                .and_then(|()| stream.write_all(body));
-        }
-    });
-    address
 }
 
 /// What an archive of a test holds.

@@ -1,8 +1,10 @@
 //! The document: what is taken from it, and what is not.
 
+use acpd_loopback::{Answer, serve};
+
 use super::super::registry::{Registry, npm_name, platform, pypi_name};
 use super::super::{Origin, shipped};
-use super::{Machine, serve};
+use super::Machine;
 
 const GOOD: &str = r#"{ "id": "good", "name": "Good", "version": "1.2.3", "description": "d",
     "distribution": { "npx": { "package": "good-agent@1.2.3", "args": ["--acp"], "env": { "A": "b" } } } }"#;
@@ -203,13 +205,15 @@ fn packages_are_names_with_a_version_and_nothing_else() {
 fn an_update_replaces_the_shipped_document() {
     let machine = Machine::new();
     let good = format!(r#"{{ "version": "1.0.0", "agents": [{GOOD}, {{}}] }}"#);
-    let address = serve(vec![
-        ("/good", good.into_bytes()),
-        ("/empty", br#"{ "agents": [] }"#.to_vec()),
-        ("/html", b"<html>".to_vec()),
-        ("/away", b"REDIRECT http://example.org/".to_vec()),
-        ("/large", vec![b' '; 5 << 20]),
-    ]);
+    let address = serve(|_| {
+        [
+            ("/good", good.into()),
+            ("/empty", r#"{ "agents": [] }"#.into()),
+            ("/html", "<html>".into()),
+            ("/away", Answer::Moved("http://example.org/")),
+            ("/large", vec![b' '; 5 << 20].into()),
+        ]
+    });
     let catalog = machine.catalog();
     assert_eq!(catalog.look().origin, Origin::Shipped);
     for (path, reason) in [

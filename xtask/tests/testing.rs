@@ -1,0 +1,85 @@
+//! The tests that docs/testing.md names exist.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The names of all tests below `directory`.
+fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tests_below(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.extend(tests_in(&std::fs::read_to_string(path).unwrap()));
+        }
+    }
+}
+
+/// The functions that are marked as tests; `#[ignore]` and the like may stand between.
+fn tests_in(source: &str) -> Vec<String> {
+    let (mut found, mut marked) = (Vec::new(), false);
+    for line in source.lines().map(str::trim) {
+        let function = line.trim_start_matches("async ").strip_prefix("fn ");
+        if let Some(rest) = function {
+            if std::mem::take(&mut marked) {
+                found.push(rest.split('(').next().unwrap_or_default().to_owned());
+            }
+        } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            marked = true;
+        }
+    }
+    found
+}
+
+/// The rows of the table below a heading, without its head: the cells of each.
+fn rows<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
+    let section = text.split("\n## ").find(|section| section.starts_with(heading));
+    let table = section.unwrap().lines().filter(|line| line.starts_with('|'));
+    table
+        .skip(2)
+        .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// What stands between backquotes.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn each_test_that_guards_against_a_fault_exists() {
+    let mut known = BTreeSet::new();
+    tests_below(&workspace().join("crates"), &mut known);
+    let text = std::fs::read_to_string(workspace().join("docs/testing.md")).unwrap();
+    let rows = rows(&text, "Faults of earlier systems");
+    assert!(rows.len() > 20, "the table is not found: {rows:?}");
+    for row in rows {
+        let [fault, tests] = row[..] else {
+            panic!("a row has two cells: {row:?}");
+        };
+        let names: Vec<&str> = quoted(tests).collect();
+        assert!(!names.is_empty(), "nothing guards against this: {fault}");
+        for name in names {
+            assert!(
+                known.contains(name),
+                "there is no test {name}, which is to guard against: {fault}"
+            );
+        }
+    }
+}
+
+#[test]
+fn marks_and_names_are_found() {
+    let source = "#[test]\nfn one() {}\nfn helper() {}\n    #[tokio::test(start_paused = true)]\n    #[ignore]\n    async fn two() {}\n#[test]\n";
+    assert_eq!(tests_in(source), ["one", "two"]);
+    let text = "# T\n\n## A\n\n| x | y |\n|---|---|\n| `no` | see |\n\n## B\n\n| x | y |\n|---|---|\n| f `f` | `a`, `b`. c |\n";
+    let found = rows(text, "B");
+    assert_eq!(found, [["f `f`", "`a`, `b`. c"]]);
+    assert_eq!(quoted(found[0][1]).collect::<Vec<_>>(), ["a", "b"]);
+}
