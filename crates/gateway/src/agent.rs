@@ -96,12 +96,7 @@ pub(crate) async fn start(
 }
 
 /// Starts the process and the task that owns it.
-fn spawn(
-    config: &AgentConfig,
-    start: Start,
-    limits: &Limits,
-    clock: Clock,
-) -> Result<AgentHandle, Failure> {
+fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> Result<AgentHandle, Failure> {
     let program = Program {
         command: config.command.clone(),
         args: config.args.clone(),
@@ -138,12 +133,7 @@ struct Actor {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Actor {
-    async fn run(
-        mut self,
-        mut process: AgentProcess,
-        mut stdin: Option<ChildStdin>,
-        ends: Ends,
-    ) {
+    async fn run(mut self, mut process: AgentProcess, mut stdin: Option<ChildStdin>, ends: Ends) {
         let Ends {
             mut commands,
             told,

@@ -300,3 +300,76 @@ async fn carry(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(room: usize) -> (Told, mpsc::Receiver<FromAgent>) {
+        let (to, events) = mpsc::channel(room);
+        let told = Told {
+            to: PollSender::new(to),
+            events: vec![AgentEvent::Retiring],
+            left: false,
+        };
+        (told, events)
+    }
+
+    /// Two threads' seats in a process that nobody started.
+    fn seats() -> [Seat; 2] {
+        let mut agent = SharedAgent::new(Duration::ZERO);
+        let now = Clock::new().now();
+        [(); 2].map(|()| {
+            let start = acpd_proto::agent::Start {
+                cwd: "/".into(),
+                additional_directories: Vec::new(),
+                mcp_servers: Vec::new(),
+                earlier_session: None,
+                patience: Duration::ZERO,
+                quirks: acpd_proto::agent::Quirks::default(),
+            };
+            agent.join(start, now)
+        })
+    }
+
+    #[tokio::test]
+    async fn a_slow_thread_keeps_no_other_from_hearing() {
+        let [slow, quick] = seats();
+        let (behind, mut slow_hears) = told(1);
+        let (ahead, mut quick_hears) = told(1);
+        let mut all = BTreeMap::from([(slow, behind), (quick, ahead)]);
+        hand_over(&mut all).await;
+        all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
+        // The slow one's channel is full now.
+        hand_over(&mut all).await;
+        assert!(matches!(quick_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(all[&slow].waits() && !all[&quick].waits());
+        let waits = tokio::select! {
+            biased;
+            () = hand_over(&mut all) => false,
+            () = std::future::ready(()) => true,
+        };
+        assert!(waits, "nothing is dropped, nothing is queued");
+        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
+        hand_over(&mut all).await;
+        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(!all.values().any(Told::waits));
+    }
+
+    #[tokio::test]
+    async fn the_end_is_the_last_that_a_thread_hears() {
+        let [one, other] = seats();
+        let (mut leaves, mut hears) = told(2);
+        leaves.left = true;
+        let (gone, nobody) = told(2);
+        drop(nobody);
+        let mut all = BTreeMap::from([(one, leaves), (other, gone)]);
+        while all.values().any(Told::waits) {
+            hand_over(&mut all).await;
+        }
+        assert!(matches!(hears.recv().await, Some(FromAgent::Events(_))));
+        assert!(matches!(hears.recv().await, Some(FromAgent::Gone(gone)) if gone.stderr.is_empty()));
+        assert!(hears.recv().await.is_none());
+        assert!(all.contains_key(&other), "its handle says when it has left");
+    }
+}

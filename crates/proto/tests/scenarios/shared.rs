@@ -6,7 +6,8 @@ use std::time::Duration;
 use acpd_model::event::Binding;
 use acpd_model::{RawJson, TurnId};
 use acpd_proto::agent::{
-    AgentCommand, AgentEvent, AgentRequest, Call, News, Quirks, Seat, SharedAgent, Start, UpdateKind,
+    AgentCommand, AgentEvent, AgentRequest, Call, Chunk, ChunkContent, News, Quirks, Seat, SharedAgent,
+    Start, UpdateKind,
 };
 use acpd_proto::time::Now;
 use acpd_proto::wire::{Line, RpcError};
@@ -62,11 +63,18 @@ impl Stage {
             let line: Value = serde_json::from_str(line).unwrap();
             let answers = match line.get("method") {
                 Some(_) => None,
-                None => Some(self.called.remove(&line["id"].to_string()).expect("it asked that")),
+                None => Some(
+                    self.called
+                        .remove(&line["id"].to_string())
+                        .expect("it asked that"),
+                ),
             };
             schema::check_sent(&line, answers.as_deref());
             if line["method"].is_string() && line.get("id").is_some() {
-                let known = self.sent.iter().any(|sent| sent["id"] == line["id"] && sent["method"].is_string());
+                let known = self
+                    .sent
+                    .iter()
+                    .any(|sent| sent["id"] == line["id"] && sent["method"].is_string());
                 assert!(!known, "an id is used once in a process: {line}");
             }
             self.sent.push(line);
@@ -171,7 +179,10 @@ impl Stage {
 
     fn greets(&mut self) {
         let hello = self.next("initialize");
-        self.answer(&hello, &hello_of(&json!({ "close": {}, "resume": {}, "fork": {} })));
+        self.answer(
+            &hello,
+            &hello_of(&json!({ "close": {}, "resume": {}, "fork": {} })),
+        );
     }
 
     /// The agent opens the next new session.
@@ -186,7 +197,10 @@ impl Stage {
 
     /// The next line that the process got, which is this method's.
     fn next(&mut self, method: &str) -> Value {
-        let line = self.next_is().unwrap_or_else(|| panic!("no {method} was sent")).clone();
+        let line = self
+            .next_is()
+            .unwrap_or_else(|| panic!("no {method} was sent"))
+            .clone();
         assert_eq!(line["method"], method, "{line}");
         self.looked += 1;
         line
@@ -212,10 +226,10 @@ impl Stage {
     fn said(&mut self, seat: Seat) -> String {
         let text = |event: AgentEvent| match event {
             AgentEvent::Update(update) => match update.kind {
-                UpdateKind::Chunk(_) => {
-                    let raw: Value = update.raw.read().unwrap();
-                    raw["content"]["text"].as_str().unwrap().to_owned()
-                }
+                UpdateKind::Chunk(Chunk {
+                    content: ChunkContent::Text(text),
+                    ..
+                }) => text,
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),
@@ -275,7 +289,10 @@ fn hands_are_shaken_once_and_each_has_a_session_of_its_own() {
     s.answer(&new, &json!({ "sessionId": "s-b" }));
     let c = s.join_as("/three", None);
     let new = s.next("session/new");
-    assert_eq!(new["params"]["cwd"], "/three", "who comes later waits for no handshake");
+    assert_eq!(
+        new["params"]["cwd"], "/three",
+        "who comes later waits for no handshake"
+    );
     s.answer(&new, &json!({ "sessionId": "s-c" }));
     s.nothing_was_sent();
     for (seat, session) in [(a, "s-a"), (b, "s-b"), (c, "s-c")] {
@@ -298,7 +315,10 @@ fn updates_and_turns_find_their_threads() {
     }
     // The same in another form, which is found by parsing.
     let update: Value = serde_json::from_str(&message("a3")).unwrap();
-    s.notifies("session/update", &json!({ "_meta": 1, "sessionId": "s-a", "update": update }));
+    s.notifies(
+        "session/update",
+        &json!({ "_meta": 1, "sessionId": "s-a", "update": update }),
+    );
     assert_eq!((s.said(a), s.said(b)), ("a1 a2 a3".into(), "b1 b2".into()));
     s.answer(&prompt_b, &json!({ "stopReason": "refusal" }));
     let AgentEvent::PromptEnded { turn, result } = s.only(b) else {
@@ -339,7 +359,13 @@ fn what_comes_before_a_session_is_named_is_its_own() {
     let heard = s.take(b);
     assert!(matches!(
         &heard[..],
-        [AgentEvent::Update(_), AgentEvent::Called { call: 0, request: Call::ReadFile { .. } }]
+        [
+            AgentEvent::Update(_),
+            AgentEvent::Called {
+                call: 0,
+                request: Call::ReadFile { .. }
+            }
+        ]
     ));
     s.answers_call(b, 0, &json!({ "content": "x" }));
     s.next_answer(&json!(7));
@@ -347,7 +373,10 @@ fn what_comes_before_a_session_is_named_is_its_own() {
     s.take(b);
     s.chunk("s-c", "early, too");
     s.opens("s-c");
-    assert!(matches!(&s.take(c)[..], [AgentEvent::Update(_), AgentEvent::Opened(_)]));
+    assert!(matches!(
+        &s.take(c)[..],
+        [AgentEvent::Update(_), AgentEvent::Opened(_)]
+    ));
     s.silent();
 }
 
@@ -383,7 +412,13 @@ fn requests_of_the_agent_are_answered_under_its_ids() {
     let calls_b = s.take(b);
     assert!(matches!(
         (call_a, &calls_b[..]),
-        (0, [AgentEvent::Called { call: 0, .. }, AgentEvent::Called { call: 1, .. }])
+        (
+            0,
+            [
+                AgentEvent::Called { call: 0, .. },
+                AgentEvent::Called { call: 1, .. }
+            ]
+        )
     ));
     s.answers_call(b, 1, &json!({ "content": "b1" }));
     s.answers_call(a, 0, &json!({ "content": "a0" }));
@@ -408,9 +443,7 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
     };
     s.command(b, AgentCommand::Ask { ask: 9, request: ask });
     let asked = s.next("_login");
-    let params = |request: &Value| {
-        json!({ "requestId": request, "mode": "url", "message": "Go", "url": "https://x", "elicitationId": "e" })
-    };
+    let params = |request: &Value| json!({ "requestId": request, "mode": "url", "message": "Go", "url": "https://x", "elicitationId": "e" });
     s.calls(&json!(5), "elicitation/create", &params(&asked["id"]));
     let call = s.called(b);
     s.answers_call(b, call, &json!({ "action": "accept" }));
@@ -419,7 +452,13 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
     s.notifies("elicitation/complete", &json!({ "elicitationId": "e" }));
     assert!(matches!(s.only(b), AgentEvent::Notified { method, .. } if method == "elicitation/complete"));
     s.answer(&asked, &json!({}));
-    assert!(matches!(s.only(b), AgentEvent::Answered { ask: 9, result: Ok(_) }));
+    assert!(matches!(
+        s.only(b),
+        AgentEvent::Answered {
+            ask: 9,
+            result: Ok(_)
+        }
+    ));
     // Nobody is asked in a stranger's name.
     s.calls(&json!(6), "elicitation/create", &params(&json!(0)));
     assert_eq!(s.next_answer(&json!(6))["error"]["code"], -32602);
@@ -447,7 +486,13 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
             panic!("not refused");
         };
         assert_eq!(error.code, code, "{error}");
-        s.command(a, AgentCommand::Answer { call, result: Err(error) });
+        s.command(
+            a,
+            AgentCommand::Answer {
+                call,
+                result: Err(error),
+            },
+        );
         assert_eq!(s.next_answer(&json!(id))["error"]["code"], code);
         s.silent();
     }
@@ -456,7 +501,12 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
 #[test]
 fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
     let (mut s, a, b) = two();
-    let rubbish = ["Loading…", "[]", r#"{"jsonrpc":"2.0","id":99999999999999,"result":{}}"#, r#"{"id":null,"result":1}"#];
+    let rubbish = [
+        "Loading…",
+        "[]",
+        r#"{"jsonrpc":"2.0","id":99999999999999,"result":{}}"#,
+        r#"{"id":null,"result":1}"#,
+    ];
     for line in rubbish {
         s.says(line);
         assert!(matches!(s.only(a), AgentEvent::Malformed { .. }), "{line}");
@@ -469,7 +519,8 @@ fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
         s.silent();
     }
     s.agent.handle_line(&Line::Whole(b"\xff\xfe"), s.now);
-    s.agent.handle_line(&Line::TooLong { head: b"{", bytes: 7 }, s.now);
+    s.agent
+        .handle_line(&Line::TooLong { head: b"{", bytes: 7 }, s.now);
     s.settle();
     assert_eq!(s.take(b).len(), 2);
     // A session that nobody has ever had is on record, too.
@@ -489,7 +540,11 @@ fn one_that_leaves_closes_its_session_and_the_others_stay() {
     assert_eq!(s.next("session/cancel")["params"]["sessionId"], "s-a");
     let close = s.next("session/close");
     assert_eq!(close["params"]["sessionId"], "s-a");
-    assert_eq!(s.next_answer(&json!(1))["error"]["code"], -32800, "nobody else answers it");
+    assert_eq!(
+        s.next_answer(&json!(1))["error"]["code"],
+        -32800,
+        "nobody else answers it"
+    );
     // What the session still says is nobody's.
     s.chunk("s-a", "late");
     s.calls(&json!(2), "fs/read_text_file", &read_params("s-a"));
@@ -532,11 +587,17 @@ fn a_turn_that_does_not_stop_costs_the_others_nothing() {
     assert_eq!(s.left, [a]);
     assert!(s.agent.is_retired(), "no new thread comes in");
     // All are asked to go; one that works goes on, and is asked again.
-    assert_eq!((s.only(b), s.only(c)), (AgentEvent::Retiring, AgentEvent::Retiring));
+    assert_eq!(
+        (s.only(b), s.only(c)),
+        (AgentEvent::Retiring, AgentEvent::Retiring)
+    );
     s.chunk("s-b", "on");
     assert_eq!(s.said(b), "on");
     s.answer(&prompt_b, &json!({ "stopReason": "end_turn" }));
-    assert!(matches!(&s.take(b)[..], [AgentEvent::PromptEnded { .. }, AgentEvent::Retiring]));
+    assert!(matches!(
+        &s.take(b)[..],
+        [AgentEvent::PromptEnded { .. }, AgentEvent::Retiring]
+    ));
     assert!(!s.agent.is_empty());
     s.leave(b);
     s.leave(c);
@@ -581,7 +642,10 @@ fn one_session_is_one_threads() {
     assert_eq!(heard.len(), 2, "neither resume nor load: {heard:?}");
     for event in &heard {
         let refused = |error: &RpcError| error.message.contains("another thread");
-        assert!(matches!(event, AgentEvent::NotReopened { error, .. } if refused(error)), "{event:?}");
+        assert!(
+            matches!(event, AgentEvent::NotReopened { error, .. } if refused(error)),
+            "{event:?}"
+        );
     }
     s.opens("s-c");
     s.take(c);
@@ -599,7 +663,10 @@ fn one_session_is_one_threads() {
     let resume = s.next("session/resume");
     s.chunk("s-old", "while it is opened");
     s.answer(&resume, &json!({}));
-    assert!(matches!(&s.take(e)[..], [AgentEvent::Opened(_)]), "what is repeated is known");
+    assert!(
+        matches!(&s.take(e)[..], [AgentEvent::Opened(_)]),
+        "what is repeated is known"
+    );
     assert!(s.take(b).is_empty());
 }
 
@@ -615,7 +682,13 @@ fn forks_and_new_sessions_come_one_after_the_other() {
     let asked = s.next("session/fork");
     s.nothing_was_sent();
     s.answer(&asked, &json!({ "sessionId": "s-f" }));
-    assert!(matches!(s.only(a), AgentEvent::Answered { ask: 1, result: Ok(_) }));
+    assert!(matches!(
+        s.only(a),
+        AgentEvent::Answered {
+            ask: 1,
+            result: Ok(_)
+        }
+    ));
     s.opens("s-c");
     s.take(c);
     // The fork is free for the thread that is made of it.
@@ -642,7 +715,9 @@ fn who_signs_in_does_so_for_all() {
         s.refuse(&new, -32000, "sign in");
         assert!(matches!(s.only(seat), AgentEvent::SignInRequired(_)));
     }
-    let request = AgentRequest::Authenticate { method_id: "key".into() };
+    let request = AgentRequest::Authenticate {
+        method_id: "key".into(),
+    };
     s.command(b, AgentCommand::Ask { ask: 1, request });
     let asked = s.next("authenticate");
     s.answer(&asked, &json!({}));

@@ -79,13 +79,7 @@ impl SharedAgent {
         }
     }
 
-    fn answer(
-        &mut self,
-        id: &RawValue,
-        result: Result<&RawValue, RpcError>,
-        line: &Line<'_>,
-        now: Now,
-    ) {
+    fn answer(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>, line: &Line<'_>, now: Now) {
         let seat = id.get().parse().ok().and_then(|id| Some((id, Seat::of(id)?)));
         let Some((id, seat)) = seat.filter(|(_, seat)| seat.0 < self.next_seat) else {
             return self.record(line, now);
@@ -187,14 +181,7 @@ impl SharedAgent {
         }
     }
 
-    fn called(
-        &mut self,
-        id: &RawValue,
-        method: &str,
-        params: Option<&RawValue>,
-        line: &Line<'_>,
-        now: Now,
-    ) {
+    fn called(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
         let about = About::of(params);
         let owner = match self.owner(&about) {
             Owner::Unknown => self.stranger().ok_or_else(|| unknown(&about)),
@@ -204,10 +191,7 @@ impl SharedAgent {
                 "elicitation/create: it names neither a session nor a request that is open",
             )),
             Owner::Nobody => self.recorder().ok_or_else(|| unknown(&about)),
-            Owner::Departed => Err(RpcError::new(
-                CANCELLED,
-                "the session's thread has let go of it",
-            )),
+            Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread has let go of it")),
             Owner::Of(seat) => Ok(seat),
         };
         let seat = match owner {
