@@ -17,7 +17,6 @@ use crate::agents::{Agents, Runnable};
 use crate::clock::Clock;
 use crate::machine::{FromMachine, Machine};
 use crate::policies::PolicyBook;
-use crate::shared::SharedAgents;
 
 /// Events that were stored together, as clients are sent them.
 #[derive(Debug)]
@@ -81,7 +80,7 @@ pub struct Surroundings {
     /// Agents by name.
     pub agents: Arc<Agents>,
     /// Those whose processes are shared.
-    pub shared: SharedAgents,
+    pub shared: crate::shared::SharedAgents,
     /// Every bound.
     pub limits: Arc<Limits>,
     /// The time.

@@ -22,14 +22,14 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// What the params of a message say of its owner.
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct About<'a> {
-    #[serde(borrow)]
-    session_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    request_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    elicitation_id: Option<Text<'a>>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Option<Text<'a>>,
+    #[serde(borrow, rename = "requestId")]
+    request: Option<&'a RawValue>,
+    #[serde(borrow, rename = "elicitationId")]
+    elicitation: Option<Text<'a>>,
 }
 
 /// Whose a message is.
@@ -198,7 +198,7 @@ impl SharedAgent {
             Ok(seat) => seat,
             Err(error) => return self.refuse(id.get(), &error),
         };
-        if let Some(elicitation) = about.elicitation_id {
+        if let Some(elicitation) = about.elicitation {
             if self.elicitations.len() >= ELICITATIONS {
                 self.elicitations.pop_front();
             }
@@ -211,7 +211,7 @@ impl SharedAgent {
     fn notified(&mut self, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
         let about = About::of(params);
         if method == "$/cancel_request" {
-            let id = about.request_id.map(RawValue::get).unwrap_or_default();
+            let id = about.request.map(RawValue::get).unwrap_or_default();
             let call = self.calls.iter().find(|(open, _)| open == id);
             return match call.map(|(_, seat)| *seat) {
                 Some(seat) => self.hear(seat, line, now),
@@ -235,13 +235,13 @@ impl SharedAgent {
             }
         }
         // It ends only once.
-        if let Some(over) = about.elicitation_id {
+        if let Some(over) = about.elicitation {
             self.elicitations.retain(|(known, _)| **known != *over);
         }
     }
 
     fn owner(&self, about: &About<'_>) -> Owner {
-        if let Some(session) = about.session_id.as_deref() {
+        if let Some(session) = about.session.as_deref() {
             if let Some(seat) = self.sessions.get(session) {
                 return Owner::Of(*seat);
             }
@@ -254,10 +254,10 @@ impl SharedAgent {
                 None => Owner::Unknown,
             };
         }
-        let request = about.request_id.and_then(|id| id.get().parse().ok());
+        let request = about.request.and_then(|id| id.get().parse().ok());
         let asked_for = request.and_then(Seat::of);
         let about_question = || {
-            let id = about.elicitation_id.as_deref()?;
+            let id = about.elicitation.as_deref()?;
             let known = self.elicitations.iter().find(|(known, _)| known == id);
             known.map(|(_, seat)| *seat)
         };
@@ -301,7 +301,7 @@ impl<'a> About<'a> {
 }
 
 fn unknown(about: &About<'_>) -> RpcError {
-    match about.session_id.as_deref() {
+    match about.session.as_deref() {
         Some(session) => RpcError::new(INVALID_PARAMS, format!("unknown session {session:?}")),
         None => RpcError::new(-32601, "nobody is there to ask"),
     }

@@ -1,278 +1,15 @@
 //! One process, many threads: the connections of several threads with one agent.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+mod stage;
 
+use acpd_model::TurnId;
 use acpd_model::event::Binding;
-use acpd_model::{RawJson, TurnId};
-use acpd_proto::agent::{
-    AgentCommand, AgentEvent, AgentRequest, Call, Chunk, ChunkContent, News, Quirks, Seat, SharedAgent,
-    Start, UpdateKind,
-};
-use acpd_proto::time::Now;
+use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Call};
 use acpd_proto::wire::{Line, RpcError};
 use serde_json::{Value, json};
 
-use crate::support::{message, schema};
-
-const GRACE: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The process's side of the machine, and what each thread has heard.
-struct Stage {
-    agent: SharedAgent,
-    now: Now,
-    /// Lines that the process got, in order.
-    sent: Vec<Value>,
-    /// How many of them [`Stage::next`] has given.
-    looked: usize,
-    heard: BTreeMap<Seat, Vec<AgentEvent>>,
-    left: Vec<Seat>,
-    /// The agent's requests that are not answered: id → method.
-    called: BTreeMap<String, String>,
-}
-
-impl Stage {
-    fn new() -> Self {
-        Self {
-            agent: SharedAgent::new(GRACE),
-            now: Now {
-                mono: Duration::from_secs(5),
-                wall: 1_700_000_000_000,
-            },
-            sent: Vec::new(),
-            looked: 0,
-            heard: BTreeMap::new(),
-            left: Vec::new(),
-            called: BTreeMap::new(),
-        }
-    }
-
-    /// Takes what there is; every line must be as ACP wants it.
-    fn settle(&mut self) {
-        while let Some((seat, news)) = self.agent.poll_news() {
-            assert!(!self.left.contains(&seat), "nothing follows the end");
-            match news {
-                News::Events(events) => self.heard.entry(seat).or_default().extend(events),
-                News::Left => self.left.push(seat),
-            }
-        }
-        let writes = String::from_utf8(self.agent.take_writes()).unwrap();
-        for line in writes.split_inclusive('\n') {
-            let line = line.strip_suffix('\n').expect("whole lines");
-            let line: Value = serde_json::from_str(line).unwrap();
-            let answers = match line.get("method") {
-                Some(_) => None,
-                None => Some(
-                    self.called
-                        .remove(&line["id"].to_string())
-                        .expect("it asked that"),
-                ),
-            };
-            schema::check_sent(&line, answers.as_deref());
-            if line["method"].is_string() && line.get("id").is_some() {
-                let known = self
-                    .sent
-                    .iter()
-                    .any(|sent| sent["id"] == line["id"] && sent["method"].is_string());
-                assert!(!known, "an id is used once in a process: {line}");
-            }
-            self.sent.push(line);
-        }
-    }
-
-    fn join_as(&mut self, cwd: &str, earlier: Option<&str>) -> Seat {
-        let start = Start {
-            cwd: cwd.to_owned(),
-            additional_directories: Vec::new(),
-            mcp_servers: Vec::new(),
-            earlier_session: earlier.map(str::to_owned),
-            patience: PATIENCE,
-            quirks: Quirks::default(),
-        };
-        let seat = self.agent.join(start, self.now);
-        self.settle();
-        seat
-    }
-
-    fn join(&mut self) -> Seat {
-        self.join_as("/workspace", None)
-    }
-
-    /// A thread whose session is open.
-    fn opened(&mut self, session: &str) -> Seat {
-        let seat = self.join();
-        if self.agent_has_not_met_us() {
-            self.greets();
-        }
-        self.opens(session);
-        self.heard.remove(&seat);
-        seat
-    }
-
-    fn agent_has_not_met_us(&self) -> bool {
-        self.sent.len() == 1
-    }
-
-    fn command(&mut self, seat: Seat, command: AgentCommand) {
-        self.agent.handle_command(seat, command, self.now);
-        self.settle();
-    }
-
-    fn prompt(&mut self, seat: Seat, turn: u32) -> Value {
-        let prompt = vec![RawJson::parse(r#"{"type":"text","text":"do it"}"#).unwrap()];
-        let turn = TurnId(turn);
-        self.command(seat, AgentCommand::Prompt { turn, prompt });
-        self.next("session/prompt")
-    }
-
-    fn answers_call(&mut self, seat: Seat, call: u64, result: &Value) {
-        let result = Ok(RawJson::from(result));
-        self.command(seat, AgentCommand::Answer { call, result });
-    }
-
-    fn leave(&mut self, seat: Seat) {
-        self.agent.leave(seat, self.now);
-        self.settle();
-    }
-
-    fn later(&mut self, millis: u64) {
-        self.now.mono += Duration::from_millis(millis);
-        self.agent.handle_timeout(self.now);
-        self.settle();
-        assert!(self.agent.poll_timeout().is_none_or(|at| at > self.now.mono));
-    }
-
-    fn says(&mut self, line: &str) {
-        if let Ok(message) = serde_json::from_str::<Value>(line)
-            && let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id"))
-        {
-            self.called.insert(id.to_string(), method.to_owned());
-        }
-        self.agent.handle_line(&Line::Whole(line.as_bytes()), self.now);
-        self.settle();
-    }
-
-    fn notifies(&mut self, method: &str, params: &Value) {
-        self.says(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
-    }
-
-    fn calls(&mut self, id: &Value, method: &str, params: &Value) {
-        self.says(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
-    }
-
-    fn chunk(&mut self, session: &str, text: &str) {
-        let update = message(text);
-        self.says(&format!(
-            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{session}","update":{update}}}}}"#
-        ));
-    }
-
-    fn answer(&mut self, to: &Value, result: &Value) {
-        self.says(&json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }).to_string());
-    }
-
-    fn refuse(&mut self, to: &Value, code: i64, message: &str) {
-        let error = json!({ "code": code, "message": message });
-        self.says(&json!({ "jsonrpc": "2.0", "id": to["id"], "error": error }).to_string());
-    }
-
-    fn greets(&mut self) {
-        let hello = self.next("initialize");
-        self.answer(
-            &hello,
-            &hello_of(&json!({ "close": {}, "resume": {}, "fork": {} })),
-        );
-    }
-
-    /// The agent opens the next new session.
-    fn opens(&mut self, session: &str) {
-        let new = self.next("session/new");
-        self.answer(&new, &json!({ "sessionId": session }));
-    }
-
-    fn next_is(&self) -> Option<&Value> {
-        self.sent.get(self.looked)
-    }
-
-    /// The next line that the process got, which is this method's.
-    fn next(&mut self, method: &str) -> Value {
-        let line = self
-            .next_is()
-            .unwrap_or_else(|| panic!("no {method} was sent"))
-            .clone();
-        assert_eq!(line["method"], method, "{line}");
-        self.looked += 1;
-        line
-    }
-
-    /// The next line, which is an answer to this request of the agent.
-    fn next_answer(&mut self, id: &Value) -> Value {
-        let line = self.next_is().expect("it was answered").clone();
-        assert_eq!((&line["id"], line.get("method")), (id, None), "{line}");
-        self.looked += 1;
-        line
-    }
-
-    fn nothing_was_sent(&self) {
-        assert_eq!(self.next_is(), None);
-    }
-
-    fn take(&mut self, seat: Seat) -> Vec<AgentEvent> {
-        self.heard.remove(&seat).unwrap_or_default()
-    }
-
-    /// What the agent said to a thread, and nothing else.
-    fn said(&mut self, seat: Seat) -> String {
-        let text = |event: AgentEvent| match event {
-            AgentEvent::Update(update) => match update.kind {
-                UpdateKind::Chunk(Chunk {
-                    content: ChunkContent::Text(text),
-                    ..
-                }) => text,
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
-        };
-        self.take(seat).into_iter().map(text).collect()
-    }
-
-    fn only(&mut self, seat: Seat) -> AgentEvent {
-        let mut events = self.take(seat);
-        assert_eq!(events.len(), 1, "{events:?}");
-        events.remove(0)
-    }
-
-    fn called(&mut self, seat: Seat) -> u64 {
-        match self.only(seat) {
-            AgentEvent::Called { call, .. } => call,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn silent(&self) {
-        assert!(self.heard.is_empty(), "{:?}", self.heard);
-    }
-}
-
-fn hello_of(session: &Value) -> Value {
-    json!({ "protocolVersion": 1, "agentInfo": { "name": "fake", "version": "1" },
-        "agentCapabilities": { "loadSession": true, "sessionCapabilities": session } })
-}
-
-fn read_params(session: &str) -> Value {
-    json!({ "sessionId": session, "path": "/workspace/x" })
-}
-
-/// Two threads with open sessions.
-fn two() -> (Stage, Seat, Seat) {
-    let mut s = Stage::new();
-    let a = s.opened("s-a");
-    let b = s.opened("s-b");
-    s.nothing_was_sent();
-    s.silent();
-    (s, a, b)
-}
+use crate::support::message;
+use stage::{Stage, hello_of, read_params, two};
 
 #[test]
 fn hands_are_shaken_once_and_each_has_a_session_of_its_own() {
@@ -287,7 +24,7 @@ fn hands_are_shaken_once_and_each_has_a_session_of_its_own() {
     let new = s.next("session/new");
     assert_eq!(new["params"]["cwd"], "/two");
     s.answer(&new, &json!({ "sessionId": "s-b" }));
-    let c = s.join_as("/three", None);
+    let third = s.join_as("/three", None);
     let new = s.next("session/new");
     assert_eq!(
         new["params"]["cwd"], "/three",
@@ -295,7 +32,7 @@ fn hands_are_shaken_once_and_each_has_a_session_of_its_own() {
     );
     s.answer(&new, &json!({ "sessionId": "s-c" }));
     s.nothing_was_sent();
-    for (seat, session) in [(a, "s-a"), (b, "s-b"), (c, "s-c")] {
+    for (seat, session) in [(a, "s-a"), (b, "s-b"), (third, "s-c")] {
         let AgentEvent::Opened(opened) = s.only(seat) else {
             panic!("not opened");
         };
@@ -349,7 +86,7 @@ fn what_comes_before_a_session_is_named_is_its_own() {
     let mut s = Stage::new();
     let a = s.opened("s-a");
     let b = s.join();
-    let c = s.join();
+    let third = s.join();
     let new = s.next("session/new");
     s.nothing_was_sent();
     s.chunk("s-b", "early");
@@ -374,7 +111,7 @@ fn what_comes_before_a_session_is_named_is_its_own() {
     s.chunk("s-c", "early, too");
     s.opens("s-c");
     assert!(matches!(
-        &s.take(c)[..],
+        &s.take(third)[..],
         [AgentEvent::Update(_), AgentEvent::Opened(_)]
     ));
     s.silent();
@@ -394,9 +131,11 @@ fn an_opening_that_fails_holds_up_nobody() {
     s.leave(a);
     assert_eq!((&s.left[..], s.agent.is_retired()), (&[a][..], false));
     // An answer that names a session of another thread opens nothing.
-    let c = s.join();
+    let third = s.join();
     s.opens("s-b");
-    assert!(matches!(s.only(c), AgentEvent::Failed(failure) if failure.message.contains("another thread")));
+    assert!(
+        matches!(s.only(third), AgentEvent::Failed(failure) if failure.message.contains("another thread"))
+    );
     s.chunk("s-b", "still b's");
     assert_eq!(s.said(b), "still b's");
 }
@@ -574,7 +313,7 @@ fn one_that_leaves_closes_its_session_and_the_others_stay() {
 #[test]
 fn a_turn_that_does_not_stop_costs_the_others_nothing() {
     let (mut s, a, b) = two();
-    let c = s.opened("s-c");
+    let third = s.opened("s-c");
     s.prompt(a, 1);
     let prompt_b = s.prompt(b, 1);
     s.leave(a);
@@ -588,7 +327,7 @@ fn a_turn_that_does_not_stop_costs_the_others_nothing() {
     assert!(s.agent.is_retired(), "no new thread comes in");
     // All are asked to go; one that works goes on, and is asked again.
     assert_eq!(
-        (s.only(b), s.only(c)),
+        (s.only(b), s.only(third)),
         (AgentEvent::Retiring, AgentEvent::Retiring)
     );
     s.chunk("s-b", "on");
@@ -600,7 +339,7 @@ fn a_turn_that_does_not_stop_costs_the_others_nothing() {
     ));
     assert!(!s.agent.is_empty());
     s.leave(b);
-    s.leave(c);
+    s.leave(third);
     assert!(s.agent.is_empty());
 }
 
@@ -609,7 +348,7 @@ fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
     let mut s = Stage::new();
     let a = s.opened("s-a");
     let b = s.join();
-    let c = s.join();
+    let third = s.join();
     let new = s.next("session/new");
     s.leave(b);
     s.chunk("s-b", "early");
@@ -621,15 +360,15 @@ fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
     s.opens("s-c");
     s.answer(&close, &json!({}));
     s.chunk("s-b", "late");
-    assert!(matches!(s.only(c), AgentEvent::Opened(_)));
+    assert!(matches!(s.only(third), AgentEvent::Opened(_)));
     // One that waited for its turn is forgotten.
-    let d = s.join();
-    let e = s.join();
+    let fourth = s.join();
+    let fifth = s.join();
     let new = s.next("session/new");
-    s.leave(e);
-    assert_eq!(s.left, [b, e]);
+    s.leave(fifth);
+    assert_eq!(s.left, [b, fifth]);
     s.answer(&new, &json!({ "sessionId": "s-d" }));
-    assert!(matches!(s.only(d), AgentEvent::Opened(_)));
+    assert!(matches!(s.only(fourth), AgentEvent::Opened(_)));
     s.nothing_was_sent();
     assert!(s.take(a).is_empty() && !s.agent.is_retired());
 }
@@ -637,8 +376,8 @@ fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
 #[test]
 fn one_session_is_one_threads() {
     let (mut s, a, b) = two();
-    let c = s.join_as("/workspace", Some("s-a"));
-    let heard = s.take(c);
+    let third = s.join_as("/workspace", Some("s-a"));
+    let heard = s.take(third);
     assert_eq!(heard.len(), 2, "neither resume nor load: {heard:?}");
     for event in &heard {
         let refused = |error: &RpcError| error.message.contains("another thread");
@@ -648,23 +387,23 @@ fn one_session_is_one_threads() {
         );
     }
     s.opens("s-c");
-    s.take(c);
+    s.take(third);
     s.chunk("s-a", "a's");
     assert_eq!(s.said(a), "a's");
     // One that the agent refuses to load belongs to nobody.
-    let d = s.join_as("/workspace", Some("s-old"));
+    let fourth = s.join_as("/workspace", Some("s-old"));
     for method in ["session/resume", "session/load"] {
         let asked = s.next(method);
         s.refuse(&asked, -32002, "no such session");
     }
     s.opens("s-d");
-    s.take(d);
-    let e = s.join_as("/workspace", Some("s-old"));
+    s.take(fourth);
+    let fifth = s.join_as("/workspace", Some("s-old"));
     let resume = s.next("session/resume");
     s.chunk("s-old", "while it is opened");
     s.answer(&resume, &json!({}));
     assert!(
-        matches!(&s.take(e)[..], [AgentEvent::Opened(_)]),
+        matches!(&s.take(fifth)[..], [AgentEvent::Opened(_)]),
         "what is repeated is known"
     );
     assert!(s.take(b).is_empty());
@@ -678,7 +417,7 @@ fn forks_and_new_sessions_come_one_after_the_other() {
         request: AgentRequest::ForkSession,
     };
     s.command(a, fork);
-    let c = s.join();
+    let third = s.join();
     let asked = s.next("session/fork");
     s.nothing_was_sent();
     s.answer(&asked, &json!({ "sessionId": "s-f" }));
@@ -690,12 +429,12 @@ fn forks_and_new_sessions_come_one_after_the_other() {
         }
     ));
     s.opens("s-c");
-    s.take(c);
+    s.take(third);
     // The fork is free for the thread that is made of it.
-    let d = s.join_as("/workspace", Some("s-f"));
+    let fourth = s.join_as("/workspace", Some("s-f"));
     let resume = s.next("session/resume");
     s.answer(&resume, &json!({}));
-    assert!(matches!(s.only(d), AgentEvent::Opened(_)));
+    assert!(matches!(s.only(fourth), AgentEvent::Opened(_)));
     s.chunk("s-a", "a's");
     assert_eq!(s.said(a), "a's");
     assert!(s.take(b).is_empty());
@@ -728,11 +467,11 @@ fn who_signs_in_does_so_for_all() {
         assert!(matches!(s.only(seat), AgentEvent::Opened(opened) if opened.session_id == session));
     }
     // One that gives up waiting for a sign-in wants another process, which may find one.
-    let c = s.join();
+    let third = s.join();
     let new = s.next("session/new");
     s.refuse(&new, -32000, "sign in");
-    s.take(c);
-    s.leave(c);
+    s.take(third);
+    s.leave(third);
     assert!(s.agent.is_retired());
 }
 
