@@ -128,6 +128,7 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
         env: std::collections::BTreeMap::new(),
         pass_env: Vec::new(),
         title: Some("Demo agent".to_owned()),
+        share: false,
         quirks: acpd_gateway::Quirks::default(),
         policy: None,
     })

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::thread::Surroundings;
 
 /// What an agent's thread hears.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub enum FromAgent {
     Gone(Box<Gone>),
 }
 
-/// An agent that a thread talks to. Dropping it ends the process.
+/// An agent that a thread talks to. Dropping it ends the process, unless others share that.
 #[derive(Debug)]
 pub struct AgentHandle {
     // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
@@ -42,25 +43,60 @@ impl Drop for AgentHandle {
     }
 }
 
+/// The agent's side of a handle.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub commands: mpsc::Receiver<Box<AgentCommand>>,
+    pub told: mpsc::Sender<FromAgent>,
+    pub stop: CancellationToken,
+}
+
 impl AgentHandle {
+    /// A handle and its other side.
+    pub(crate) fn new() -> (Self, Ends) {
+        let (commands, commanded) = mpsc::channel(AGENT_WRITES);
+        let (told, events) = mpsc::channel(AGENT_BATCHES);
+        let stop = CancellationToken::new();
+        let ends = Ends {
+            commands: commanded,
+            told,
+            stop: stop.clone(),
+        };
+        let handle = Self {
+            commands,
+            events,
+            stop,
+        };
+        (handle, ends)
+    }
+
     /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`].
     pub async fn tell(&self, command: AgentCommand) {
         let _ = self.commands.send(Box::new(command)).await;
     }
 
-    /// Ends the process, with its grace; [`FromAgent::Gone`] follows.
+    /// Ends the process, with its grace, or leaves it to the other threads that share it; [`FromAgent::Gone`] follows.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 }
 
-/// Starts the process and the task that owns it.
-pub fn spawn(
+/// A session for a thread: in a process of its own, or in one that it shares.
+pub(crate) async fn start(
+    around: &Surroundings,
+    name: &str,
     config: &AgentConfig,
     start: Start,
-    limits: &Limits,
-    clock: Clock,
 ) -> Result<AgentHandle, Failure> {
+    if config.share {
+        // Boxed, so that the threads that share nothing have no room for it.
+        return Box::pin(around.shared.join(name, config, start)).await;
+    }
+    spawn(config, start, &around.limits, around.clock)
+}
+
+/// Starts the process and the task that owns it.
+fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> Result<AgentHandle, Failure> {
     let program = Program {
         command: config.command.clone(),
         args: config.args.clone(),
@@ -68,9 +104,7 @@ pub fn spawn(
         cwd: PathBuf::from(&start.cwd),
     };
     let mut process = AgentProcess::spawn(&program)?;
-    let (commands, commanded) = mpsc::channel(AGENT_WRITES);
-    let (told, events) = mpsc::channel(AGENT_BATCHES);
-    let stop = CancellationToken::new();
+    let (handle, ends) = AgentHandle::new();
     let stdin = process.stdin.take();
     let actor = Actor {
         connection: AgentConnection::new(start, clock.now()),
@@ -80,12 +114,8 @@ pub fn spawn(
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
     };
-    tokio::spawn(actor.run(process, stdin, commanded, told, stop.clone()));
-    Ok(AgentHandle {
-        commands,
-        events,
-        stop,
-    })
+    tokio::spawn(actor.run(process, stdin, ends));
+    Ok(handle)
 }
 
 struct Actor {
@@ -103,14 +133,12 @@ struct Actor {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Actor {
-    async fn run(
-        mut self,
-        mut process: AgentProcess,
-        mut stdin: Option<ChildStdin>,
-        mut commands: mpsc::Receiver<Box<AgentCommand>>,
-        told: mpsc::Sender<FromAgent>,
-        stop: CancellationToken,
-    ) {
+    async fn run(mut self, mut process: AgentProcess, mut stdin: Option<ChildStdin>, ends: Ends) {
+        let Ends {
+            mut commands,
+            told,
+            stop,
+        } = ends;
         self.collect();
         let mut open = true;
         while open {
@@ -199,7 +227,7 @@ impl Actor {
 }
 
 /// Reads once. An agent that is silent for a while costs no buffer.
-async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) -> std::io::Result<usize> {
+pub(crate) async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) -> std::io::Result<usize> {
     let first = tokio::time::timeout(QUIET, stdout.read_buf(decoder.buffer())).await;
     match first {
         Ok(read) => read,
@@ -214,7 +242,7 @@ async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) -> std::io::R
     }
 }
 
-async fn write(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> std::io::Result<usize> {
+pub(crate) async fn write(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> std::io::Result<usize> {
     match stdin {
         Some(stdin) => stdin.write(bytes).await,
         None => Ok(bytes.len()),

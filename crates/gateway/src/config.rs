@@ -48,6 +48,9 @@ pub struct AgentConfig {
     /// What people call it.
     #[serde(default)]
     pub title: Option<String>,
+    /// Whether one process of it serves many threads; else each thread has one of its own.
+    #[serde(default)]
+    pub share: bool,
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,

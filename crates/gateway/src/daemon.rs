@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::directory::Directory;
 use crate::http::{self, Door};
 use crate::policies::PolicyBook;
+use crate::shared::SharedAgents;
 use crate::thread::Surroundings;
 
 /// A daemon that serves.
@@ -100,11 +101,13 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
+        let (limits, clock) = (Arc::new(limits), Clock::new());
         let around = Surroundings {
             log: log.clone(),
             agents: Arc::new(Agents::new(agents, &data_dir)),
-            limits: Arc::new(limits),
-            clock: Clock::new(),
+            shared: SharedAgents::open(Arc::clone(&limits), clock),
+            limits,
+            clock,
             policies: policies_now,
         };
         let directory = Directory::open(around.clone()).await?;

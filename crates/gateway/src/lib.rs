@@ -4,7 +4,7 @@
 //! what happened in a thread; that is [`acpd_proto::thread`]'s.
 //!
 //! One task each, with a bounded mailbox and no shared state: [`thread`] owns a thread's machine, [`agent`] an
-//! agent's process, [`peer`] a client's connection, [`directory`] knows which threads are awake.
+//! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows which threads are awake.
 
 mod agent;
 pub mod agents;
@@ -21,6 +21,7 @@ mod http;
 mod machine;
 mod peer;
 mod policies;
+mod shared;
 mod thread;
 
 pub use acpd_host::catalog;

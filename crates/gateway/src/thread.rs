@@ -79,6 +79,8 @@ pub struct Surroundings {
     pub log: SharedLog,
     /// Agents by name.
     pub agents: Arc<Agents>,
+    /// Those whose processes are shared.
+    pub shared: crate::shared::SharedAgents,
     /// Every bound.
     pub limits: Arc<Limits>,
     /// The time.
@@ -392,14 +394,15 @@ impl ThreadActor {
         match effect {
             Effect::Reply { .. } => {}
             Effect::StartAgent(mut start) => {
-                let name = &self.machine.live().spec.agent;
-                let started = self.around.agents.find(name).and_then(|Runnable { config, .. }| {
-                    start.quirks = config.quirks;
-                    let host =
-                        Machine::new(&self.machine.live().spec, config.clone(), self.host_told.clone());
-                    self.host = Some(host);
-                    agent::spawn(&config, start, &self.around.limits, self.around.clock)
-                });
+                let spec = &self.machine.live().spec;
+                let started = match self.around.agents.find(&spec.agent) {
+                    Ok(Runnable { config, .. }) => {
+                        start.quirks = config.quirks;
+                        self.host = Some(Machine::new(spec, config.clone(), self.host_told.clone()));
+                        agent::start(&self.around, &spec.agent, &config, start).await
+                    }
+                    Err(failure) => Err(failure),
+                };
                 match started {
                     Ok(handle) => self.agent = Some(handle),
                     Err(failure) => {

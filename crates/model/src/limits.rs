@@ -111,6 +111,15 @@ pub const VIOLATIONS: usize = 64;
 pub const AGENT_CALLS: usize = 256;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
+/// Threads that one shared agent process takes in its life; then the next process is started. So few that a
+/// request's id, which has the thread's number above its own 32 bits, is exact in a double.
+pub const SHARED_SESSIONS: u32 = 1 << 20;
+/// Sessions that a shared agent process had and that are remembered, so that what they say late is told apart.
+pub const DEPARTED_SESSIONS: usize = 256;
+/// Questions with an address, of one shared agent process, whose end may still come.
+pub const ELICITATIONS: usize = 256;
+/// Threads that may wait to come into a shared agent process, and messages of all its threads that may wait for it.
+pub const SHARED_INBOX: usize = 64;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
 /// Output of a terminal kept when the agent names no limit, in bytes.

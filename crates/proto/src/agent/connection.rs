@@ -137,6 +137,9 @@ pub enum AgentEvent {
         /// Params as they came.
         params: Option<RawJson>,
     },
+    /// Its process, which other threads share, takes no new ones and is to end: a thread that is idle should let
+    /// go of it.
+    Retiring,
     /// It wrote something that is no message, or an answer to nothing.
     Malformed {
         /// Why.
@@ -208,9 +211,14 @@ pub struct AgentConnection {
 impl AgentConnection {
     /// Begins the handshake.
     pub fn new(start: Start, now: Now) -> Self {
+        Self::with_ids(start, 0, now)
+    }
+
+    /// The same, with ids for our requests that are counted from `first_id`.
+    pub(super) fn with_ids(start: Start, first_id: u64, now: Now) -> Self {
         let mut connection = Self {
             start,
-            pending: Pending::default(),
+            pending: Pending::starting_at(first_id),
             calls: BTreeMap::new(),
             next_call: 0,
             agent: None,

@@ -11,6 +11,7 @@ mod history;
 mod opening;
 mod quirks;
 mod request;
+mod shared;
 mod update;
 
 pub use call::{Call, TerminalExit};
@@ -19,4 +20,5 @@ pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
 pub use opening::CLIENT_CAPABILITIES;
 pub use quirks::Quirks;
 pub use request::{AgentRequest, ConfigValue, check_extension};
+pub use shared::{News, Seat, SharedAgent};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};

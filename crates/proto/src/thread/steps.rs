@@ -299,10 +299,7 @@ impl Thread {
             Command::Ask(request) => return self.ask_agent(call, by, request),
             Command::Notify { method, params } => self.notify_agent(method, params),
             Command::Rest => {
-                let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-                if self.live.turn.is_none() && self.asks.is_empty() && idle {
-                    self.stop_agent();
-                }
+                self.rest();
                 Ok(Reply::Done)
             }
             Command::Stop => {
@@ -360,6 +357,7 @@ impl Thread {
                     params,
                 );
             }
+            AgentEvent::Retiring => self.rest(),
             AgentEvent::Malformed { reason, text, bytes } => {
                 self.emit(
                     self.current_turn(),
@@ -499,6 +497,14 @@ impl Thread {
             self.agent = AgentState::Stopping;
             self.prompted = None;
             self.effects.push(Effect::StopAgent);
+        }
+    }
+
+    /// Lets the agent go, if nothing is going on.
+    fn rest(&mut self) {
+        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
+        if self.live.turn.is_none() && self.asks.is_empty() && idle {
+            self.stop_agent();
         }
     }
 

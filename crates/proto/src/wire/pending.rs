@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::time::Instant;
 
-/// Requests in flight towards one peer, under numbers counted from 0, each with a note `T` of what it was
+/// Requests in flight towards one peer, under numbers counted from 0 or from where the caller says, each with a note `T` of what it was
 /// for and perhaps a moment by which it must be answered.
 #[derive(Debug)]
 pub struct Pending<T> {
@@ -16,14 +16,17 @@ pub struct Pending<T> {
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self {
-            next: 0,
-            waiting: BTreeMap::new(),
-        }
+        Self::starting_at(0)
     }
 }
 
 impl<T> Pending<T> {
+    /// None in flight; the next one has this id.
+    pub fn starting_at(next: u64) -> Self {
+        let waiting = BTreeMap::new();
+        Self { next, waiting }
+    }
+
     /// Notes a request and gives its id.
     pub fn open(&mut self, what: T, deadline: Option<Instant>) -> u64 {
         let id = self.next;

@@ -25,6 +25,7 @@ mod queue;
 mod recovery;
 mod reopen;
 mod seed_turn;
+mod shared;
 mod start;
 mod tools;
 mod transcripts;

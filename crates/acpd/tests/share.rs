@@ -1,0 +1,175 @@
+//! `share = true`: many threads, one process of the agent.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, Incoming, Place, wait_until};
+
+/// A daemon whose agent `fake` is shared, with `limits`.
+fn sharing(limits: &str) -> Daemon {
+    let place = Place::new("");
+    // An update comes before the answer to session/new each time.
+    let agent = place.agent("fake", &["--pace", "0", "--early"], &[]);
+    place.configure(&format!("{agent}share = true\n[limits]\n{limits}\n"));
+    Daemon::at(place)
+}
+
+/// Reads until both turns are over; answers how they ended.
+fn ends(client: &mut Client, turns: [(&str, &str); 2]) -> [Value; 2] {
+    loop {
+        let end = |(thread, turn): (&str, &str)| {
+            let over = |m: &&Arc<Incoming>| {
+                m.method == "turn/completed" && m.text("threadId") == thread && m.params["turn"]["id"] == turn
+            };
+            client.seen.iter().find(over).map(|m| m.params["turn"].clone())
+        };
+        if let [Some(one), Some(other)] = turns.map(end) {
+            return [one, other];
+        }
+        client.next();
+    }
+}
+
+/// What the agent has said to a thread in a turn.
+fn said(client: &Client, thread: &str, turn: &str) -> String {
+    let of_turn = |m: &&Arc<Incoming>| {
+        m.method == "item/agentMessage/delta" && m.text("threadId") == thread && m.text("turnId") == turn
+    };
+    client
+        .seen
+        .iter()
+        .filter(of_turn)
+        .map(|m| m.text("text"))
+        .collect()
+}
+
+/// Starts a turn that asks first, and waits for its question.
+fn asking(client: &mut Client, thread: &str, then: &str) -> (String, Arc<Incoming>) {
+    let turn = client.start(thread, &format!("permission; {then}"));
+    let question = client.question();
+    assert_eq!(question.text("threadId"), thread);
+    (turn, question)
+}
+
+fn allow(client: &mut Client, question: &Incoming) {
+    client.respond(question, &json!({ "decision": "accept" }));
+}
+
+#[test]
+fn two_threads_work_at_once_in_one_process() {
+    let daemon = sharing("");
+    let mut client = Client::new(&daemon);
+    let there = daemon.place.work().join("there");
+    std::fs::create_dir(&there).unwrap();
+    let a = client.thread(&daemon);
+    let started = client.call("thread/start", &json!({ "agentType": "fake", "cwd": there }));
+    let b = started["thread"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(daemon.place.agents().len(), 1);
+    let (turn_a, asked_a) = asking(&mut client, &a, "cwd");
+    let (turn_b, asked_b) = asking(&mut client, &b, "cwd; stream n=50");
+    allow(&mut client, &asked_b);
+    client.finish(&b, &turn_b);
+    client.respond(&asked_a, &json!({ "decision": "decline" }));
+    client.finish(&a, &turn_a);
+    let here = daemon.place.work().display().to_string();
+    let words: String = (1..=50).map(|k| format!(" word {k}")).collect();
+    assert_eq!(
+        said(&client, &b, &turn_b),
+        format!(
+            "allowed (allow_once)session {}, process {here}{words}",
+            there.display()
+        )
+    );
+    assert_eq!(
+        said(&client, &a, &turn_a),
+        format!("rejected (reject_once)session {here}, process {here}")
+    );
+    assert_eq!(daemon.place.agents().len(), 1);
+    // What came before the answer to session/new is in both.
+    for thread in [&a, &b] {
+        let read = client.call("thread/read", &json!({ "threadId": thread }));
+        assert!(read["thread"]["availableCommandsUpdate"].is_object(), "{read}");
+    }
+}
+
+#[test]
+fn a_crash_fails_all_turns_and_all_threads_work_again() {
+    let daemon = sharing("");
+    let mut client = Client::new(&daemon);
+    let (a, b) = (client.thread(&daemon), client.thread(&daemon));
+    let idle = client.thread(&daemon);
+    let (turn_b, _) = asking(&mut client, &b, "say never");
+    let turn_a = client.start(&a, "crash");
+    for end in ends(&mut client, [(&a, &turn_a), (&b, &turn_b)]) {
+        assert_eq!(end["status"], "failed");
+        assert!(
+            end["error"].as_str().unwrap().contains("exited with code 3"),
+            "{end}"
+        );
+    }
+    for thread in [&b, &a, &idle] {
+        assert_eq!(client.turn(thread, "say back").said(), "back");
+    }
+    assert_eq!(daemon.place.agents().len(), 1, "they share the next process, too");
+}
+
+#[test]
+fn a_turn_that_does_not_stop_ends_no_other_threads_turn() {
+    let daemon = sharing("cancel_secs = 1\nagent_exit_grace_secs = 1");
+    let mut client = Client::new(&daemon);
+    let (a, b) = (client.thread(&daemon), client.thread(&daemon));
+    let (turn_b, question) = asking(&mut client, &b, "say unharmed");
+    let turn_a = client.start(&a, "say deep; hang");
+    client.until(|m| m.method == "item/agentMessage/delta" && m.text("threadId") == a);
+    client.call("turn/interrupt", &json!({ "threadId": a, "turnId": turn_a }));
+    let ended = client.finish(&a, &turn_a);
+    assert_eq!(ended.status(), "failed");
+    assert!(
+        ended.error().contains("did not end the turn within 1 s"),
+        "{}",
+        ended.error()
+    );
+    // Its thread goes on, in a process where nothing runs that nobody wants.
+    assert_eq!(client.turn(&a, "say again").said(), "again");
+    assert_eq!(daemon.place.agents().len(), 2);
+    allow(&mut client, &question);
+    assert_eq!(client.finish(&b, &turn_b).status(), "completed");
+    assert_eq!(said(&client, &b, &turn_b), "allowed (allow_once)unharmed");
+    // Once nobody works in the old process, it goes.
+    wait_until("one process is left", || daemon.place.agents().len() == 1);
+    assert_eq!(client.turn(&b, "say on").said(), "on");
+    assert_eq!(daemon.place.agents().len(), 1);
+    let failed = |m: &&Arc<Incoming>| m.text("code") == "agentLost" && m.text("level") != "info";
+    assert_eq!(client.seen.iter().filter(failed).count(), 0, "all of them let go");
+}
+
+#[test]
+fn the_last_thread_that_leaves_ends_the_process() {
+    let daemon = sharing("agent_idle_secs = 1");
+    let mut client = Client::new(&daemon);
+    let (a, b) = (client.thread(&daemon), client.thread(&daemon));
+    client.turn(&a, "say one");
+    client.call("thread/unsubscribe", &json!({ "threadId": a }));
+    assert_eq!(client.turn(&b, "say two").said(), "two");
+    assert_eq!(daemon.place.agents().len(), 1);
+    client.call("thread/unsubscribe", &json!({ "threadId": b }));
+    daemon.place.wait_for_no_agents();
+    client.call("thread/resume", &json!({ "threadId": a }));
+    assert_eq!(client.turn(&a, "say three").said(), "three");
+}
+
+#[test]
+fn a_daemon_that_stops_leaves_no_shared_process() {
+    let mut daemon = sharing("");
+    let mut client = Client::new(&daemon);
+    let (a, b) = (client.thread(&daemon), client.thread(&daemon));
+    let _ = asking(&mut client, &a, "say never");
+    client.turn(&b, "say x");
+    assert_eq!(daemon.place.agents().len(), 1);
+    assert_eq!(daemon.stop().code(), Some(0));
+    assert_eq!(daemon.place.agents(), [0; 0]);
+}

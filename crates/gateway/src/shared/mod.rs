@@ -1,0 +1,118 @@
+//! Agents whose processes are shared: which process a thread comes into.
+//!
+//! In: threads that want an agent. Out: a handle for each, as if it had the process for itself. Owns: the way into
+//! each process that takes threads, by the agent's name. Never: looks after a process; its own task does that.
+
+mod process;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use acpd_model::limits::SHARED_INBOX;
+use acpd_model::{Failure, Limits};
+use acpd_proto::agent::Start;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::agent::{AgentHandle, Ends};
+use crate::clock::Clock;
+use crate::config::AgentConfig;
+
+/// The way to the shared processes.
+#[derive(Debug, Clone)]
+pub struct SharedAgents {
+    asks: mpsc::Sender<Ask>,
+}
+
+#[derive(Debug)]
+struct Ask {
+    name: String,
+    config: AgentConfig,
+    joining: Joining,
+    reply: oneshot::Sender<Result<(), Failure>>,
+}
+
+/// A thread that comes into a process.
+#[derive(Debug)]
+struct Joining {
+    start: Box<Start>,
+    ends: Ends,
+}
+
+impl SharedAgents {
+    /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
+    pub fn open(limits: Arc<Limits>, clock: Clock) -> Self {
+        let (asks, asked) = mpsc::channel(SHARED_INBOX);
+        let registry = Registry {
+            processes: HashMap::new(),
+            limits,
+            clock,
+        };
+        tokio::spawn(registry.run(asked));
+        Self { asks }
+    }
+
+    /// A session in the process of that agent, which is started if there is none that takes threads.
+    pub async fn join(&self, name: &str, config: &AgentConfig, start: Start) -> Result<AgentHandle, Failure> {
+        let (handle, ends) = AgentHandle::new();
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask {
+            name: name.to_owned(),
+            config: config.clone(),
+            joining: Joining {
+                start: Box::new(start),
+                ends,
+            },
+            reply,
+        };
+        // Without the registry the daemon is on its way down.
+        let stopping = |()| Failure::agent("the daemon is stopping");
+        self.asks.send(ask).await.map_err(|_| stopping(()))?;
+        answer.await.map_err(|_| stopping(()))??;
+        Ok(handle)
+    }
+}
+
+/// A process that may take threads.
+#[derive(Debug)]
+struct Entry {
+    config: AgentConfig,
+    joins: mpsc::Sender<Joining>,
+}
+
+struct Registry {
+    processes: HashMap<String, Entry>,
+    limits: Arc<Limits>,
+    clock: Clock,
+}
+
+impl Registry {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>) {
+        while let Some(ask) = asked.recv().await {
+            let Ask {
+                name,
+                config,
+                joining,
+                reply,
+            } = ask;
+            let seated = self.seat(name, config, joining).await;
+            // A thread that is gone has let go of its handle, and with it of its seat.
+            let _ = reply.send(seated);
+        }
+    }
+
+    async fn seat(&mut self, name: String, config: AgentConfig, joining: Joining) -> Result<(), Failure> {
+        self.processes.retain(|_, entry| !entry.joins.is_closed());
+        let mut joining = joining;
+        // One that is run in another way now serves those that it has, and ends with them.
+        if let Some(entry) = self.processes.get(&name).filter(|entry| entry.config == config) {
+            match entry.joins.send(joining).await {
+                Ok(()) => return Ok(()),
+                // It has just ended, or takes no threads any more.
+                Err(mpsc::error::SendError(back)) => joining = back,
+            }
+        }
+        let joins = process::spawn(&config, joining, &self.limits, self.clock)?;
+        self.processes.insert(name, Entry { config, joins });
+        Ok(())
+    }
+}

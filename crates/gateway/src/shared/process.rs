@@ -1,0 +1,375 @@
+//! The actor of one shared process.
+//!
+//! In: the process's output, threads that come, their commands. Out: what each thread hears. Owns: the process and
+//! its [`SharedAgent`]. Never: ends while a thread needs it, or reads on while one of them is behind: the slowest
+//! thread sets the pace for all, as no queue grows.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::task::Poll;
+use std::time::Duration;
+
+use acpd_host::{AgentProcess, Environment, Program};
+use acpd_model::limits::{AGENT_OUTBOX_BYTES, SHARED_INBOX};
+use acpd_model::{Failure, Limits};
+use acpd_proto::agent::{AgentCommand, AgentEvent, News, Seat, SharedAgent};
+use acpd_proto::thread::Gone;
+use acpd_proto::wire::LineDecoder;
+use tokio::io::AsyncWriteExt;
+use tokio::process::ChildStdin;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::PollSender;
+
+use super::Joining;
+use crate::agent::{Ends, FromAgent, read, sleep_until, write};
+use crate::clock::Clock;
+use crate::config::AgentConfig;
+
+/// What a thread does.
+enum FromSeat {
+    Tells(Box<AgentCommand>),
+    Leaves,
+}
+
+/// What a thread has not taken yet.
+struct Told {
+    to: PollSender<FromAgent>,
+    events: Vec<AgentEvent>,
+    /// Whether the end is told after that.
+    left: bool,
+}
+
+/// Starts a process for the thread that comes first, in its directory. Others come through what is returned, until
+/// that is closed.
+pub(super) fn spawn(
+    config: &AgentConfig,
+    first: Joining,
+    limits: &Limits,
+    clock: Clock,
+) -> Result<mpsc::Sender<Joining>, Failure> {
+    let program = Program {
+        command: config.command.clone(),
+        args: config.args.clone(),
+        env: Environment::build(std::env::vars(), &config.pass_env, &config.env),
+        cwd: PathBuf::from(&first.start.cwd),
+    };
+    let mut process = AgentProcess::spawn(&program)?;
+    let stdin = process.stdin.take();
+    let (joins, joining) = mpsc::channel(SHARED_INBOX);
+    let (inbox, said) = mpsc::channel(SHARED_INBOX);
+    let grace = Duration::from_secs(limits.agent_exit_grace_secs);
+    let mut actor = Actor {
+        agent: SharedAgent::new(grace),
+        decoder: LineDecoder::new(limits.agent_line_bytes),
+        clock,
+        outbox: Vec::new(),
+        told: BTreeMap::new(),
+        inbox,
+        grace,
+    };
+    actor.seat(first);
+    tokio::spawn(actor.run(process, stdin, joining, said));
+    Ok(joins)
+}
+
+struct Actor {
+    agent: SharedAgent,
+    decoder: LineDecoder,
+    clock: Clock,
+    /// Bytes for the agent's stdin that the pipe has not taken yet.
+    outbox: Vec<u8>,
+    told: BTreeMap<Seat, Told>,
+    inbox: mpsc::Sender<(Seat, FromSeat)>,
+    grace: Duration,
+}
+
+impl Actor {
+    async fn run(
+        mut self,
+        mut process: AgentProcess,
+        mut stdin: Option<ChildStdin>,
+        mut joins: mpsc::Receiver<Joining>,
+        mut said: mpsc::Receiver<(Seat, FromSeat)>,
+    ) {
+        let mut open = true;
+        let mut may_join = true;
+        while open {
+            self.collect();
+            if self.agent.is_retired() {
+                joins.close();
+            }
+            if self.agent.is_empty() {
+                // Who is at the door already comes in; behind it the door is shut.
+                joins.close();
+                match joins.recv().await {
+                    Some(joining) => {
+                        self.seat(joining);
+                        continue;
+                    }
+                    None => break,
+                }
+            }
+            let deadline = self.agent.poll_timeout().map(|at| self.clock.instant(at));
+            let behind = self.told.values().any(Told::waits);
+            let may_read = !behind && self.outbox.len() < AGENT_OUTBOX_BYTES;
+            tokio::select! {
+                read = read(&mut self.decoder, &mut process.stdout), if may_read => {
+                    open = matches!(read, Ok(1..));
+                    self.decode();
+                }
+                () = hand_over(&mut self.told), if behind => {}
+                written = write(stdin.as_mut(), &self.outbox), if !self.outbox.is_empty() => match written {
+                    Ok(bytes) => drop(self.outbox.drain(..bytes)),
+                    // The agent reads no more; it is on its way out, and what it still says is wanted.
+                    Err(_) => {
+                        self.outbox.clear();
+                        stdin = None;
+                    }
+                },
+                joining = joins.recv(), if may_join => match joining {
+                    Some(joining) => self.seat(joining),
+                    None => may_join = false,
+                },
+                Some((seat, said)) = said.recv() => self.hear(seat, said),
+                () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
+            }
+        }
+        // No thread must wait for us while we wait for it, and none comes into a process that ends.
+        drop(said);
+        joins.close();
+        while let Some(joining) = joins.recv().await {
+            self.seat(joining);
+        }
+        self.finish(process, stdin).await;
+    }
+
+    fn seat(&mut self, joining: Joining) {
+        let Joining { start, ends } = joining;
+        let Ends { commands, told, stop } = ends;
+        let seat = self.agent.join(*start, self.clock.now());
+        self.told.insert(
+            seat,
+            Told {
+                to: PollSender::new(told),
+                events: Vec::new(),
+                left: false,
+            },
+        );
+        tokio::spawn(carry(seat, commands, stop, self.inbox.clone()));
+    }
+
+    fn hear(&mut self, seat: Seat, said: FromSeat) {
+        let now = self.clock.now();
+        match said {
+            FromSeat::Tells(command) => self.agent.handle_command(seat, *command, now),
+            FromSeat::Leaves => self.agent.leave(seat, now),
+        }
+    }
+
+    fn decode(&mut self) {
+        let now = self.clock.now();
+        while let Some(line) = self.decoder.next_line() {
+            self.agent.handle_line(&line, now);
+        }
+    }
+
+    fn collect(&mut self) {
+        self.outbox.append(&mut self.agent.take_writes());
+        while let Some((seat, news)) = self.agent.poll_news() {
+            let Some(told) = self.told.get_mut(&seat) else {
+                continue;
+            };
+            match news {
+                News::Events(mut events) => told.events.append(&mut events),
+                News::Left => told.left = true,
+            }
+        }
+    }
+
+    async fn finish(mut self, process: AgentProcess, stdin: Option<ChildStdin>) {
+        if let Some(line) = self.decoder.finish() {
+            self.agent.handle_line(&line, self.clock.now());
+        }
+        self.collect();
+        // Best effort: one that takes nothing any more is ended by its signals.
+        if let Some(mut stdin) = stdin {
+            let _ = tokio::time::timeout(self.grace, stdin.write_all(&self.outbox)).await;
+        }
+        // Each hears it in its own time.
+        let mut farewells = Vec::new();
+        for told in self.told.into_values() {
+            let (tell, end) = oneshot::channel();
+            farewells.push(tell);
+            tokio::spawn(told.farewell(end));
+        }
+        let ended = process.stop(self.grace).await;
+        for tell in farewells {
+            // A thread that is gone needs no news.
+            let _ = tell.send(Gone {
+                reason: ended.reason.clone(),
+                stderr: ended.stderr.clone(),
+            });
+        }
+    }
+}
+
+impl Told {
+    fn waits(&self) -> bool {
+        !self.events.is_empty() || self.left
+    }
+
+    /// The next that the thread is to hear, and whether that was all.
+    fn next(&mut self) -> (FromAgent, bool) {
+        if self.events.is_empty() {
+            (FromAgent::Gone(Box::new(let_go())), true)
+        } else {
+            (FromAgent::Events(std::mem::take(&mut self.events)), false)
+        }
+    }
+
+    async fn farewell(self, end: oneshot::Receiver<Gone>) {
+        let Some(to) = self.to.get_ref().cloned() else {
+            return;
+        };
+        // The thread's own room in the channel is given back first.
+        drop(self.to);
+        if !self.events.is_empty() && to.send(FromAgent::Events(self.events)).await.is_err() {
+            return;
+        }
+        let gone = if self.left { Ok(let_go()) } else { end.await };
+        if let Ok(gone) = gone {
+            // A thread that is gone needs no news.
+            let _ = to.send(FromAgent::Gone(Box::new(gone))).await;
+        }
+    }
+}
+
+/// The end of a thread's own part in a process that others may still use. Its stderr may be about them.
+fn let_go() -> Gone {
+    Gone {
+        reason: "the thread has let go of the shared agent process".to_owned(),
+        stderr: String::new(),
+    }
+}
+
+/// Hands something over to whichever thread takes it first.
+async fn hand_over(told: &mut BTreeMap<Seat, Told>) {
+    let done = poll_fn(|context| {
+        for (seat, told) in told.iter_mut().filter(|(_, told)| told.waits()) {
+            match told.to.poll_reserve(context) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => {
+                    let (next, last) = told.next();
+                    // What was reserved is there.
+                    let _ = told.to.send_item(next);
+                    return Poll::Ready(last.then_some(*seat));
+                }
+                // The thread is gone; that it leaves is told by its handle's end.
+                Poll::Ready(Err(_)) => {
+                    told.events.clear();
+                    return Poll::Ready(std::mem::take(&mut told.left).then_some(*seat));
+                }
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+    if let Some(seat) = done {
+        told.remove(&seat);
+    }
+}
+
+/// Carries what one thread says, until it leaves or the process ends.
+async fn carry(
+    seat: Seat,
+    mut commands: mpsc::Receiver<Box<AgentCommand>>,
+    stop: tokio_util::sync::CancellationToken,
+    inbox: mpsc::Sender<(Seat, FromSeat)>,
+) {
+    loop {
+        let command = tokio::select! {
+            () = stop.cancelled() => None,
+            command = commands.recv() => command,
+            () = inbox.closed() => return,
+        };
+        let leaves = command.is_none();
+        let said = command.map_or(FromSeat::Leaves, FromSeat::Tells);
+        if inbox.send((seat, said)).await.is_err() || leaves {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(room: usize) -> (Told, mpsc::Receiver<FromAgent>) {
+        let (to, events) = mpsc::channel(room);
+        let told = Told {
+            to: PollSender::new(to),
+            events: vec![AgentEvent::Retiring],
+            left: false,
+        };
+        (told, events)
+    }
+
+    /// Two threads' seats in a process that nobody started.
+    fn seats() -> [Seat; 2] {
+        let mut agent = SharedAgent::new(Duration::ZERO);
+        let now = Clock::new().now();
+        [(); 2].map(|()| {
+            let start = acpd_proto::agent::Start {
+                cwd: "/".into(),
+                additional_directories: Vec::new(),
+                mcp_servers: Vec::new(),
+                earlier_session: None,
+                patience: Duration::ZERO,
+                quirks: acpd_proto::agent::Quirks::default(),
+            };
+            agent.join(start, now)
+        })
+    }
+
+    #[tokio::test]
+    async fn a_slow_thread_keeps_no_other_from_hearing() {
+        let [slow, quick] = seats();
+        let (behind, mut slow_hears) = told(1);
+        let (ahead, mut quick_hears) = told(1);
+        let mut all = BTreeMap::from([(slow, behind), (quick, ahead)]);
+        hand_over(&mut all).await;
+        all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
+        // The slow one's channel is full now.
+        hand_over(&mut all).await;
+        assert!(matches!(quick_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(all[&slow].waits() && !all[&quick].waits());
+        let waits = tokio::select! {
+            biased;
+            () = hand_over(&mut all) => false,
+            () = std::future::ready(()) => true,
+        };
+        assert!(waits, "nothing is dropped, nothing is queued");
+        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
+        hand_over(&mut all).await;
+        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(!all.values().any(Told::waits));
+    }
+
+    #[tokio::test]
+    async fn the_end_is_the_last_that_a_thread_hears() {
+        let [one, other] = seats();
+        let (mut leaves, mut hears) = told(2);
+        leaves.left = true;
+        let (gone, nobody) = told(2);
+        drop(nobody);
+        let mut all = BTreeMap::from([(one, leaves), (other, gone)]);
+        while all.values().any(Told::waits) {
+            hand_over(&mut all).await;
+        }
+        assert!(matches!(hears.recv().await, Some(FromAgent::Events(_))));
+        assert!(matches!(hears.recv().await, Some(FromAgent::Gone(gone)) if gone.stderr.is_empty()));
+        assert!(hears.recv().await.is_none());
+        assert!(all.contains_key(&other), "its handle says when it has left");
+    }
+}

@@ -1,0 +1,325 @@
+//! What the process writes: whose is it?
+//!
+//! An answer is its connection's, by its id. A request or a notification is the session's that it names; without a
+//! session, that of the request or the question that it names. What names a session that nobody has any more is
+//! dropped, or refused. A notification that names nothing goes to all. What is left (lines that are no message,
+//! requests and sessions that belong to nobody) is recorded once: by the eldest of the threads that have a turn
+//! running, else by the eldest of all; its connection refuses what wants an answer.
+
+use acpd_model::limits::ELICITATIONS;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{CANCELLED, Hello, Seat, Sent, SharedAgent, Sitting};
+use crate::time::Now;
+use crate::wire::{Line, Message, RpcError, Text};
+
+/// How nearly all lines begin; the session's id follows.
+const USUAL: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
+
+/// JSON-RPC's error code for params that name what is not there.
+const INVALID_PARAMS: i64 = -32602;
+
+/// What the params of a message say of its owner.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct About<'a> {
+    #[serde(borrow, rename = "sessionId")]
+    session: Option<Text<'a>>,
+    #[serde(borrow, rename = "requestId")]
+    request: Option<&'a RawValue>,
+    #[serde(borrow, rename = "elicitationId")]
+    elicitation: Option<Text<'a>>,
+}
+
+/// Whose a message is.
+enum Owner {
+    Of(Seat),
+    /// A thread's that has left.
+    Departed,
+    /// It names a session that nobody knows.
+    Unknown,
+    /// It names nothing.
+    Nobody,
+}
+
+impl Sitting {
+    pub(super) fn has_turn(&self) -> bool {
+        self.sent.values().any(|sent| *sent == Sent::Prompt)
+    }
+}
+
+impl SharedAgent {
+    pub(super) fn route(&mut self, line: &Line<'_>, now: Now) {
+        let text = match line {
+            Line::Whole(bytes) => std::str::from_utf8(bytes).ok(),
+            Line::TooLong { .. } => None,
+        };
+        let Some(text) = text else {
+            return self.record(line, now);
+        };
+        if let Some(seat) = usual_session(text).and_then(|session| self.sessions.get(session).copied()) {
+            return self.update(seat, line, now);
+        }
+        match Message::parse(text) {
+            Ok(Message::Response { id, result }) => self.answer(id, result, line, now),
+            Ok(Message::Request { id, method, params }) => self.called(id, &method, params, line, now),
+            Ok(Message::Notification { method, params }) => self.notified(&method, params, line, now),
+            Err(_) => self.record(line, now),
+        }
+    }
+
+    /// The way of nearly all lines. What the connection makes of them is collected when somebody asks for it.
+    fn update(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
+        if let Some(sitting) = self.seats.get_mut(&seat) {
+            sitting.connection.handle_line(line, now);
+            if !std::mem::replace(&mut sitting.heard, true) {
+                self.heard.push(seat);
+            }
+        }
+    }
+
+    fn answer(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>, line: &Line<'_>, now: Now) {
+        let seat = id.get().parse().ok().and_then(|id| Some((id, Seat::of(id)?)));
+        let Some((id, seat)) = seat.filter(|(_, seat)| seat.0 < self.next_seat) else {
+            return self.record(line, now);
+        };
+        let result = result.map(RawValue::get);
+        if let Hello::Asked(asked, waiting) = &mut self.hello
+            && *asked == id
+        {
+            let waiting = std::mem::take(waiting);
+            return self.greeted(seat, result, waiting, line, now);
+        }
+        let opened = self.opening.take_if(|(opening, _)| *opening == id).is_some();
+        if self.seats.contains_key(&seat) {
+            self.answer_seat(seat, id, result, line, now);
+        } else {
+            if let (true, Some(session)) = (opened, result.ok().and_then(session_of)) {
+                self.close_orphan(&session);
+                self.depart(session);
+            }
+            self.repay(seat, id);
+        }
+        self.open_next();
+    }
+
+    fn greeted(
+        &mut self,
+        seat: Seat,
+        result: Result<&str, RpcError>,
+        waiting: Vec<(Seat, u64)>,
+        line: &Line<'_>,
+        now: Now,
+    ) {
+        if let Ok(hello) = result {
+            let hello = acpd_model::RawJson::trusted(hello);
+            self.closes = super::super::Capabilities::read(&hello).close;
+        } else {
+            self.retire();
+        }
+        self.shaken(result.map(str::to_owned), waiting);
+        self.hear(seat, line, now);
+    }
+
+    fn answer_seat(
+        &mut self,
+        seat: Seat,
+        id: u64,
+        result: Result<&str, RpcError>,
+        line: &Line<'_>,
+        now: Now,
+    ) {
+        let Some(sitting) = self.seats.get_mut(&seat) else {
+            return;
+        };
+        let sent = sitting.sent.remove(&id);
+        let is_new = sitting.session.is_none() && !self.sessions.values().any(|whose| *whose == seat);
+        match (sent, result) {
+            (Some(Sent::Open), Ok(result)) if is_new => {
+                if let Some(session) = session_of(result) {
+                    if self.sessions.contains_key(&session) {
+                        let error = RpcError::new(
+                            INVALID_PARAMS,
+                            format!("its answer names the session {session:?}, which another thread has"),
+                        );
+                        return self.reply_error(seat, id, &error);
+                    }
+                    self.belongs_to(session, seat);
+                }
+            }
+            (Some(Sent::Reopen(session)), Err(_)) => {
+                self.sessions.remove(&session);
+            }
+            (Some(Sent::Authenticate), Ok(_)) => {
+                self.hear(seat, line, now);
+                return self.signed_in(seat, now);
+            }
+            _ => {}
+        }
+        self.hear(seat, line, now);
+    }
+
+    /// Who has signed in has done so for all.
+    fn signed_in(&mut self, by: Seat, now: Now) {
+        for seat in self.seats.keys().copied().collect::<Vec<_>>() {
+            if let Some(sitting) = self.seats.get_mut(&seat).filter(|_| seat != by) {
+                sitting.connection.signed_in(now);
+                self.collect(seat);
+            }
+        }
+    }
+
+    /// One that has left was owed this.
+    fn repay(&mut self, seat: Seat, id: u64) {
+        if let Some(leaving) = self.leaving.get_mut(&seat) {
+            leaving.owed.remove(&id);
+            if leaving.owed.is_empty() {
+                self.leaving.remove(&seat);
+                self.news.push_back((seat, super::News::Left));
+            }
+        }
+    }
+
+    fn called(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
+        let about = About::of(params);
+        let owner = match self.owner(&about) {
+            Owner::Unknown => self.stranger().ok_or_else(|| unknown(&about)),
+            // Nobody can be asked in the name of any thread.
+            Owner::Nobody if method == "elicitation/create" => Err(RpcError::new(
+                INVALID_PARAMS,
+                "elicitation/create: it names neither a session nor a request that is open",
+            )),
+            Owner::Nobody => self.recorder().ok_or_else(|| unknown(&about)),
+            Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread has let go of it")),
+            Owner::Of(seat) => Ok(seat),
+        };
+        let seat = match owner {
+            Ok(seat) => seat,
+            Err(error) => return self.refuse(id.get(), &error),
+        };
+        if let Some(elicitation) = about.elicitation {
+            if self.elicitations.len() >= ELICITATIONS {
+                self.elicitations.pop_front();
+            }
+            self.elicitations.push_back((elicitation.into_string(), seat));
+        }
+        self.calls.insert((id.get().to_owned(), seat));
+        self.hear(seat, line, now);
+    }
+
+    fn notified(&mut self, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
+        let about = About::of(params);
+        if method == "$/cancel_request" {
+            let id = about.request.map(RawValue::get).unwrap_or_default();
+            let call = self.calls.iter().find(|(open, _)| open == id);
+            return match call.map(|(_, seat)| *seat) {
+                Some(seat) => self.hear(seat, line, now),
+                None => self.record(line, now),
+            };
+        }
+        match self.owner(&about) {
+            Owner::Of(seat) => self.hear(seat, line, now),
+            Owner::Departed => {}
+            Owner::Unknown => {
+                if let Some(seat) = self.stranger() {
+                    self.hear(seat, line, now);
+                }
+            }
+            // It should have named one.
+            Owner::Nobody if method.starts_with("session/") => self.record(line, now),
+            Owner::Nobody => {
+                for seat in self.seats.keys().copied().collect::<Vec<_>>() {
+                    self.hear(seat, line, now);
+                }
+            }
+        }
+        // It ends only once.
+        if let Some(over) = about.elicitation {
+            self.elicitations.retain(|(known, _)| **known != *over);
+        }
+    }
+
+    fn owner(&self, about: &About<'_>) -> Owner {
+        if let Some(session) = about.session.as_deref() {
+            if let Some(seat) = self.sessions.get(session) {
+                return Owner::Of(*seat);
+            }
+            if self.departed.iter().any(|departed| departed == session) {
+                return Owner::Departed;
+            }
+            return match self.opening {
+                Some((_, seat)) if self.seats.contains_key(&seat) => Owner::Of(seat),
+                Some(_) => Owner::Departed,
+                None => Owner::Unknown,
+            };
+        }
+        let request = about.request.and_then(|id| id.get().parse().ok());
+        let asked_for = request.and_then(Seat::of);
+        let about_question = || {
+            let id = about.elicitation.as_deref()?;
+            let known = self.elicitations.iter().find(|(known, _)| known == id);
+            known.map(|(_, seat)| *seat)
+        };
+        match asked_for.or_else(about_question) {
+            Some(seat) if self.seats.contains_key(&seat) => Owner::Of(seat),
+            Some(seat) if seat != super::NOBODY && seat.0 < self.next_seat => Owner::Departed,
+            _ => Owner::Nobody,
+        }
+    }
+
+    /// Lets one thread record what belongs to none.
+    fn record(&mut self, line: &Line<'_>, now: Now) {
+        if let Some(seat) = self.recorder() {
+            self.hear(seat, line, now);
+        }
+    }
+
+    fn recorder(&self) -> Option<Seat> {
+        let mut seats = self.seats.iter();
+        let working = self.seats.iter().find(|(_, sitting)| sitting.has_turn());
+        working.or_else(|| seats.next()).map(|(seat, _)| *seat)
+    }
+
+    /// The one that records what a session does that nobody knows. It must have a session, or it would take the
+    /// other one for its own.
+    fn stranger(&self) -> Option<Seat> {
+        let open = |(_, sitting): &(&Seat, &Sitting)| sitting.session.is_some();
+        let working = self.seats.iter().filter(open).find(|(_, s)| s.has_turn());
+        working
+            .or_else(|| self.seats.iter().find(open))
+            .map(|(seat, _)| *seat)
+    }
+}
+
+impl<'a> About<'a> {
+    fn of(params: Option<&'a RawValue>) -> Self {
+        params
+            .and_then(|params| serde_json::from_str(params.get()).ok())
+            .unwrap_or_default()
+    }
+}
+
+fn unknown(about: &About<'_>) -> RpcError {
+    match about.session.as_deref() {
+        Some(session) => RpcError::new(INVALID_PARAMS, format!("unknown session {session:?}")),
+        None => RpcError::new(-32601, "nobody is there to ask"),
+    }
+}
+
+/// The session that a line in the usual form is about, found without parsing.
+fn usual_session(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix(USUAL)?;
+    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+    (rest.as_bytes()[end] == b'"').then(|| &rest[..end])
+}
+
+/// The session that was opened.
+fn session_of(result: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct New {
+        session_id: String,
+    }
+    serde_json::from_str::<New>(result).ok().map(|new| new.session_id)
+}

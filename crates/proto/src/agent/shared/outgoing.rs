@@ -1,0 +1,125 @@
+//! What a connection writes: most of it goes to the process as it is.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Hello, Seat, Sent, SharedAgent};
+use crate::wire::{self, Message, RpcError};
+
+/// JSON-RPC's error code for a request that cannot be made now.
+const INVALID_REQUEST: i64 = -32600;
+
+impl SharedAgent {
+    /// Passes on one line of a connection, keeps it for later, or answers it in the agent's place.
+    pub(super) fn outgoing(&mut self, seat: Seat, line: &[u8]) {
+        let text = std::str::from_utf8(line).unwrap_or_default();
+        match Message::parse(text) {
+            Ok(Message::Request { id, method, params }) => {
+                if let Ok(id) = id.get().parse() {
+                    self.request(seat, id, &method, params, line);
+                }
+            }
+            Ok(Message::Response { id, .. }) => {
+                self.calls.remove(&(id.get().to_owned(), seat));
+                self.writes.extend_from_slice(line);
+            }
+            Ok(Message::Notification { .. }) | Err(_) => self.writes.extend_from_slice(line),
+        }
+    }
+
+    fn request(&mut self, seat: Seat, id: u64, method: &str, params: Option<&RawValue>, line: &[u8]) {
+        let sent = match method {
+            "initialize" => return self.initialize(seat, id, line),
+            "session/new" | "session/fork" => {
+                self.to_open.push_back((seat, id, line.to_owned()));
+                return self.open_next();
+            }
+            "session/load" | "session/resume" => match self.claim(seat, params) {
+                Ok(session) => Some(Sent::Reopen(session)),
+                Err(error) => return self.reply_error(seat, id, &error),
+            },
+            "session/prompt" => Some(Sent::Prompt),
+            "session/close" => Some(Sent::Close),
+            "authenticate" => Some(Sent::Authenticate),
+            _ => None,
+        };
+        if let (Some(sent), Some(sitting)) = (sent, self.seats.get_mut(&seat)) {
+            sitting.sent.insert(id, sent);
+        }
+        self.writes.extend_from_slice(line);
+    }
+
+    /// The process shakes hands once.
+    fn initialize(&mut self, seat: Seat, id: u64, line: &[u8]) {
+        match &mut self.hello {
+            Hello::Unasked => {
+                self.hello = Hello::Asked(id, Vec::new());
+                self.writes.extend_from_slice(line);
+            }
+            Hello::Asked(_, waiting) => waiting.push((seat, id)),
+            Hello::Known(answer) => {
+                let reply = answer_line(id, answer.as_deref());
+                self.replies.push_back((seat, reply));
+            }
+        }
+    }
+
+    /// Says the agent's answer to `initialize` to those that wait for it.
+    pub(super) fn shaken(&mut self, answer: Result<String, RpcError>, waiting: Vec<(Seat, u64)>) {
+        for (seat, id) in waiting {
+            let reply = answer_line(id, answer.as_deref());
+            self.replies.push_back((seat, reply));
+        }
+        self.hello = Hello::Known(answer);
+    }
+
+    /// Lets the next session be opened, unless one is.
+    pub(super) fn open_next(&mut self) {
+        if self.opening.is_some() {
+            return;
+        }
+        let Some((seat, id, line)) = self.to_open.pop_front() else {
+            return;
+        };
+        self.opening = Some((id, seat));
+        if let Some(sitting) = self.seats.get_mut(&seat) {
+            sitting.sent.insert(id, Sent::Open);
+        }
+        self.writes.extend_from_slice(&line);
+    }
+
+    /// The session that is about to be loaded is this connection's from now on: the agent may speak of it before it
+    /// answers. Two threads cannot have the same one.
+    fn claim(&mut self, seat: Seat, params: Option<&RawValue>) -> Result<String, RpcError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            session_id: String,
+        }
+        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let session = params.map(|params| params.session_id).unwrap_or_default();
+        if self.sessions.get(&session).is_some_and(|whose| *whose != seat) {
+            return Err(RpcError::new(
+                INVALID_REQUEST,
+                "another thread has this session open in the same process",
+            ));
+        }
+        self.belongs_to(session.clone(), seat);
+        Ok(session)
+    }
+
+    pub(super) fn reply_error(&mut self, seat: Seat, id: u64, error: &RpcError) {
+        let reply = answer_line(id, Err(error));
+        self.replies.push_back((seat, reply));
+    }
+}
+
+fn answer_line(id: u64, answer: Result<&str, &RpcError>) -> Vec<u8> {
+    let id = id.to_string();
+    let mut line = Vec::new();
+    match answer {
+        Ok(result) => wire::response(&mut line, &id, result),
+        Err(error) => wire::error_response(&mut line, &id, error),
+    }
+    line
+}

@@ -1,0 +1,503 @@
+//! One process, many threads: the connections of several threads with one agent.
+
+mod stage;
+
+use acpd_model::TurnId;
+use acpd_model::event::Binding;
+use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Call};
+use acpd_proto::wire::{Line, RpcError};
+use serde_json::{Value, json};
+
+use crate::support::message;
+use stage::{Stage, hello_of, read_params, two};
+
+#[test]
+fn hands_are_shaken_once_and_each_has_a_session_of_its_own() {
+    let mut s = Stage::new();
+    let a = s.join_as("/one", None);
+    let b = s.join_as("/two", None);
+    s.greets();
+    let new = s.next("session/new");
+    assert_eq!(new["params"]["cwd"], "/one");
+    s.nothing_was_sent();
+    s.answer(&new, &json!({ "sessionId": "s-a" }));
+    let new = s.next("session/new");
+    assert_eq!(new["params"]["cwd"], "/two");
+    s.answer(&new, &json!({ "sessionId": "s-b" }));
+    let third = s.join_as("/three", None);
+    let new = s.next("session/new");
+    assert_eq!(
+        new["params"]["cwd"], "/three",
+        "who comes later waits for no handshake"
+    );
+    s.answer(&new, &json!({ "sessionId": "s-c" }));
+    s.nothing_was_sent();
+    for (seat, session) in [(a, "s-a"), (b, "s-b"), (third, "s-c")] {
+        let AgentEvent::Opened(opened) = s.only(seat) else {
+            panic!("not opened");
+        };
+        assert_eq!((&opened.session_id[..], opened.how), (session, Binding::New));
+        assert!(opened.capabilities.close);
+    }
+}
+
+#[test]
+fn updates_and_turns_find_their_threads() {
+    let (mut s, a, b) = two();
+    let prompt_a = s.prompt(a, 1);
+    let prompt_b = s.prompt(b, 1);
+    assert_ne!(prompt_a["id"], prompt_b["id"]);
+    for (session, text) in [("s-a", "a1 "), ("s-b", "b1 "), ("s-a", "a2 "), ("s-b", "b2")] {
+        s.chunk(session, text);
+    }
+    // The same in another form, which is found by parsing.
+    let update: Value = serde_json::from_str(&message("a3")).unwrap();
+    s.notifies(
+        "session/update",
+        &json!({ "_meta": 1, "sessionId": "s-a", "update": update }),
+    );
+    assert_eq!((s.said(a), s.said(b)), ("a1 a2 a3".into(), "b1 b2".into()));
+    s.answer(&prompt_b, &json!({ "stopReason": "refusal" }));
+    let AgentEvent::PromptEnded { turn, result } = s.only(b) else {
+        panic!("not ended");
+    };
+    assert_eq!(turn, TurnId(1));
+    assert_eq!(result.unwrap().get(), r#"{"stopReason":"refusal"}"#);
+    s.command(a, AgentCommand::Cancel);
+    assert_eq!(s.next("session/cancel")["params"]["sessionId"], "s-a");
+    s.answer(&prompt_a, &json!({ "stopReason": "cancelled" }));
+    assert!(matches!(s.only(a), AgentEvent::PromptEnded { .. }));
+    s.silent();
+}
+
+#[test]
+fn a_session_whose_name_needs_escapes_is_found_all_the_same() {
+    let mut s = Stage::new();
+    let a = s.opened("s\"\\ä");
+    let b = s.opened("s");
+    s.chunk(r#"s\"\\ä"#, "x");
+    s.chunk(r"s\u0022\\\u00e4", "y");
+    assert_eq!(s.said(a), "xy");
+    assert!(s.take(b).is_empty());
+}
+
+#[test]
+fn what_comes_before_a_session_is_named_is_its_own() {
+    let mut s = Stage::new();
+    let a = s.opened("s-a");
+    let b = s.join();
+    let third = s.join();
+    let new = s.next("session/new");
+    s.nothing_was_sent();
+    s.chunk("s-b", "early");
+    s.calls(&json!(7), "fs/read_text_file", &read_params("s-b"));
+    s.chunk("s-a", "mine");
+    assert_eq!(s.said(a), "mine");
+    let heard = s.take(b);
+    assert!(matches!(
+        &heard[..],
+        [
+            AgentEvent::Update(_),
+            AgentEvent::Called {
+                call: 0,
+                request: Call::ReadFile { .. }
+            }
+        ]
+    ));
+    s.answers_call(b, 0, &json!({ "content": "x" }));
+    s.next_answer(&json!(7));
+    s.answer(&new, &json!({ "sessionId": "s-b" }));
+    s.take(b);
+    s.chunk("s-c", "early, too");
+    s.opens("s-c");
+    assert!(matches!(
+        &s.take(third)[..],
+        [AgentEvent::Update(_), AgentEvent::Opened(_)]
+    ));
+    s.silent();
+}
+
+#[test]
+fn an_opening_that_fails_holds_up_nobody() {
+    let mut s = Stage::new();
+    let a = s.join();
+    let b = s.join();
+    s.greets();
+    let new = s.next("session/new");
+    s.refuse(&new, -32603, "no such directory");
+    assert!(matches!(s.only(a), AgentEvent::Failed(_)));
+    s.opens("s-b");
+    assert!(matches!(s.only(b), AgentEvent::Opened(_)));
+    s.leave(a);
+    assert_eq!((&s.left[..], s.agent.is_retired()), (&[a][..], false));
+    // An answer that names a session of another thread opens nothing.
+    let third = s.join();
+    s.opens("s-b");
+    assert!(
+        matches!(s.only(third), AgentEvent::Failed(failure) if failure.message.contains("another thread"))
+    );
+    s.chunk("s-b", "still b's");
+    assert_eq!(s.said(b), "still b's");
+}
+
+#[test]
+fn requests_of_the_agent_are_answered_under_its_ids() {
+    let (mut s, a, b) = two();
+    // The numbers of the threads are their own; the agent's ids may be anything.
+    s.calls(&json!("x"), "fs/read_text_file", &read_params("s-b"));
+    s.calls(&json!(0), "fs/read_text_file", &read_params("s-a"));
+    s.calls(&json!(1), "fs/read_text_file", &read_params("s-b"));
+    let call_a = s.called(a);
+    let calls_b = s.take(b);
+    assert!(matches!(
+        (call_a, &calls_b[..]),
+        (
+            0,
+            [
+                AgentEvent::Called { call: 0, .. },
+                AgentEvent::Called { call: 1, .. }
+            ]
+        )
+    ));
+    s.answers_call(b, 1, &json!({ "content": "b1" }));
+    s.answers_call(a, 0, &json!({ "content": "a0" }));
+    s.answers_call(b, 0, &json!({ "content": "b0" }));
+    for (id, content) in [(json!(1), "b1"), (json!(0), "a0"), (json!("x"), "b0")] {
+        assert_eq!(s.next_answer(&id)["result"]["content"], content);
+    }
+    // One that is taken back is taken back from whom it was asked.
+    s.calls(&json!(2), "fs/read_text_file", &read_params("s-b"));
+    let call = s.called(b);
+    s.notifies("$/cancel_request", &json!({ "requestId": 2 }));
+    assert_eq!(s.only(b), AgentEvent::CallWithdrawn { call });
+    s.silent();
+}
+
+#[test]
+fn a_question_without_a_session_is_that_of_the_request_it_names() {
+    let (mut s, a, b) = two();
+    let ask = AgentRequest::Extension {
+        method: "_login".into(),
+        params: None,
+    };
+    s.command(b, AgentCommand::Ask { ask: 9, request: ask });
+    let asked = s.next("_login");
+    let params = |request: &Value| json!({ "requestId": request, "mode": "url", "message": "Go", "url": "https://x", "elicitationId": "e" });
+    s.calls(&json!(5), "elicitation/create", &params(&asked["id"]));
+    let call = s.called(b);
+    s.answers_call(b, call, &json!({ "action": "accept" }));
+    s.next_answer(&json!(5));
+    // Its end names the question alone.
+    s.notifies("elicitation/complete", &json!({ "elicitationId": "e" }));
+    assert!(matches!(s.only(b), AgentEvent::Notified { method, .. } if method == "elicitation/complete"));
+    s.answer(&asked, &json!({}));
+    assert!(matches!(
+        s.only(b),
+        AgentEvent::Answered {
+            ask: 9,
+            result: Ok(_)
+        }
+    ));
+    // Nobody is asked in a stranger's name.
+    s.calls(&json!(6), "elicitation/create", &params(&json!(0)));
+    assert_eq!(s.next_answer(&json!(6))["error"]["code"], -32602);
+    assert!(s.take(a).is_empty());
+    s.silent();
+}
+
+#[test]
+fn what_names_no_session_goes_to_all_or_is_refused_once() {
+    let (mut s, a, b) = two();
+    s.notifies("_news", &json!({ "x": 1 }));
+    for seat in [a, b] {
+        assert!(matches!(s.only(seat), AgentEvent::Notified { method, .. } if method == "_news"));
+    }
+    s.notifies("_news", &json!({ "sessionId": "s-b" }));
+    assert!(matches!(s.only(b), AgentEvent::Notified { .. }));
+    s.silent();
+    for (id, method, params, code) in [
+        (1, "_ask", json!({}), -32601),
+        (2, "fs/read_text_file", json!({ "path": "/x" }), -32602),
+        (3, "fs/read_text_file", read_params("s-z"), -32602),
+    ] {
+        s.calls(&json!(id), method, &params);
+        let AgentEvent::CallRefused { call, error, .. } = s.only(a) else {
+            panic!("not refused");
+        };
+        assert_eq!(error.code, code, "{error}");
+        s.command(
+            a,
+            AgentCommand::Answer {
+                call,
+                result: Err(error),
+            },
+        );
+        assert_eq!(s.next_answer(&json!(id))["error"]["code"], code);
+        s.silent();
+    }
+}
+
+#[test]
+fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
+    let (mut s, a, b) = two();
+    let rubbish = [
+        "Loading…",
+        "[]",
+        r#"{"jsonrpc":"2.0","id":99999999999999,"result":{}}"#,
+        r#"{"id":null,"result":1}"#,
+    ];
+    for line in rubbish {
+        s.says(line);
+        assert!(matches!(s.only(a), AgentEvent::Malformed { .. }), "{line}");
+        s.silent();
+    }
+    s.prompt(b, 1);
+    for line in rubbish {
+        s.says(line);
+        assert!(matches!(s.only(b), AgentEvent::Malformed { .. }), "{line}");
+        s.silent();
+    }
+    s.agent.handle_line(&Line::Whole(b"\xff\xfe"), s.now);
+    s.agent
+        .handle_line(&Line::TooLong { head: b"{", bytes: 7 }, s.now);
+    s.settle();
+    assert_eq!(s.take(b).len(), 2);
+    // A session that nobody has ever had is on record, too.
+    s.chunk("s-z", "from nowhere");
+    assert!(matches!(s.only(b), AgentEvent::Notified { method, .. } if method == "session/update"));
+    s.silent();
+}
+
+#[test]
+fn one_that_leaves_closes_its_session_and_the_others_stay() {
+    let (mut s, a, b) = two();
+    let prompt_b = s.prompt(b, 1);
+    let prompt = s.prompt(a, 1);
+    s.calls(&json!(1), "fs/read_text_file", &read_params("s-a"));
+    s.take(a);
+    s.leave(a);
+    assert_eq!(s.next("session/cancel")["params"]["sessionId"], "s-a");
+    let close = s.next("session/close");
+    assert_eq!(close["params"]["sessionId"], "s-a");
+    assert_eq!(
+        s.next_answer(&json!(1))["error"]["code"],
+        -32800,
+        "nobody else answers it"
+    );
+    // What the session still says is nobody's.
+    s.chunk("s-a", "late");
+    s.calls(&json!(2), "fs/read_text_file", &read_params("s-a"));
+    assert_eq!(s.next_answer(&json!(2))["error"]["code"], -32800);
+    s.answer(&close, &json!({}));
+    assert!(s.left.is_empty(), "its turn has not ended yet");
+    s.answer(&prompt, &json!({ "stopReason": "cancelled" }));
+    assert_eq!(s.left, [a]);
+    s.silent();
+    assert!(!s.agent.is_retired() && !s.agent.is_empty());
+    // The session can be taken up again, in the same process.
+    let again = s.join_as("/workspace", Some("s-a"));
+    let resume = s.next("session/resume");
+    s.answer(&resume, &json!({}));
+    assert!(matches!(s.only(again), AgentEvent::Opened(opened) if opened.how == Binding::Resume));
+    s.chunk("s-a", "back");
+    assert_eq!(s.said(again), "back");
+    s.answer(&prompt_b, &json!({ "stopReason": "end_turn" }));
+    assert!(matches!(s.only(b), AgentEvent::PromptEnded { .. }));
+    s.silent();
+    for seat in [b, again] {
+        s.leave(seat);
+    }
+    assert!(s.agent.is_empty(), "nobody needs the process");
+}
+
+#[test]
+fn a_turn_that_does_not_stop_costs_the_others_nothing() {
+    let (mut s, a, b) = two();
+    let third = s.opened("s-c");
+    s.prompt(a, 1);
+    let prompt_b = s.prompt(b, 1);
+    s.leave(a);
+    s.next("session/cancel");
+    let close = s.next("session/close");
+    s.answer(&close, &json!({}));
+    s.later(1_999);
+    assert!(s.left.is_empty() && !s.agent.is_retired());
+    s.later(1);
+    assert_eq!(s.left, [a]);
+    assert!(s.agent.is_retired(), "no new thread comes in");
+    // All are asked to go; one that works goes on, and is asked again.
+    assert_eq!(
+        (s.only(b), s.only(third)),
+        (AgentEvent::Retiring, AgentEvent::Retiring)
+    );
+    s.chunk("s-b", "on");
+    assert_eq!(s.said(b), "on");
+    s.answer(&prompt_b, &json!({ "stopReason": "end_turn" }));
+    assert!(matches!(
+        &s.take(b)[..],
+        [AgentEvent::PromptEnded { .. }, AgentEvent::Retiring]
+    ));
+    assert!(!s.agent.is_empty());
+    s.leave(b);
+    s.leave(third);
+    assert!(s.agent.is_empty());
+}
+
+#[test]
+fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
+    let mut s = Stage::new();
+    let a = s.opened("s-a");
+    let b = s.join();
+    let third = s.join();
+    let new = s.next("session/new");
+    s.leave(b);
+    s.chunk("s-b", "early");
+    s.nothing_was_sent();
+    s.answer(&new, &json!({ "sessionId": "s-b" }));
+    assert_eq!(s.left, [b]);
+    let close = s.next("session/close");
+    assert_eq!(close["params"]["sessionId"], "s-b");
+    s.opens("s-c");
+    s.answer(&close, &json!({}));
+    s.chunk("s-b", "late");
+    assert!(matches!(s.only(third), AgentEvent::Opened(_)));
+    // One that waited for its turn is forgotten.
+    let fourth = s.join();
+    let fifth = s.join();
+    let new = s.next("session/new");
+    s.leave(fifth);
+    assert_eq!(s.left, [b, fifth]);
+    s.answer(&new, &json!({ "sessionId": "s-d" }));
+    assert!(matches!(s.only(fourth), AgentEvent::Opened(_)));
+    s.nothing_was_sent();
+    assert!(s.take(a).is_empty() && !s.agent.is_retired());
+}
+
+#[test]
+fn one_session_is_one_threads() {
+    let (mut s, a, b) = two();
+    let third = s.join_as("/workspace", Some("s-a"));
+    let heard = s.take(third);
+    assert_eq!(heard.len(), 2, "neither resume nor load: {heard:?}");
+    for event in &heard {
+        let refused = |error: &RpcError| error.message.contains("another thread");
+        assert!(
+            matches!(event, AgentEvent::NotReopened { error, .. } if refused(error)),
+            "{event:?}"
+        );
+    }
+    s.opens("s-c");
+    s.take(third);
+    s.chunk("s-a", "a's");
+    assert_eq!(s.said(a), "a's");
+    // One that the agent refuses to load belongs to nobody.
+    let fourth = s.join_as("/workspace", Some("s-old"));
+    for method in ["session/resume", "session/load"] {
+        let asked = s.next(method);
+        s.refuse(&asked, -32002, "no such session");
+    }
+    s.opens("s-d");
+    s.take(fourth);
+    let fifth = s.join_as("/workspace", Some("s-old"));
+    let resume = s.next("session/resume");
+    s.chunk("s-old", "while it is opened");
+    s.answer(&resume, &json!({}));
+    assert!(
+        matches!(&s.take(fifth)[..], [AgentEvent::Opened(_)]),
+        "what is repeated is known"
+    );
+    assert!(s.take(b).is_empty());
+}
+
+#[test]
+fn forks_and_new_sessions_come_one_after_the_other() {
+    let (mut s, a, b) = two();
+    let fork = AgentCommand::Ask {
+        ask: 1,
+        request: AgentRequest::ForkSession,
+    };
+    s.command(a, fork);
+    let third = s.join();
+    let asked = s.next("session/fork");
+    s.nothing_was_sent();
+    s.answer(&asked, &json!({ "sessionId": "s-f" }));
+    assert!(matches!(
+        s.only(a),
+        AgentEvent::Answered {
+            ask: 1,
+            result: Ok(_)
+        }
+    ));
+    s.opens("s-c");
+    s.take(third);
+    // The fork is free for the thread that is made of it.
+    let fourth = s.join_as("/workspace", Some("s-f"));
+    let resume = s.next("session/resume");
+    s.answer(&resume, &json!({}));
+    assert!(matches!(s.only(fourth), AgentEvent::Opened(_)));
+    s.chunk("s-a", "a's");
+    assert_eq!(s.said(a), "a's");
+    assert!(s.take(b).is_empty());
+}
+
+#[test]
+fn who_signs_in_does_so_for_all() {
+    let mut s = Stage::new();
+    let a = s.join();
+    let b = s.join();
+    let hello = s.next("initialize");
+    let mut answer = hello_of(&json!({}));
+    answer["authMethods"] = json!([{ "id": "key", "name": "Key" }]);
+    s.answer(&hello, &answer);
+    for seat in [a, b] {
+        let new = s.next("session/new");
+        s.refuse(&new, -32000, "sign in");
+        assert!(matches!(s.only(seat), AgentEvent::SignInRequired(_)));
+    }
+    let request = AgentRequest::Authenticate {
+        method_id: "key".into(),
+    };
+    s.command(b, AgentCommand::Ask { ask: 1, request });
+    let asked = s.next("authenticate");
+    s.answer(&asked, &json!({}));
+    assert!(matches!(s.only(b), AgentEvent::Answered { ask: 1, .. }));
+    s.opens("s-b");
+    s.opens("s-a");
+    for (seat, session) in [(a, "s-a"), (b, "s-b")] {
+        assert!(matches!(s.only(seat), AgentEvent::Opened(opened) if opened.session_id == session));
+    }
+    // One that gives up waiting for a sign-in wants another process, which may find one.
+    let third = s.join();
+    let new = s.next("session/new");
+    s.refuse(&new, -32000, "sign in");
+    s.take(third);
+    s.leave(third);
+    assert!(s.agent.is_retired());
+}
+
+#[test]
+fn a_handshake_that_fails_fails_for_all_and_nobody_new_comes() {
+    let mut s = Stage::new();
+    let a = s.join();
+    let b = s.join();
+    let hello = s.next("initialize");
+    s.refuse(&hello, -32603, "no config");
+    for seat in [a, b] {
+        let heard = s.take(seat);
+        let told = |event: &AgentEvent| matches!(event, AgentEvent::Failed(failure) if failure.message.contains("no config"));
+        assert!(heard.iter().any(told), "{heard:?}");
+    }
+    assert!(s.agent.is_retired());
+    // One that never answers is no better.
+    let mut s = Stage::new();
+    let a = s.join();
+    s.later(30_000);
+    let b = s.join();
+    s.later(30_000);
+    assert!(matches!(s.only(a), AgentEvent::Failed(_)));
+    s.leave(a);
+    assert_eq!((&s.left[..], s.agent.is_retired()), (&[a][..], true));
+    s.take(b);
+    s.later(30_000);
+    assert!(matches!(s.only(b), AgentEvent::Failed(_)));
+}
