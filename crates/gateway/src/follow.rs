@@ -10,9 +10,10 @@ use acpd_proto::fanout::{Step, Subscription};
 use acpd_proto::surface::app::frame;
 use tokio::sync::{broadcast, mpsc};
 
+use crate::batch::Batch;
 use crate::calls::Follow;
 use crate::directory::Directory;
-use crate::thread::{Batch, Subscribed};
+use crate::thread::Subscribed;
 
 /// Frames for one client.
 #[derive(Debug)]
@@ -159,7 +160,12 @@ impl Follower {
                 () = self.deliver.closed() => return None,
             };
             match batch {
-                Ok(batch) if batch.first == 0 => self.deliver(batch, 0, None).await?,
+                // What is only shown is for who is exactly there: after a look into the log it would come too late.
+                Ok(batch) if batch.is_shown_only() => {
+                    if batch.last == self.at.cursor() {
+                        self.deliver(batch, 0, None).await?;
+                    }
+                }
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
                     Step::Send { from } => self.deliver(batch, from, None).await?,
                     Step::Skip => {}
@@ -172,5 +178,81 @@ impl Follower {
                 Err(broadcast::error::RecvError::Closed) => return Some(()),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_log::{EventLog, Memory};
+    use acpd_model::{By, Event, EventKind, Summary};
+    use acpd_proto::projection::Live;
+    use acpd_proto::surface::app::Frame;
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn event(seq: Seq) -> Event {
+        Event {
+            seq,
+            at: 0,
+            turn: None,
+            by: By::Agent,
+            kind: EventKind::AgentNotified { method: "_x".into() },
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    fn shown(after: Seq) -> Arc<Batch> {
+        let frame = Frame {
+            seq: 0,
+            method: "",
+            text: Bytes::new(),
+            ask: None,
+        };
+        Arc::new(Batch::shown(after, frame))
+    }
+
+    /// A client that had to look into the log has read there how an item ended.
+    #[tokio::test]
+    async fn what_was_only_shown_before_an_event_is_not_shown_after_it() {
+        let (log, thread) = (Arc::new(Memory::new()), ThreadId(uuid::Uuid::nil()));
+        let summary = Summary::default();
+        log.append(thread, &[event(1), event(2), event(3)], Some(&summary))
+            .await
+            .unwrap();
+        let (publish, batches) = broadcast::channel(16);
+        for batch in [
+            shown(1),
+            Arc::new(Batch::encode("", &[event(2), event(3)])),
+            shown(3),
+            Arc::new(Batch::encode("", &[event(4)])),
+        ] {
+            publish.send(batch).unwrap();
+        }
+        drop(publish);
+        let mut live = Box::new(Live::new(thread));
+        live.last_seq = 3;
+        let subscribed = Subscribed {
+            batches,
+            live,
+            pending: BTreeSet::new(),
+        };
+        let (deliver, mut delivered) = mpsc::channel(16);
+        let mut follower = Follower {
+            log,
+            thread,
+            name: String::new(),
+            subscription: 0,
+            deliver,
+            at: Subscription::new(0),
+        };
+        follower.follow(subscribed).await.unwrap();
+        drop(follower);
+        let mut seen = Vec::new();
+        while let Some(delivery) = delivered.recv().await {
+            seen.push((delivery.batch.first, delivery.batch.last));
+        }
+        assert_eq!(seen, [(1, 3), (0, 3), (4, 4)]);
     }
 }

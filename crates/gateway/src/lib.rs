@@ -9,6 +9,7 @@
 mod agent;
 pub mod agents;
 mod auth;
+mod batch;
 mod calls;
 mod clock;
 pub mod config;
@@ -21,7 +22,9 @@ mod http;
 mod machine;
 mod peer;
 mod policies;
+mod recall;
 mod shared;
+mod terminals;
 mod thread;
 
 pub use acpd_host::catalog;

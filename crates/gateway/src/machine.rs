@@ -1,6 +1,5 @@
 //! Files and terminals, on behalf of an agent.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
 use tokio::sync::mpsc;
 
 use crate::config::AgentConfig;
+use crate::terminals::{Held, Terminals};
 
 /// What the machine tells a thread.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Machine {
     /// The workspace's directories, as they were named.
     directories: Vec<PathBuf>,
     agent: AgentConfig,
-    terminals: HashMap<String, Terminal>,
+    terminals: Terminals,
     told: mpsc::Sender<Box<FromMachine>>,
 }
 
@@ -55,7 +55,7 @@ impl Machine {
             workspace,
             directories,
             agent,
-            terminals: HashMap::new(),
+            terminals: Terminals::default(),
             told,
         }
     }
@@ -108,32 +108,26 @@ impl Machine {
                     },
                 );
             }
-            MachineCall::TerminalOutput { terminal_id } => {
-                self.with(call, &terminal_id, |terminal| async move {
-                    let (output, truncated, exit) = terminal.output().await;
-                    MachineReply::Output {
-                        output,
-                        truncated,
-                        exit: exit.map(ended),
-                    }
-                })
-            }
+            MachineCall::TerminalOutput { terminal_id } => self.with(call, &terminal_id, output),
             MachineCall::WaitForTerminalExit { terminal_id } => {
-                self.with(call, &terminal_id, |terminal| async move {
-                    MachineReply::Exited(ended(terminal.wait().await))
+                self.with(call, &terminal_id, |held| async move {
+                    MachineReply::Exited(ended(match held {
+                        Held::Whole(terminal) => terminal.wait().await,
+                        Held::Over { exit, .. } => exit,
+                    }))
                 })
             }
-            MachineCall::KillTerminal { terminal_id } => {
-                self.with(call, &terminal_id, |terminal| async move {
+            MachineCall::KillTerminal { terminal_id } => self.with(call, &terminal_id, |held| async move {
+                if let Held::Whole(terminal) = held {
                     terminal.kill().await;
-                    MachineReply::Done
-                })
-            }
+                }
+                MachineReply::Done
+            }),
             MachineCall::ReleaseTerminal { terminal_id } => {
                 let terminal = self.terminals.remove(&terminal_id);
                 return self.answer(call, async move {
                     // One that is not there was released before, or is another's and is none of ours.
-                    if let Some(terminal) = terminal {
+                    if let Some(Held::Whole(terminal)) = terminal {
                         terminal.release().await;
                     }
                     Ok(MachineReply::Done)
@@ -143,6 +137,15 @@ impl Machine {
         if let Err(failure) = result {
             self.answer(call, async { Err(failure) });
         }
+    }
+
+    /// A terminal has told its end, with so many bytes of output.
+    pub fn terminal_ended(&mut self, terminal_id: &str, exit: &TerminalExit, bytes: usize) {
+        let exit = acpd_host::Exit {
+            code: exit.code,
+            signal: exit.signal.clone(),
+        };
+        self.terminals.ended(terminal_id, exit, bytes);
     }
 
     /// Where a command may begin: in the workspace. Where it goes from there is its own affair.
@@ -225,12 +228,12 @@ impl Machine {
         &self,
         call: u64,
         terminal_id: &str,
-        work: impl FnOnce(Terminal) -> F,
+        work: impl FnOnce(Held) -> F,
     ) -> Result<(), Failure> {
-        let terminal = self.terminals.get(terminal_id).cloned();
-        let terminal = terminal
+        let held = self.terminals.get(terminal_id).cloned();
+        let held = held
             .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))?;
-        let work = work(terminal);
+        let work = work(held);
         self.answer(call, async move { Ok(work.await) });
         Ok(())
     }
@@ -245,6 +248,18 @@ impl Machine {
     }
 }
 
+async fn output(held: Held) -> MachineReply {
+    let (output, truncated, exit) = match held {
+        Held::Whole(terminal) => terminal.output().await,
+        Held::Over { exit, wrote } => (String::new(), wrote, Some(exit)),
+    };
+    MachineReply::Output {
+        output,
+        truncated,
+        exit: exit.map(ended),
+    }
+}
+
 fn ended(exit: acpd_host::Exit) -> TerminalExit {
     TerminalExit {
         code: exit.code,
@@ -254,6 +269,8 @@ fn ended(exit: acpd_host::Exit) -> TerminalExit {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::limits::ENDED_TERMINALS;
+
     use super::*;
 
     #[test]
@@ -281,5 +298,107 @@ mod tests {
         }
         assert!(machine.inside("sub").is_err());
         std::fs::remove_dir_all(place).unwrap();
+    }
+
+    /// The answer to a call, after whatever else the machine says.
+    async fn answer(told: &mut mpsc::Receiver<Box<FromMachine>>) -> Result<MachineReply, Failure> {
+        loop {
+            if let FromMachine::Done { result, .. } = *told.recv().await.unwrap() {
+                return result;
+            }
+        }
+    }
+
+    /// Runs a command to its end, and hands back its output.
+    async fn run(
+        machine: &mut Machine,
+        told: &mut mpsc::Receiver<Box<FromMachine>>,
+        id: &str,
+        args: &[&str],
+    ) -> String {
+        let create = MachineCall::CreateTerminal {
+            terminal_id: id.into(),
+            command: "printf".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: Vec::new(),
+            cwd: std::env::temp_dir().display().to_string(),
+            output_bytes: 100,
+        };
+        machine.handle(0, create);
+        loop {
+            match *told.recv().await.unwrap() {
+                FromMachine::Done { result, .. } => assert_eq!(result, Ok(MachineReply::Created)),
+                FromMachine::Terminal {
+                    event: MachineEvent::Exited { exit, output, .. },
+                    ..
+                } => {
+                    machine.terminal_ended(id, &exit, output.len());
+                    return output;
+                }
+                FromMachine::Terminal { .. } => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_terminal_whose_output_was_dropped_says_so() {
+        let spec = Spec {
+            cwd: std::env::temp_dir().display().to_string(),
+            ..Spec::default()
+        };
+        let (tells, mut told) = mpsc::channel(16);
+        let mut machine = Machine::new(&spec, AgentConfig::default(), tells);
+        assert_eq!(run(&mut machine, &mut told, "old", &["%s", "x"]).await, "x");
+        for id in 0..ENDED_TERMINALS {
+            run(&mut machine, &mut told, &id.to_string(), &["%s", "y"]).await;
+        }
+        let exit = TerminalExit {
+            code: Some(0),
+            signal: None,
+        };
+        let whole = |output: &str, truncated| MachineReply::Output {
+            output: output.into(),
+            truncated,
+            exit: Some(exit.clone()),
+        };
+        let expected = [("old", whole("", true)), ("0", whole("y", false))];
+        for (id, expected) in expected {
+            let terminal_id = id.to_owned();
+            machine.handle(1, MachineCall::TerminalOutput { terminal_id });
+            assert_eq!(answer(&mut told).await, Ok(expected), "{id}");
+        }
+        let terminal_id = || "old".to_owned();
+        let calls = [
+            (
+                MachineCall::WaitForTerminalExit {
+                    terminal_id: terminal_id(),
+                },
+                MachineReply::Exited(exit.clone()),
+            ),
+            (
+                MachineCall::KillTerminal {
+                    terminal_id: terminal_id(),
+                },
+                MachineReply::Done,
+            ),
+            (
+                MachineCall::ReleaseTerminal {
+                    terminal_id: terminal_id(),
+                },
+                MachineReply::Done,
+            ),
+        ];
+        for (call, expected) in calls {
+            machine.handle(1, call);
+            assert_eq!(answer(&mut told).await, Ok(expected));
+        }
+        machine.handle(
+            1,
+            MachineCall::TerminalOutput {
+                terminal_id: terminal_id(),
+            },
+        );
+        let failure = answer(&mut told).await.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::NotFound);
     }
 }

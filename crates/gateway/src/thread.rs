@@ -6,43 +6,20 @@ use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
-use acpd_model::{By, ErrorCode, Event, Failure, Limits, Seq, ThreadId, TurnId};
-use acpd_proto::projection::{Live, Recall};
-use acpd_proto::surface::app::{Frame, frames, live_frame};
-use acpd_proto::thread::{Command, Effect, Gone, Input, Reply, Thread};
+use acpd_model::{By, ErrorCode, Event, Failure, Limits, ThreadId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::live_frame;
+use acpd_proto::thread::{Command, Effect, Gone, Input, MachineEvent, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
+use crate::batch::Batch;
 use crate::clock::Clock;
+use crate::directory::log_failure;
 use crate::machine::{FromMachine, Machine};
 use crate::policies::PolicyBook;
-
-/// Events that were stored together, as clients are sent them.
-#[derive(Debug)]
-pub struct Batch {
-    /// The first event's number; 0 for frames that belong to no event and are only shown.
-    pub first: Seq,
-    /// The last event's number.
-    pub last: Seq,
-    /// One frame for each event that can be shown.
-    pub frames: Vec<Frame>,
-}
-
-impl Batch {
-    /// Encodes `events`, which are not empty.
-    pub fn encode(thread: &str, events: &[Event]) -> Self {
-        let (first, last) = (
-            events.first().map_or(0, |e| e.seq),
-            events.last().map_or(0, |e| e.seq),
-        );
-        Self {
-            first,
-            last,
-            frames: frames(thread, events),
-        }
-    }
-}
+use crate::recall::recall;
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -239,7 +216,8 @@ impl ThreadActor {
 
     /// How long nothing may happen until the thread lets its agent go, or goes to sleep itself.
     fn idle_after(&self) -> Option<Duration> {
-        if self.machine.live().turn.is_some() || self.publish.receiver_count() > 0 {
+        let busy = self.machine.live().turn.is_some() || self.machine.is_at_work();
+        if busy || self.publish.receiver_count() > 0 {
             return None;
         }
         Some(if self.machine.has_agent() {
@@ -296,7 +274,12 @@ impl ThreadActor {
     fn hear_machine(&mut self, from: FromMachine) {
         let input = match from {
             FromMachine::Done { call, result } => Input::Machine { call, result },
-            FromMachine::Terminal { terminal_id, event } => Input::Terminal { terminal_id, event },
+            FromMachine::Terminal { terminal_id, event } => {
+                if let (Some(host), MachineEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
+                    host.terminal_ended(&terminal_id, exit, output.len());
+                }
+                Input::Terminal { terminal_id, event }
+            }
         };
         self.machine.handle(input, self.around.clock.now());
     }
@@ -334,14 +317,20 @@ impl ThreadActor {
         }
         let batch = self.store(events, hear).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
-        let mut rest = Vec::new();
+        let (mut rest, mut shown) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Reply { call, result } => self.reply(call, result),
+                Effect::Show {
+                    turn,
+                    at,
+                    after,
+                    shown: text,
+                } => shown.push(Batch::shown(after, live_frame(&self.id_text, turn, at, &text))),
                 other => rest.push(other),
             }
         }
-        if let Some(batch) = batch {
+        for batch in Batch::in_order(batch, shown) {
             // The last receiver may have gone in between.
             let _ = self.publish.send(Arc::new(batch));
         }
@@ -392,7 +381,8 @@ impl ThreadActor {
 
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Reply { .. } => {}
+            // Done before all others.
+            Effect::Reply { .. } | Effect::Show { .. } => {}
             Effect::StartAgent(mut start) => {
                 let spec = &self.machine.live().spec;
                 let started = match self.around.agents.find(&spec.agent) {
@@ -426,56 +416,36 @@ impl ThreadActor {
                     agent.tell(command).await;
                 }
             }
-            Effect::Show { turn, at, shown } => {
-                let batch = Batch {
-                    first: 0,
-                    last: 0,
-                    frames: vec![live_frame(&self.id_text, turn, at, &shown)],
-                };
-                // Who does not watch now misses it.
-                let _ = self.publish.send(Arc::new(batch));
-            }
             Effect::Recall { except, bytes } => {
-                let text = self.recall(except, bytes).await;
-                self.machine
-                    .handle(Input::Recalled(text), self.around.clock.now());
-            }
-            Effect::Machine { call, what } => {
-                if let Some(host) = &mut self.host {
-                    host.handle(call, what);
-                }
-            }
-        }
-    }
-
-    /// The conversation so far. Without it the agent can still work, so that a log that cannot be read is only told.
-    async fn recall(&self, except: TurnId, bytes: usize) -> String {
-        let mut recall = Recall::new(Some(except), bytes);
-        let mut after = 0;
-        loop {
-            let page = match self.around.log.read(self.id, after).await {
-                Ok(page) => page,
-                Err(error) => {
+                let recalled = recall(&self.around.log, self.id, except, bytes).await;
+                let recalled = recalled.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
-                    break;
-                }
-            };
-            page.events.iter().for_each(|event| recall.fold(event));
-            after = page.events.last().map_or(after, |event| event.seq);
-            if page.at_end {
-                break;
+                    log_failure(&error)
+                });
+                self.machine
+                    .handle(Input::Recalled(recalled), self.around.clock.now());
             }
+            Effect::Machine { call, what } => match &mut self.host {
+                Some(host) => host.handle(call, what),
+                // Nothing is begun for an agent that is gone or going.
+                None => {
+                    let result = Err(Failure::agent("the agent is gone"));
+                    self.machine
+                        .handle(Input::Machine { call, result }, self.around.clock.now());
+                }
+            },
         }
-        recall.finish()
     }
 
-    /// The daemon stops: the agent is given its grace, and its end is still recorded.
+    /// The daemon stops: the agent is given its grace, and its end is still recorded; so are files that are being
+    /// written.
     async fn wait_for_agent(&mut self) {
-        while let Some(from) = from_agent_once(self.agent.as_mut()).await {
-            let gone = matches!(from, FromAgent::Gone(_));
-            self.hear_agent(from);
-            if gone {
-                return;
+        loop {
+            let at_work = self.machine.is_at_work();
+            tokio::select! {
+                Some(from) = from_agent_once(self.agent.as_mut()) => self.hear_agent(from),
+                Some(from) = self.host_tells.recv(), if at_work => self.hear_machine(*from),
+                else => return,
             }
         }
     }

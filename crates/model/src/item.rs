@@ -92,7 +92,8 @@ pub enum ItemEnd {
         signal: Option<String>,
         /// The last of its output.
         output: String,
-        /// Whether earlier output was dropped.
+        /// Whether some of its output is missing: earlier output was dropped, or what it wrote at last, while the
+        /// daemon was killed, is not known.
         truncated: bool,
     },
 }

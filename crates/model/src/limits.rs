@@ -152,6 +152,12 @@ pub const ORPHAN_MILLIS: u64 = 1_000;
 pub const REAP_MILLIS: u64 = 1_000;
 /// Terminals of one thread that may live at once.
 pub const TERMINALS: usize = 64;
+/// Terminals of one agent that have ended, that it has not released, and whose output it can still ask for.
+pub const ENDED_TERMINALS: usize = 64;
+/// Bytes of output of all of those together; that of the oldest is dropped first.
+pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
+/// Terminals of one agent that have ended, that it has not released, and of which no more is known than their end.
+pub const ENDED_TERMINALS_KNOWN: usize = 4096;
 /// Threads on one page of `thread/list`, at most and by default.
 pub const LIST_PAGE: usize = 100;
 /// Turns on one page of a thread, when the caller names no limit.

@@ -152,6 +152,21 @@ struct Scope {
 }
 
 impl Call {
+    /// The method that it came as.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Permission { .. } => "session/request_permission",
+            Self::Elicit { .. } => "elicitation/create",
+            Self::ReadFile { .. } => "fs/read_text_file",
+            Self::WriteFile { .. } => "fs/write_text_file",
+            Self::CreateTerminal { .. } => "terminal/create",
+            Self::TerminalOutput { .. } => "terminal/output",
+            Self::WaitForTerminalExit { .. } => "terminal/wait_for_exit",
+            Self::KillTerminal { .. } => "terminal/kill",
+            Self::ReleaseTerminal { .. } => "terminal/release",
+        }
+    }
+
     /// Reads a request. `Err` is the answer that the agent gets.
     pub fn parse(method: &str, params: Option<&RawValue>, session: Option<&str>) -> Result<Self, RpcError> {
         let params = params.map_or("{}", RawValue::get);

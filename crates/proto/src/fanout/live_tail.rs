@@ -22,35 +22,86 @@ pub struct LiveText {
     pub skipped: u64,
 }
 
-/// Holds the end of each terminal's output until the window is over.
+/// What is known of a terminal's output beyond what the log holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveEnd {
+    /// What clients were not shown yet.
+    pub unshown: Option<LiveText>,
+    /// The last of it, shown or not.
+    pub text: String,
+    /// Whether something before `text` is not known any more.
+    pub cut: bool,
+}
+
+/// Holds what each terminal wrote until the window is over, and the end of it until the terminal ends.
 #[derive(Debug, Default)]
 pub struct LiveTail {
-    held: BTreeMap<ItemId, LiveText>,
+    held: BTreeMap<ItemId, Held>,
     window_ends: Instant,
+}
+
+/// One terminal.
+#[derive(Debug)]
+struct Held {
+    terminal_id: String,
+    /// The last of what it wrote.
+    text: String,
+    /// Bytes at the end of `text` that were not shown.
+    fresh: usize,
+    /// Bytes before those that will not be shown.
+    skipped: u64,
+    cut: bool,
+}
+
+impl Held {
+    fn push(&mut self, text: &str) {
+        // What is left out is not copied first.
+        let from = text.ceil_char_boundary(text.len().saturating_sub(LIVE_OUTPUT_BYTES));
+        if from > 0 {
+            self.drop_first(self.text.len());
+            self.skipped += from as u64;
+        }
+        self.text.push_str(&text[from..]);
+        self.fresh += text.len() - from;
+        let excess = self.text.len().saturating_sub(LIVE_OUTPUT_BYTES);
+        self.drop_first(self.text.ceil_char_boundary(excess));
+        self.cut |= from > 0;
+    }
+
+    fn drop_first(&mut self, bytes: usize) {
+        let shown = self.text.len() - self.fresh;
+        let unseen = bytes.saturating_sub(shown);
+        self.fresh -= unseen;
+        self.skipped += unseen as u64;
+        self.cut |= bytes > 0;
+        self.text.drain(..bytes);
+    }
+
+    fn show(&mut self, item: ItemId) -> Option<LiveText> {
+        let (fresh, skipped) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.skipped));
+        (fresh > 0).then(|| LiveText {
+            item,
+            terminal_id: self.terminal_id.clone(),
+            text: self.text[self.text.len() - fresh..].to_owned(),
+            skipped,
+        })
+    }
 }
 
 impl LiveTail {
     /// Takes what a terminal wrote.
     pub fn push(&mut self, item: ItemId, terminal_id: &str, text: &str, now: Instant) {
-        if self.held.is_empty() {
+        if self.deadline().is_none() {
             self.window_ends = now + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         }
-        let held = self.held.entry(item).or_insert_with(|| LiveText {
-            item,
+        let held = self.held.entry(item).or_insert_with(|| Held {
             terminal_id: terminal_id.to_owned(),
             text: String::new(),
+            fresh: 0,
             skipped: 0,
+            cut: false,
         });
-        // What is left out is not copied first.
-        let from = text.ceil_char_boundary(text.len().saturating_sub(LIVE_OUTPUT_BYTES));
-        held.skipped += from as u64;
-        held.text.push_str(&text[from..]);
-        let excess = held.text.len().saturating_sub(LIVE_OUTPUT_BYTES);
-        if excess > 0 {
-            let cut = held.text.ceil_char_boundary(excess);
-            held.text.drain(..cut);
-            held.skipped += cut as u64;
-        }
+        held.push(text);
     }
 
     /// Hands back what was held for a whole window.
@@ -58,17 +109,26 @@ impl LiveTail {
         if now < self.window_ends {
             return Vec::new();
         }
-        self.flush()
+        let held = self.held.iter_mut();
+        held.filter_map(|(item, held)| held.show(*item)).collect()
     }
 
-    /// Hands back all that is held.
-    pub fn flush(&mut self) -> Vec<LiveText> {
-        std::mem::take(&mut self.held).into_values().collect()
+    /// Forgets a terminal that is over, and hands back what is known of its end.
+    pub fn end(&mut self, item: ItemId) -> LiveEnd {
+        let Some(mut held) = self.held.remove(&item) else {
+            return LiveEnd::default();
+        };
+        LiveEnd {
+            unshown: held.show(item),
+            text: held.text,
+            cut: held.cut,
+        }
     }
 
     /// When something held is due.
     pub fn deadline(&self) -> Option<Instant> {
-        (!self.held.is_empty()).then_some(self.window_ends)
+        let waits = self.held.values().any(|held| held.fresh > 0);
+        waits.then_some(self.window_ends)
     }
 }
 
@@ -95,5 +155,36 @@ mod tests {
         assert_eq!(shown[0].skipped + shown[0].text.len() as u64, all);
         assert_eq!((shown[1].text.as_str(), shown[1].skipped), ("other", 0));
         assert_eq!(tail.deadline(), None);
+    }
+
+    #[test]
+    fn the_end_is_known_whether_it_was_shown_or_not() {
+        let mut tail = LiveTail::default();
+        let at = Duration::from_secs(1);
+        let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
+        assert_eq!(tail.end(ItemId(1)), LiveEnd::default());
+        tail.push(ItemId(1), "t", "shown, ", at);
+        assert_eq!(tail.expire(end).len(), 1);
+        assert_eq!(tail.expire(end), [], "once");
+        tail.push(ItemId(1), "t", "not shown", end);
+        let known = tail.end(ItemId(1));
+        assert_eq!((known.text.as_str(), known.cut), ("shown, not shown", false));
+        let unshown = known.unshown.unwrap();
+        assert_eq!((unshown.text.as_str(), unshown.skipped), ("not shown", 0));
+        assert_eq!(tail.deadline(), None);
+    }
+
+    #[test]
+    fn what_was_shown_is_not_counted_as_left_out() {
+        let mut tail = LiveTail::default();
+        let at = Duration::from_secs(1);
+        let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
+        tail.push(ItemId(1), "t", "abc", at);
+        assert_eq!(tail.expire(end).len(), 1);
+        tail.push(ItemId(1), "t", &"x".repeat(LIVE_OUTPUT_BYTES), end);
+        tail.push(ItemId(1), "t", "yz", end);
+        let known = tail.end(ItemId(1));
+        assert!(known.cut && known.text.len() == LIVE_OUTPUT_BYTES && known.text.ends_with("xyz"));
+        assert_eq!(known.unshown.unwrap().skipped, 2);
     }
 }

@@ -8,5 +8,5 @@ mod live_tail;
 mod subscription;
 
 pub use coalesce::{Coalescer, Delta, Source};
-pub use live_tail::{LiveTail, LiveText};
+pub use live_tail::{LiveEnd, LiveTail, LiveText};
 pub use subscription::{Step, Subscription};

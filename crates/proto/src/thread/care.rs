@@ -70,7 +70,7 @@ impl Thread {
         let limit = self.limits.agent_silence_secs;
         let waits = !self.asked.is_empty()
             || !self.held.is_empty()
-            || !self.working.is_empty()
+            || self.working.range(self.calls_abandoned..).next().is_some()
             || self.cancel_deadline.is_some();
         if limit == 0 || waits || self.prompted.is_none() {
             return None;

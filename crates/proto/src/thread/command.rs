@@ -1,7 +1,7 @@
 //! What a thread is told, and what it wants done.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{By, Failure, Millis, RawJson, RequestId, TurnId};
+use acpd_model::{By, Failure, Millis, RawJson, RequestId, Seq, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
@@ -30,8 +30,8 @@ pub enum Input {
         /// How it went.
         result: Result<MachineReply, Failure>,
     },
-    /// The conversation so far was collected, see [`Effect::Recall`].
-    Recalled(String),
+    /// The conversation so far was collected, see [`Effect::Recall`]; or why it cannot be read.
+    Recalled(Result<String, Failure>),
     /// A terminal did something by itself.
     Terminal {
         /// Which one.
@@ -180,6 +180,8 @@ pub enum Effect {
         turn: Option<TurnId>,
         /// When.
         at: Millis,
+        /// The last event before it: to be shown after that one, and before the next.
+        after: Seq,
         /// What.
         shown: LiveText,
     },

@@ -342,14 +342,20 @@ impl Thread {
         );
     }
 
-    /// Ends everything that is open, but for terminals: those may outlive a turn.
+    /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
+    /// and end when they do.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
         let message = self.speaking.as_ref().map(|open| open.item);
+        let ends_itself = |id: &ItemId, view: &ItemView| match view {
+            ItemView::Terminal { .. } => true,
+            ItemView::File { .. } => self.is_being_written(*id),
+            ItemView::Message(_) | ItemView::Tool(_) => Some(*id) == message,
+        };
         let open: Vec<(ItemId, bool)> = self
             .live
             .items
             .iter()
-            .filter(|(id, open)| Some(**id) != message && !matches!(open.view, ItemView::Terminal { .. }))
+            .filter(|(id, open)| !ends_itself(id, &open.view))
             .map(|(id, open)| (*id, matches!(open.view, ItemView::Tool(_))))
             .collect();
         for (item, is_tool) in open {
@@ -360,19 +366,6 @@ impl Thread {
             }
         }
         self.end_message(outcome);
-    }
-
-    pub(super) fn close_terminals(&mut self) {
-        let terminals: Vec<ItemId> = self
-            .live
-            .items
-            .iter()
-            .filter(|(_, open)| matches!(open.view, ItemView::Terminal { .. }))
-            .map(|(id, _)| *id)
-            .collect();
-        for item in terminals {
-            self.complete(item, ItemOutcome::Interrupted);
-        }
     }
 
     pub(super) fn next_item(&self) -> ItemId {

@@ -1,14 +1,13 @@
-//! Callbacks of the agent: files and terminals.
+//! Callbacks of the agent: which of them are carried out, and what comes of it.
 
-use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
+use acpd_model::limits::AGENT_CALLS;
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, TurnId};
 use serde_json::{Value, json};
 
-use super::command::{Effect, MachineCall, MachineEvent, MachineReply};
+use super::command::{MachineCall, MachineReply};
 use super::permits::Permit;
-use super::steps::Thread;
+use super::steps::{AgentState, Thread};
 use crate::agent::{AgentCommand, Call, TerminalExit};
-use crate::fanout::{Delta, LiveText, Source};
 use crate::projection::{ItemView, unified_diff};
 
 /// A callback that the machine works on, with what its end needs to know.
@@ -21,6 +20,8 @@ pub(super) enum Work {
         path: String,
         content: String,
         item: Option<ItemId>,
+        /// The turn in which it was begun.
+        turn: Option<TurnId>,
     },
     Create {
         terminal_id: String,
@@ -42,10 +43,35 @@ impl Work {
     pub(super) fn changes(&self) -> bool {
         !matches!(self, Self::Read { .. } | Self::Other)
     }
+
+    /// Whether it is recorded even when the agent that wanted it is gone: it happens all the same.
+    pub(super) fn outlives_agent(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Create { .. })
+    }
 }
 
 impl Thread {
+    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    pub fn is_at_work(&self) -> bool {
+        self.working.values().any(Work::outlives_agent)
+    }
+
+    /// Whether the file change is a write that the machine is at.
+    pub(super) fn is_being_written(&self, change: ItemId) -> bool {
+        self.working
+            .values()
+            .any(|work| matches!(work, Work::Write { item: Some(item), .. } if *item == change))
+    }
+
+    /// Whether nobody waits for the answer to a callback any more.
+    pub(super) fn is_abandoned(&self, call: u64) -> bool {
+        call < self.calls_abandoned
+    }
+
     pub(super) fn handle_call(&mut self, call: u64, request: Call) {
+        if self.agent == AgentState::Stopping {
+            return self.refuse_stopping(call, &request);
+        }
         if self.working.len() + self.asked.len() + self.held.len() >= AGENT_CALLS {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
@@ -55,6 +81,17 @@ impl Thread {
             Permit::Ask => self.ask_first(call, request),
             Permit::No(decision) => self.refuse_by_policy(call, &request, &decision),
         }
+    }
+
+    /// One that was told to go gets nothing done any more.
+    fn refuse_stopping(&mut self, call: u64, request: &Call) {
+        let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
+        let kind = EventKind::CallRefused {
+            method: request.method().to_owned(),
+            reason: failure.message.clone(),
+        };
+        self.emit(self.current_turn(), By::Daemon, kind, None);
+        self.refuse_call(call, &failure);
     }
 
     pub(super) fn do_call(&mut self, call: u64, request: Call) {
@@ -109,11 +146,9 @@ impl Thread {
 
     /// A file that a tool call shows already is that call's file change; another one is a change by itself.
     fn write_file(&mut self, call: u64, path: String, content: String) {
-        let shown = self
-            .live
-            .items
-            .values()
-            .any(|open| matches!(&open.view, ItemView::File { path: known } if *known == path));
+        let shown = self.live.items.values().any(|open| {
+            open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if *known == path)
+        });
         let item = (!shown).then(|| self.next_item());
         if let Some(item) = item {
             let start = ItemStart::FileChange { path: path.clone() };
@@ -134,75 +169,14 @@ impl Thread {
                 path: path.clone(),
                 content: content.clone(),
                 item,
+                turn: self.current_turn(),
             },
         );
         self.ask_machine(call, MachineCall::WriteFile { path, content });
     }
 
-    fn create_terminal(
-        &mut self,
-        call: u64,
-        command: String,
-        args: Vec<String>,
-        env: Vec<(String, String)>,
-        cwd: Option<String>,
-        limit: Option<u64>,
-    ) {
-        let running = self
-            .live
-            .items
-            .values()
-            .filter(|open| matches!(open.view, ItemView::Terminal { .. }))
-            .count();
-        let creating = self
-            .working
-            .values()
-            .filter(|work| matches!(work, Work::Create { .. }))
-            .count();
-        if running + creating >= TERMINALS {
-            let failure = Failure::new(
-                ErrorCode::Overloaded,
-                format!("{TERMINALS} terminals are open in this session already"),
-            );
-            return self.refuse_call(call, &failure);
-        }
-        // An agent that is known to send a whole shell line means it.
-        let quirky = self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines);
-        let (command, args) = if quirky && args.is_empty() && command.contains(char::is_whitespace) {
-            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
-        } else {
-            (command, args)
-        };
-        let terminal_id = format!("term_{}", call + 1);
-        let cwd = cwd.unwrap_or_else(|| self.live.spec.cwd.clone());
-        let output_bytes = limit
-            .map_or(TERMINAL_BYTES, |limit| {
-                usize::try_from(limit).unwrap_or(usize::MAX)
-            })
-            .min(TERMINAL_BYTES_MAX);
-        let work = Work::Create {
-            terminal_id: terminal_id.clone(),
-            command: command.clone(),
-            args: args.clone(),
-            cwd: cwd.clone(),
-        };
-        self.working.insert(call, work);
-        self.kept_output.insert(terminal_id.clone(), output_bytes);
-        self.ask_machine(
-            call,
-            MachineCall::CreateTerminal {
-                terminal_id,
-                command,
-                args,
-                env,
-                cwd,
-                output_bytes,
-            },
-        );
-    }
-
     pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
-        // A callback that was withdrawn, or whose agent is gone, has no one to answer to.
+        // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
         let Some(work) = self.working.remove(&call) else {
             return;
         };
@@ -246,8 +220,16 @@ impl Thread {
                 );
                 json!({ "content": content })
             }
-            (Work::Write { path, content, item }, MachineReply::Written { old }) => {
-                self.file_written(path, &content, old.as_deref(), item);
+            (
+                Work::Write {
+                    path,
+                    content,
+                    item,
+                    turn,
+                },
+                MachineReply::Written { old },
+            ) => {
+                self.file_written(path, &content, old.as_deref(), item, turn);
                 json!({})
             }
             (
@@ -259,24 +241,8 @@ impl Thread {
                 },
                 MachineReply::Created,
             ) => {
-                let item = self.next_item();
                 let result = json!({ "terminalId": terminal_id });
-                let start = ItemStart::TerminalCommand {
-                    terminal_id,
-                    command,
-                    args,
-                    cwd,
-                };
-                self.emit(
-                    self.current_turn(),
-                    By::Agent,
-                    EventKind::ItemStarted {
-                        item,
-                        parent: None,
-                        start,
-                    },
-                    None,
-                );
+                self.terminal_created(call, terminal_id, command, args, cwd);
                 result
             }
             (
@@ -317,7 +283,16 @@ impl Thread {
         quirky && failure.code == ErrorCode::NotFound && matches!(work, Work::Read { .. })
     }
 
-    fn file_written(&mut self, path: String, content: &str, old: Option<&str>, item: Option<ItemId>) {
+    /// A file was written that the agent asked for in the turn `begun`. What is done after that turn is none of
+    /// another one's changes.
+    fn file_written(
+        &mut self,
+        path: String,
+        content: &str,
+        old: Option<&str>,
+        item: Option<ItemId>,
+        begun: Option<TurnId>,
+    ) {
         let turn = self.current_turn();
         let bytes = content.len() as u64;
         let written = Some(self.content(content));
@@ -333,7 +308,9 @@ impl Thread {
         );
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, content);
-        self.note_file(ItemOutcome::Completed, &path, old, content);
+        if turn == begun {
+            self.note_file(ItemOutcome::Completed, &path, old, content);
+        }
         let end = ItemEnd::FileChange { path, diff };
         self.emit(
             turn,
@@ -345,80 +322,9 @@ impl Thread {
             },
             None,
         );
-        self.emit_turn_diff();
-    }
-
-    /// Output is kept until there is as much of it as the agent wants kept; after that it is only shown, and the log
-    /// has its end when the command has ended. So an endless command fills neither memory nor the log.
-    fn terminal_wrote(&mut self, item: ItemId, terminal_id: &str, text: String) {
-        let kept = self
-            .kept_output
-            .get(terminal_id)
-            .copied()
-            .unwrap_or(TERMINAL_BYTES);
-        let written = match self.live.items.get(&item).map(|open| &open.view) {
-            Some(ItemView::Terminal { output, .. }) => output.len() + self.held_text(item).len(),
-            _ => 0,
-        };
-        if written >= kept {
-            self.live_tail.push(item, terminal_id, &text, self.now.mono);
-            return;
+        if turn == begun {
+            self.emit_turn_diff();
         }
-        self.emit_text(Delta {
-            turn: self.current_turn(),
-            item,
-            source: Source::Terminal(terminal_id.to_owned()),
-            text,
-            raw: None,
-        });
-    }
-
-    pub(super) fn show(&mut self, shown: LiveText) {
-        let turn = self.current_turn();
-        let at = self.now.wall;
-        self.effects.push(Effect::Show { turn, at, shown });
-    }
-
-    pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: MachineEvent) {
-        let found = self.live.items.iter().find(
-            |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
-        );
-        let Some(item) = found.map(|(id, _)| *id) else {
-            return;
-        };
-        let kind = match event {
-            MachineEvent::Output(text) => return self.terminal_wrote(item, terminal_id, text),
-            MachineEvent::Exited {
-                exit,
-                output,
-                truncated,
-            } => {
-                let outcome = if exit.code == Some(0) {
-                    ItemOutcome::Completed
-                } else {
-                    ItemOutcome::Failed
-                };
-                let TerminalExit {
-                    code: exit_code,
-                    signal,
-                } = exit;
-                // What is still held comes before the end.
-                for shown in self.live_tail.flush() {
-                    self.show(shown);
-                }
-                self.kept_output.remove(terminal_id);
-                let terminal_id = terminal_id.to_owned();
-                let end = ItemEnd::TerminalCommand {
-                    terminal_id,
-                    exit_code,
-                    signal,
-                    output,
-                    truncated,
-                };
-                EventKind::ItemCompleted { item, outcome, end }
-            }
-        };
-        self.emit(self.current_turn(), By::Agent, kind, None);
     }
 }
 

@@ -13,6 +13,7 @@ mod machine;
 mod permits;
 mod requests;
 mod steps;
+mod terminals;
 mod turns;
 
 pub use command::{

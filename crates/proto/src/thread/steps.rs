@@ -78,6 +78,8 @@ pub struct Thread {
     pub(super) calls_before: u64,
     /// Callbacks so far, of this process and the ones before.
     pub(super) calls: u64,
+    /// Those below this one have nobody who waits for their answer.
+    pub(super) calls_abandoned: u64,
     /// Whether another process is to follow the one that was told to go.
     pub(super) wanted: bool,
     /// Callers who wait for the agent to be ready.
@@ -123,6 +125,7 @@ impl Thread {
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
+            calls_abandoned: 0,
             wanted: false,
             opening: Vec::new(),
             asks: BTreeMap::new(),
@@ -166,10 +169,7 @@ impl Thread {
             self.care.sign_of_life(now.mono);
         }
         match input {
-            Input::Recalled(text) => {
-                self.recall = Recalling::Here(text);
-                self.prompt_if_ready();
-            }
+            Input::Recalled(recalled) => self.recalled(recalled),
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentGone(gone) => self.handle_gone(&gone),
@@ -494,6 +494,8 @@ impl Thread {
     pub(super) fn stop_agent(&mut self) {
         let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
         if up.contains(&self.agent) {
+            self.void_requests("the agent is being stopped");
+            self.note_status();
             self.agent = AgentState::Stopping;
             self.prompted = None;
             self.effects.push(Effect::StopAgent);
@@ -522,6 +524,7 @@ impl Thread {
 
     pub(super) fn tell_agent(&mut self, command: AgentCommand) {
         let command = match command {
+            AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
             AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
                 Some(call) => AgentCommand::Answer { call, result },
                 // Its process is gone.

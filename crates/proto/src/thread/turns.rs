@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{
     By, ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, TurnId,
 };
@@ -190,6 +190,20 @@ impl Thread {
         }
     }
 
+    /// The conversation so far is there. If it cannot be read the agent is told nothing of it: a part that looks
+    /// like the whole would mislead it.
+    pub(super) fn recalled(&mut self, recalled: Result<String, Failure>) {
+        let text = recalled.unwrap_or_else(|failure| {
+            let message = format!(
+                "The conversation so far could not be read, so that the agent, which has forgotten it, is not told of it: {failure}"
+            );
+            self.notice(Level::Warning, "notRecalled", &message);
+            String::new()
+        });
+        self.recall = Recalling::Here(text);
+        self.prompt_if_ready();
+    }
+
     /// Fails the running turn; the ones that wait go on.
     pub(super) fn fail_turn(&mut self, reason: &str) {
         self.settle(Ending::failed(reason), &By::Agent);
@@ -265,14 +279,14 @@ impl Thread {
     pub(super) fn abandon(&mut self, reason: &str, by: &By, unsent_too: bool) {
         self.flush();
         self.void_requests(reason);
-        self.working.clear();
+        // What was begun happens all the same, and is recorded then.
+        self.working.retain(|_, work| work.outlives_agent());
+        self.calls_abandoned = self.calls;
         self.refuse_asks(reason, unsent_too);
         self.recall = Recalling::NotAsked;
         self.care.take_silence();
         self.capabilities = None;
         self.close_terminals();
-        self.live_tail.flush();
-        self.kept_output.clear();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {
             self.settle(Ending::failed(reason), by);

@@ -196,3 +196,23 @@ fn what_is_told_is_bounded_and_can_be_switched_off() {
         });
     }
 }
+
+#[test]
+fn a_conversation_that_cannot_be_read_is_told_to_nobody_and_people_know() {
+    check(|s| {
+        s.unreadable = Some(acpd_model::Failure::new(
+            acpd_model::ErrorCode::Internal,
+            "the disk is gone",
+        ));
+        forget(s, r#"{"protocolVersion":1}"#);
+        s.prompt("and why?");
+        assert_eq!(prompted(s).len(), 1, "the prompt alone");
+        let notice = s.params("thread/notice").pop().unwrap();
+        assert_eq!(
+            (&notice["code"], &notice["level"]),
+            (&"notRecalled".into(), &"warning".into())
+        );
+        assert!(notice["message"].as_str().unwrap().contains("the disk is gone"));
+        s.stops_with("end_turn");
+    });
+}

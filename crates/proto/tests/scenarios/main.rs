@@ -10,6 +10,7 @@ mod callbacks;
 mod care;
 mod carried;
 mod elicitation;
+mod ends;
 mod export;
 mod faults;
 mod interrupt;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use acpd_model::{Event, Failure, Limits, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frame};
@@ -33,6 +33,8 @@ pub struct Scene {
     pub blobs: Vec<Vec<u8>>,
     /// What clients were only shown.
     pub shown: Vec<Frame>,
+    /// Why the log cannot be read the next time.
+    pub unreadable: Option<Failure>,
     /// What the configuration says is odd about the agent.
     pub quirks: Quirks,
     pub thread: Thread,
@@ -81,6 +83,7 @@ impl Scene {
         Self {
             blobs: Vec::new(),
             shown: Vec::new(),
+            unreadable: None,
             quirks: Quirks::default(),
             thread: Thread::new(id, limits, now),
             id,
@@ -201,18 +204,45 @@ impl Scene {
                 }
                 self.hear_agent();
             }
-            Effect::Show { turn, at, shown } => {
+            Effect::Show {
+                turn,
+                at,
+                after,
+                shown,
+            } => {
+                self.check_shown(after, shown.item);
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
                 self.shown.push(frame);
             }
             Effect::Recall { except, bytes } => {
-                let mut recall = Recall::new(Some(except), bytes);
-                self.log.iter().for_each(|event| recall.fold(event));
-                self.thread.handle(Input::Recalled(recall.finish()), self.now);
+                let recalled = match self.unreadable.take() {
+                    Some(failure) => Err(failure),
+                    None => {
+                        let mut recall = Recall::new(Some(except), bytes);
+                        self.log.iter().for_each(|event| recall.fold(event));
+                        Ok(recall.finish())
+                    }
+                };
+                self.thread.handle(Input::Recalled(recalled), self.now);
             }
             Effect::Machine { call, what } => self.waiting.push((call, what)),
         }
         self.work();
+    }
+
+    /// What is only shown of an item comes between its beginning and its end.
+    fn check_shown(&self, after: Seq, shown: ItemId) {
+        let before = &self.log[..usize::try_from(after).unwrap()];
+        let begins = |kind: &EventKind| matches!(kind, EventKind::ItemStarted { item, .. } if *item == shown);
+        let ends = |kind: &EventKind| matches!(kind, EventKind::ItemCompleted { item, .. } if *item == shown);
+        assert!(
+            before.iter().any(|event| begins(&event.kind)),
+            "{shown} is shown too early"
+        );
+        assert!(
+            !before.iter().any(|event| ends(&event.kind)),
+            "{shown} is shown after its end"
+        );
     }
 
     /// Takes what the connection wants written, then what it has to tell; says whether there was anything. A

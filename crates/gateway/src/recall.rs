@@ -1,0 +1,77 @@
+//! Collects a thread's conversation out of the log, for an agent that has forgotten it.
+
+use acpd_log::{LogError, SharedLog};
+use acpd_model::{ThreadId, TurnId};
+use acpd_proto::projection::Recall;
+
+/// The end of the conversation, without the turn `except`, in at most so many bytes. All of that or nothing: the
+/// end is what is wanted most, and it is read last.
+pub async fn recall(
+    log: &SharedLog,
+    thread: ThreadId,
+    except: TurnId,
+    bytes: usize,
+) -> Result<String, LogError> {
+    let mut recall = Recall::new(Some(except), bytes);
+    let mut after = 0;
+    loop {
+        let page = log.read(thread, after).await?;
+        page.events.iter().for_each(|event| recall.fold(event));
+        after = page.events.last().map_or(after, |event| event.seq);
+        if page.at_end {
+            return Ok(recall.finish());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use acpd_log::{EventLog, Fault, Memory};
+    use acpd_model::limits::LOG_PAGE_BYTES;
+    use acpd_model::{By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, MessageType, Summary};
+    use acpd_proto::projection::text_block;
+
+    use super::*;
+
+    fn said(seq: u64, text: &str) -> Event {
+        let role = MessageType::AgentMessage;
+        let content = vec![text_block(text)];
+        let end = ItemEnd::Message { role, content };
+        Event {
+            seq,
+            at: 0,
+            turn: Some(TurnId(1)),
+            by: By::Agent,
+            kind: EventKind::ItemCompleted {
+                item: ItemId(u32::try_from(seq).unwrap()),
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_log_that_fails_in_the_middle_gives_nothing_rather_than_a_part() {
+        let log = Arc::new(Memory::new());
+        let thread = ThreadId(uuid::Uuid::nil());
+        for seq in 1..=3 {
+            let text = format!("{}{seq}", "x".repeat(LOG_PAGE_BYTES));
+            let event = [said(seq, &text)];
+            log.append(thread, &event, Some(&Summary::default()))
+                .await
+                .unwrap();
+        }
+        let shared: SharedLog = log.clone();
+        let told = recall(&shared, thread, TurnId(2), 10).await.unwrap();
+        assert!(told.contains("x3"), "{told}");
+        for after in 0..3 {
+            log.inject(Fault::FailRead { after });
+            let told = recall(&shared, thread, TurnId(2), 10).await;
+            assert!(matches!(told, Err(LogError::Storage(_))), "{after}: {told:?}");
+        }
+    }
+}

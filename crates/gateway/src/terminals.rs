@@ -1,0 +1,177 @@
+//! The terminals of one agent that it has not released.
+//!
+//! In: terminals that begin, end and are released. Out: what is known of one. Owns: those that run, and of those
+//! that ended as much as the bounds allow: the output of the newest, and of older ones how they ended. Never: ends
+//! a command by itself; dropping it ends them all.
+
+use std::collections::{HashMap, VecDeque};
+
+use acpd_host::{Exit, Terminal};
+use acpd_model::limits::{ENDED_OUTPUT_BYTES, ENDED_TERMINALS, ENDED_TERMINALS_KNOWN};
+
+/// A terminal that was not released.
+#[derive(Debug, Clone)]
+pub enum Held {
+    /// It runs, or it has ended and its output is there.
+    Whole(Terminal),
+    /// It has ended, and its output was dropped.
+    Over {
+        /// How it ended.
+        exit: Exit,
+        /// Whether it had written anything.
+        wrote: bool,
+    },
+}
+
+/// All of them. What has ended is kept in its order, and no more of it than is allowed.
+#[derive(Debug, Default)]
+pub struct Terminals {
+    held: HashMap<String, Held>,
+    /// Those that have ended and have their output, the oldest first.
+    whole: VecDeque<Ended>,
+    /// Bytes of their output.
+    bytes: usize,
+    /// Those that have ended and whose output was dropped, the oldest first.
+    over: VecDeque<String>,
+}
+
+#[derive(Debug)]
+struct Ended {
+    id: String,
+    exit: Exit,
+    bytes: usize,
+}
+
+impl Terminals {
+    /// One begins.
+    pub fn insert(&mut self, id: String, terminal: Terminal) {
+        self.held.insert(id, Held::Whole(terminal));
+    }
+
+    /// What is known of one; `None` if it never was, was released, or ended too long ago.
+    pub fn get(&self, id: &str) -> Option<&Held> {
+        self.held.get(id)
+    }
+
+    /// One is released.
+    pub fn remove(&mut self, id: &str) -> Option<Held> {
+        let held = self.held.remove(id)?;
+        if let Some(at) = self.whole.iter().position(|ended| ended.id == id) {
+            self.bytes -= self.whole.remove(at).map_or(0, |ended| ended.bytes);
+        } else {
+            self.over.retain(|over| over != id);
+        }
+        Some(held)
+    }
+
+    /// One has ended with so many bytes of output.
+    pub fn ended(&mut self, id: &str, exit: Exit, bytes: usize) {
+        // It may be released already, or be one of an earlier process.
+        if !self.held.contains_key(id) {
+            return;
+        }
+        let id = id.to_owned();
+        self.whole.push_back(Ended { id, exit, bytes });
+        self.bytes += bytes;
+        while self.whole.len() > ENDED_TERMINALS || self.bytes > ENDED_OUTPUT_BYTES {
+            let Some(Ended { id, exit, bytes }) = self.whole.pop_front() else {
+                break;
+            };
+            self.bytes -= bytes;
+            let wrote = bytes > 0;
+            self.held.insert(id.clone(), Held::Over { exit, wrote });
+            self.over.push_back(id);
+        }
+        while self.over.len() > ENDED_TERMINALS_KNOWN {
+            if let Some(id) = self.over.pop_front() {
+                self.held.remove(&id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_host::{Environment, Program, TerminalSpec};
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Any terminal: only the books are looked at.
+    fn any() -> Terminal {
+        let program = Program {
+            command: "true".into(),
+            args: Vec::new(),
+            env: Environment::build(std::env::vars(), &[], &std::collections::BTreeMap::new()),
+            cwd: std::env::temp_dir(),
+        };
+        let spec = TerminalSpec {
+            program,
+            output_bytes: 1,
+        };
+        Terminal::spawn(&spec, mpsc::channel(16).0).unwrap()
+    }
+
+    fn end(terminals: &mut Terminals, id: &str, terminal: &Terminal, bytes: usize) {
+        terminals.insert(id.to_owned(), terminal.clone());
+        terminals.ended(id, Exit::default(), bytes);
+    }
+
+    /// Whether its output is there; `None` if it is not known.
+    fn whole(terminals: &Terminals, id: &str) -> Option<bool> {
+        terminals.get(id).map(|held| matches!(held, Held::Whole(_)))
+    }
+
+    #[tokio::test]
+    async fn the_output_of_the_oldest_goes_first_and_what_runs_stays() {
+        let (mut terminals, any) = (Terminals::default(), any());
+        terminals.insert("runs".into(), any.clone());
+        end(&mut terminals, "silent", &any, 0);
+        end(&mut terminals, "a", &any, ENDED_OUTPUT_BYTES / 2);
+        end(&mut terminals, "b", &any, ENDED_OUTPUT_BYTES / 2);
+        assert_eq!(whole(&terminals, "silent"), Some(true));
+        end(&mut terminals, "c", &any, 1);
+        let wrote = |id| match terminals.get(id) {
+            Some(Held::Over { wrote, .. }) => Some(*wrote),
+            _ => None,
+        };
+        assert_eq!((wrote("silent"), wrote("a")), (Some(false), Some(true)));
+        assert_eq!(
+            (whole(&terminals, "b"), whole(&terminals, "c")),
+            (Some(true), Some(true))
+        );
+        assert_eq!(whole(&terminals, "runs"), Some(true));
+        assert!(terminals.bytes <= ENDED_OUTPUT_BYTES);
+    }
+
+    #[tokio::test]
+    async fn what_is_released_makes_room() {
+        let (mut terminals, any) = (Terminals::default(), any());
+        end(&mut terminals, "a", &any, ENDED_OUTPUT_BYTES);
+        assert!(terminals.remove("a").is_some() && terminals.remove("a").is_none());
+        end(&mut terminals, "b", &any, ENDED_OUTPUT_BYTES);
+        assert_eq!(whole(&terminals, "b"), Some(true));
+        end(&mut terminals, "c", &any, 1);
+        assert!(terminals.remove("b").is_some());
+        assert_eq!((terminals.over.len(), terminals.bytes), (0, 1));
+        terminals.ended("b", Exit::default(), 7);
+        assert_eq!((whole(&terminals, "b"), terminals.bytes), (None, 1), "it is gone");
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_never_releases_fills_no_memory() {
+        let (mut terminals, any) = (Terminals::default(), any());
+        let all = ENDED_TERMINALS + ENDED_TERMINALS_KNOWN + 10;
+        for id in 0..all {
+            end(&mut terminals, &id.to_string(), &any, 1);
+        }
+        assert_eq!(terminals.held.len(), ENDED_TERMINALS + ENDED_TERMINALS_KNOWN);
+        assert_eq!(
+            (whole(&terminals, "9"), whole(&terminals, "10")),
+            (None, Some(false))
+        );
+        let newest = all - ENDED_TERMINALS;
+        assert_eq!(whole(&terminals, &(newest - 1).to_string()), Some(false));
+        assert_eq!(whole(&terminals, &newest.to_string()), Some(true));
+    }
+}

@@ -1,0 +1,225 @@
+//! Terminals of the agent: how they begin, what they say, and how they end.
+
+use acpd_model::limits::{TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
+
+use super::command::{Effect, MachineCall, MachineEvent};
+use super::machine::Work;
+use super::steps::Thread;
+use crate::agent::TerminalExit;
+use crate::fanout::{Delta, LiveEnd, LiveText, Source};
+use crate::projection::ItemView;
+
+impl Thread {
+    pub(super) fn create_terminal(
+        &mut self,
+        call: u64,
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        cwd: Option<String>,
+        limit: Option<u64>,
+    ) {
+        let running = self
+            .live
+            .items
+            .values()
+            .filter(|open| matches!(open.view, ItemView::Terminal { .. }))
+            .count();
+        let creating = self
+            .working
+            .values()
+            .filter(|work| matches!(work, Work::Create { .. }))
+            .count();
+        if running + creating >= TERMINALS {
+            let failure = Failure::new(
+                ErrorCode::Overloaded,
+                format!("{TERMINALS} terminals are open in this session already"),
+            );
+            return self.refuse_call(call, &failure);
+        }
+        // An agent that is known to send a whole shell line means it.
+        let quirky = self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines);
+        let (command, args) = if quirky && args.is_empty() && command.contains(char::is_whitespace) {
+            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
+        } else {
+            (command, args)
+        };
+        let terminal_id = format!("term_{}", call + 1);
+        let cwd = cwd.unwrap_or_else(|| self.live.spec.cwd.clone());
+        let output_bytes = limit
+            .map_or(TERMINAL_BYTES, |limit| {
+                usize::try_from(limit).unwrap_or(usize::MAX)
+            })
+            .min(TERMINAL_BYTES_MAX);
+        let work = Work::Create {
+            terminal_id: terminal_id.clone(),
+            command: command.clone(),
+            args: args.clone(),
+            cwd: cwd.clone(),
+        };
+        self.working.insert(call, work);
+        self.kept_output.insert(terminal_id.clone(), output_bytes);
+        self.ask_machine(
+            call,
+            MachineCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            },
+        );
+    }
+
+    /// A command runs. If its agent is gone it will be ended, and that is all that is known of it.
+    pub(super) fn terminal_created(
+        &mut self,
+        call: u64,
+        terminal_id: String,
+        command: String,
+        args: Vec<String>,
+        cwd: String,
+    ) {
+        let item = self.next_item();
+        let kept_as = terminal_id.clone();
+        let start = ItemStart::TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+        };
+        let kind = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start,
+        };
+        self.emit(self.current_turn(), By::Agent, kind, None);
+        if self.is_abandoned(call) {
+            self.kept_output.remove(&kept_as);
+            self.close_terminal(item);
+        }
+    }
+
+    /// Output is kept until there is as much of it as the agent wants kept; after that it is only shown, and the log
+    /// has its end when the command has ended. So an endless command fills neither memory nor the log.
+    fn terminal_wrote(&mut self, item: ItemId, terminal_id: &str, text: String) {
+        let kept = self
+            .kept_output
+            .get(terminal_id)
+            .copied()
+            .unwrap_or(TERMINAL_BYTES);
+        let written = match self.live.items.get(&item).map(|open| &open.view) {
+            Some(ItemView::Terminal { output, .. }) => output.len() + self.held_text(item).len(),
+            _ => 0,
+        };
+        if written >= kept {
+            self.live_tail.push(item, terminal_id, &text, self.now.mono);
+            return;
+        }
+        self.emit_text(Delta {
+            turn: self.current_turn(),
+            item,
+            source: Source::Terminal(terminal_id.to_owned()),
+            text,
+            raw: None,
+        });
+    }
+
+    /// Shows what is in no log, after all that is.
+    pub(super) fn show(&mut self, shown: LiveText) {
+        self.flush();
+        self.effects.push(Effect::Show {
+            turn: self.current_turn(),
+            at: self.now.wall,
+            after: self.live.last_seq,
+            shown,
+        });
+    }
+
+    pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: MachineEvent) {
+        let found = self.live.items.iter().find(
+            |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
+        );
+        let Some(item) = found.map(|(id, _)| *id) else {
+            return;
+        };
+        let kind = match event {
+            MachineEvent::Output(text) => return self.terminal_wrote(item, terminal_id, text),
+            MachineEvent::Exited {
+                exit,
+                output,
+                truncated,
+            } => {
+                let outcome = if exit.code == Some(0) {
+                    ItemOutcome::Completed
+                } else {
+                    ItemOutcome::Failed
+                };
+                let TerminalExit {
+                    code: exit_code,
+                    signal,
+                } = exit;
+                // What is still held comes before the end.
+                if let Some(shown) = self.live_tail.end(item).unshown {
+                    self.show(shown);
+                }
+                self.kept_output.remove(terminal_id);
+                let terminal_id = terminal_id.to_owned();
+                let end = ItemEnd::TerminalCommand {
+                    terminal_id,
+                    exit_code,
+                    signal,
+                    output,
+                    truncated,
+                };
+                EventKind::ItemCompleted { item, outcome, end }
+            }
+        };
+        self.emit(self.current_turn(), By::Agent, kind, None);
+    }
+
+    /// Ends every terminal: the agent that they belong to is gone.
+    pub(super) fn close_terminals(&mut self) {
+        let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
+        let open = self.live.items.iter().filter(|(_, open)| is_terminal(&open.view));
+        let open: Vec<ItemId> = open.map(|(id, _)| *id).collect();
+        for item in open {
+            self.close_terminal(item);
+        }
+    }
+
+    /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
+    fn close_terminal(&mut self, item: ItemId) {
+        self.flush();
+        let Some(ItemView::Terminal { terminal_id, output }) =
+            self.live.items.get(&item).map(|open| &open.view)
+        else {
+            return;
+        };
+        let (terminal_id, logged) = (terminal_id.clone(), output.clone());
+        let LiveEnd { unshown, text, cut } = self.live_tail.end(item);
+        if let Some(shown) = unshown {
+            self.show(shown);
+        }
+        let mut output = if cut { text } else { logged + &text };
+        // Of a terminal of an earlier daemon it is not known what it said at last.
+        let kept = self.kept_output.remove(&terminal_id);
+        let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
+        output.drain(..output.ceil_char_boundary(excess));
+        let end = ItemEnd::TerminalCommand {
+            terminal_id,
+            exit_code: None,
+            signal: None,
+            output,
+            truncated: cut || excess > 0 || kept.is_none(),
+        };
+        let kind = EventKind::ItemCompleted {
+            item,
+            outcome: ItemOutcome::Interrupted,
+            end,
+        };
+        self.emit(self.current_turn(), By::Agent, kind, None);
+    }
+}
