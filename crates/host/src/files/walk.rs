@@ -114,9 +114,7 @@ impl Workspace {
     /// Where the way leaves the workspace, the rest of it is looked up by name.
     pub(super) fn tell(&self, path: &str) -> Result<PathBuf, Failure> {
         check(path)?;
-        Ok(self
-            .walk(path.into(), path, Parents::Told, Links::Followed)?
-            .real)
+        Ok(self.walk(path.into(), path, Parents::Told, Links::Followed)?.real)
     }
 
     /// Pairs of names of the workspace's directories: as given, and without links. Only where they differ.
@@ -129,7 +127,13 @@ impl Workspace {
     }
 
     /// Walks along `text`; `path` is what was asked for.
-    fn walk(&self, mut text: PathBuf, path: &str, parents: Parents, on_link: Links) -> Result<Walked, Failure> {
+    fn walk(
+        &self,
+        mut text: PathBuf,
+        path: &str,
+        parents: Parents,
+        on_link: Links,
+    ) -> Result<Walked, Failure> {
         let mut links = 0;
         let mut steps = 0;
         'again: loop {
@@ -263,7 +267,9 @@ fn elsewhere(text: &Path, path: &str) -> Result<Walked, Failure> {
         let real = match known.canonicalize() {
             Ok(real) => real,
             // A link to something that is not there would be taken for a plain name.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && known.symlink_metadata().is_err() => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && known.symlink_metadata().is_err() => {
+                continue;
+            }
             Err(error) => return Err(of_io(path, &error)),
         };
         let rest = text.strip_prefix(known).unwrap_or(Path::new(""));

@@ -3,8 +3,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use acpd_model::{Before, ErrorCode};
 use acpd_model::limits::READ_FILE_BYTES;
+use acpd_model::{Before, ErrorCode};
 
 use crate::{Scene, Seen};
 
@@ -122,7 +122,10 @@ fn concurrent_writes_are_each_whole() {
             scope.spawn(|| {
                 for _ in 0..20 {
                     let old = scene.files.write_text(&path, text).unwrap();
-                    assert!(old == Before::Nothing || texts.iter().any(|known| old == Before::Text(known.clone())));
+                    assert!(
+                        old == Before::Nothing
+                            || texts.iter().any(|known| old == Before::Text(known.clone()))
+                    );
                 }
             });
         }

@@ -1,12 +1,12 @@
 //! Callbacks of the agent: files and terminals.
 
 use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use serde_json::{Value, json};
 
 use super::command::{Effect, MachineCall, MachineEvent, MachineReply};
-use super::permits::Permit;
 use super::steps::Thread;
+use super::undecided::Undecided;
 use crate::agent::{AgentCommand, Call, TerminalExit};
 use crate::fanout::{Delta, LiveText, Source};
 use crate::projection::{ItemView, unified_diff};
@@ -14,6 +14,8 @@ use crate::projection::{ItemView, unified_diff};
 /// A callback that the machine works on, with what its end needs to know.
 #[derive(Debug)]
 pub(super) enum Work {
+    /// It is looked up where its paths lead, and then it is decided on.
+    Decide(Undecided),
     Read {
         path: String,
     },
@@ -40,7 +42,7 @@ pub(super) enum Work {
 impl Work {
     /// Whether the machine is another one afterwards.
     pub(super) fn changes(&self) -> bool {
-        !matches!(self, Self::Read { .. } | Self::Other)
+        !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other)
     }
 }
 
@@ -50,14 +52,11 @@ impl Thread {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
-        match self.permit(&request) {
-            Permit::Yes => self.do_call(call, request),
-            Permit::Ask => self.ask_first(call, request),
-            Permit::No(decision) => self.refuse_by_policy(call, &request, &decision),
-        }
+        self.consider(call, request);
     }
 
-    pub(super) fn do_call(&mut self, call: u64, request: Call) {
+    /// Does what was decided on; `at` is where its file was then.
+    pub(super) fn do_call(&mut self, call: u64, request: Call, at: Option<String>) {
         match request {
             Call::Permission {
                 tool_call,
@@ -67,9 +66,15 @@ impl Thread {
             Call::Elicit { message, raw } => self.input_requested(call, message, raw),
             Call::ReadFile { path, line, limit } => {
                 self.working.insert(call, Work::Read { path: path.clone() });
-                self.ask_machine(call, MachineCall::ReadFile { path, line, limit });
+                let what = MachineCall::ReadFile {
+                    path,
+                    at,
+                    line,
+                    limit,
+                };
+                self.ask_machine(call, what);
             }
-            Call::WriteFile { path, content } => self.write_file(call, path, content),
+            Call::WriteFile { path, content } => self.write_file(call, path, at, content),
             Call::CreateTerminal {
                 command,
                 args,
@@ -108,7 +113,7 @@ impl Thread {
     }
 
     /// A file that a tool call shows already is that call's file change; another one is a change by itself.
-    fn write_file(&mut self, call: u64, path: String, content: String) {
+    fn write_file(&mut self, call: u64, path: String, at: Option<String>, content: String) {
         let shown = self
             .live
             .items
@@ -136,7 +141,7 @@ impl Thread {
                 item,
             },
         );
-        self.ask_machine(call, MachineCall::WriteFile { path, content });
+        self.ask_machine(call, MachineCall::WriteFile { path, at, content });
     }
 
     fn create_terminal(
@@ -202,6 +207,10 @@ impl Thread {
     }
 
     pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
+        // What is still being decided on was not begun, whatever is said to be done.
+        if matches!(self.working.get(&call), Some(Work::Decide(_))) {
+            return;
+        }
         // A callback that was withdrawn, or whose agent is gone, has no one to answer to.
         let Some(work) = self.working.remove(&call) else {
             return;
@@ -224,6 +233,7 @@ impl Thread {
                     let end = ItemEnd::FileChange {
                         path,
                         diff: String::new(),
+                        replaced: None,
                     };
                     let kind = EventKind::ItemCompleted {
                         item,
@@ -247,7 +257,7 @@ impl Thread {
                 json!({ "content": content })
             }
             (Work::Write { path, content, item }, MachineReply::Written { old }) => {
-                self.file_written(path, &content, old.as_deref(), item);
+                self.file_written(path, &content, &old, item);
                 json!({})
             }
             (
@@ -317,7 +327,7 @@ impl Thread {
         quirky && failure.code == ErrorCode::NotFound && matches!(work, Work::Read { .. })
     }
 
-    fn file_written(&mut self, path: String, content: &str, old: Option<&str>, item: Option<ItemId>) {
+    fn file_written(&mut self, path: String, content: &str, old: &Before, item: Option<ItemId>) {
         let turn = self.current_turn();
         let bytes = content.len() as u64;
         let written = Some(self.content(content));
@@ -327,6 +337,7 @@ impl Thread {
             EventKind::FileWritten {
                 path: path.clone(),
                 bytes,
+                replaced: Some(old.replaced()),
                 content: written,
             },
             None,
@@ -334,7 +345,8 @@ impl Thread {
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, content);
         self.note_file(ItemOutcome::Completed, &path, old, content);
-        let end = ItemEnd::FileChange { path, diff };
+        let replaced = Some(old.replaced());
+        let end = ItemEnd::FileChange { path, diff, replaced };
         self.emit(
             turn,
             By::Agent,

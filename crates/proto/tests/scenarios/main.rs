@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod asks;
 mod callbacks;
 mod care;
@@ -12,6 +13,7 @@ mod carried;
 mod elicitation;
 mod export;
 mod interrupt;
+mod links;
 mod lost_agent;
 mod malformed;
 mod messages;
