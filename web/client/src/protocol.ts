@@ -262,6 +262,8 @@ export interface FileChange {
   diff?: string | null;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   type: FileChangeType;
 }
 
@@ -273,6 +275,8 @@ export interface FileChangeCompleted {
   outcome: ItemOutcome;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -291,6 +295,8 @@ export interface FileChangeStarted {
   parentItemId?: string | null;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -307,6 +313,20 @@ export type FileChangeType = "fileChange";
 export interface FileTouched {
   bytes: number;
   path: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A file, how much was written, and what it replaced. */
+export interface FileWritten {
+  bytes: number;
+  path: string;
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -635,6 +655,9 @@ export interface RememberedAnswer {
 export interface RememberedListed {
   data: RememberedAnswer[];
 }
+
+/** What a write replaced. */
+export type Replaced = "nothing" | "text" | "unknown";
 
 /** What became of a question. */
 export type Resolution = "accepted" | "declined" | "cancelled" | "void";
@@ -1349,7 +1372,7 @@ export interface Notifications {
   /** The agent read a file. */
   "thread/file/read": FileTouched;
   /** The agent wrote a file. */
-  "thread/file/written": FileTouched;
+  "thread/file/written": FileWritten;
   /** What a person should know. */
   "thread/notice": Notice;
   /** A thread was made. */

@@ -5,6 +5,7 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
+mod answers;
 mod asks;
 mod care;
 mod command;
@@ -15,9 +16,11 @@ mod requests;
 mod steps;
 mod terminals;
 mod turns;
+mod undecided;
 
 pub use command::{
-    Answer, Command, Effect, Gone, Input, MachineCall, MachineEvent, MachineReply, Reply, TurnView,
+    Answer, AnswersOrder, AnswersOutcome, Command, Effect, Gone, Input, MachineCall, MachineEvent,
+    MachineReply, Reply, TurnView, Whose,
 };
 pub use permits::Policies;
 pub use steps::Thread;

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod asks;
 mod callbacks;
 mod care;
@@ -14,6 +15,7 @@ mod ends;
 mod export;
 mod faults;
 mod interrupt;
+mod links;
 mod lost_agent;
 mod malformed;
 mod messages;
