@@ -104,11 +104,11 @@ enum Happened {
 }
 
 impl ThreadActor {
-    /// A thread that is about to be made.
-    pub fn new(id: ThreadId, around: Surroundings) -> Self {
+    /// A thread that is about to be made. In a box: a future would keep room for it twice.
+    pub fn new(id: ThreadId, around: Surroundings) -> Box<Self> {
         let machine = Thread::new(id, (*around.limits).clone(), around.clock.now());
         let (host_told, host_tells) = mpsc::channel(16);
-        Self {
+        Box::new(Self {
             around,
             id,
             id_text: id.to_string(),
@@ -121,11 +121,11 @@ impl ThreadActor {
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
-        }
+        })
     }
 
     /// A thread that the log knows.
-    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Self, LogError> {
+    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Box<Self>, LogError> {
         let mut actor = Self::new(id, around);
         let mut after = 0;
         loop {
@@ -144,7 +144,7 @@ impl ThreadActor {
     }
 
     /// Lives until nobody needs the thread any more, or the log fails it.
-    pub async fn run(mut self, mut asked: mpsc::Receiver<ToThread>) {
+    pub async fn run(mut self: Box<Self>, mut asked: mpsc::Receiver<ToThread>) {
         let end = self.serve(&mut asked).await;
         if let Err(error) = end {
             tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
