@@ -230,7 +230,7 @@ export class ThreadStream {
       this.#failures++;
       return;
     }
-    for (const reader of readers) {
+    for (const reader of readers.length > 0 ? readers : [...this.#readers]) {
       reader.end(error);
     }
     this.#pump();

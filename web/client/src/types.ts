@@ -38,9 +38,12 @@ export type NotificationMethod = keyof Notifications;
 /** What the daemon may ask. */
 export type QuestionMethod = keyof ServerRequests;
 
+/** What is about a thread's events: all but what is about an answer of this client's. */
+type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected">;
+
 /** One event of a thread: a notification, or a question as everyone sees it. */
 export type ThreadEvent =
-  | { [M in NotificationMethod]: { method: M; params: Notifications[M] } }[NotificationMethod]
+  | { [M in EventMethod]: { method: M; params: Notifications[M] } }[EventMethod]
   | { [M in QuestionMethod]: { method: M; params: ServerRequests[M]["params"] } }[QuestionMethod];
 
 /** An answer. Nothing means that this client leaves it open: somebody else may answer, or this one by `item/approve`. */
