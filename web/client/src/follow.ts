@@ -38,7 +38,7 @@ export interface Feed {
 /** What became of an event. */
 export type Taken = "taken" | "known" | "gap" | "refused";
 
-const BUFFERED_EVENTS = 4_096;
+const BUFFERED_EVENTS = 16_384;
 const BUFFERED_CHARS = 8 << 20;
 
 interface Waiting {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AcpdError, type ConnectOptions, fetchTicket } from "@acpd/client";
+import { AcpdError, connect, type ConnectOptions, fetchTicket } from "@acpd/client";
 
 import { settle } from "../support/clock.js";
-import { Scene } from "../support/fake.js";
+import { FakeSocket, Scene } from "../support/fake.js";
 
 /** Fails unless a promise fails with this code. */
 async function fails(promise: Promise<unknown>, code: string, retryable: boolean): Promise<void> {
@@ -129,6 +129,21 @@ test("an attempt that takes too long is given up", async () => {
   assert.equal(hanging.client.state.name, "waiting");
 });
 
+test("a ticket that comes after its attempt was given up opens nothing", async () => {
+  const tickets: ((ticket: string) => void)[] = [];
+  const scene = new Scene({ connectTimeoutMs: 1_000, ticket: () => new Promise((give) => tickets.push(give)) });
+  await scene.clock.pass(1_000);
+  tickets[0]?.("late");
+  await settle();
+  assert.notEqual(scene.socket.closed, undefined);
+  assert.equal(scene.client.state.name, "waiting");
+  await scene.retry();
+  tickets[1]?.("next");
+  await settle();
+  await scene.socket.welcome();
+  assert.equal(scene.client.state.name, "open");
+});
+
 test("each connection has a ticket of its own; one that is refused ends it", async () => {
   let tickets = 0;
   const ticket = async () => {
@@ -191,6 +206,16 @@ test("a request without an answer: one probe, and then the connection is dead", 
   assert.notEqual(socket.closed, undefined);
 });
 
+test("the silence before a request is not held against it", async () => {
+  const { client, clock, socket } = await Scene.open({ requestTimeoutMs: 1_000, idleMs: 5_000 });
+  await clock.pass(4_000);
+  void client.call("agent/list").catch(() => {});
+  await clock.pass(999);
+  assert.equal(socket.requests("thread/list").length, 0);
+  await clock.pass(1);
+  assert.equal(socket.requests("thread/list").length, 1);
+});
+
 test("silence alone leads to a probe, and any frame is a sign of life", async () => {
   const { client, clock, socket } = await Scene.open({ requestTimeoutMs: 1_000, idleMs: 5_000 });
   await clock.pass(4_000);
@@ -222,6 +247,49 @@ test("a page that comes back connects at once, or doubts its connection", async 
   assert.equal(scene.client.state.name, "waiting");
   scene.client.close();
   assert.equal(scene.page.size, 0);
+});
+
+test("in a browser, the window and the document tell", async () => {
+  const [window, document] = [new EventTarget(), Object.assign(new EventTarget(), { visibilityState: "visible" })];
+  Object.assign(globalThis, { window, document });
+  try {
+    const options: ConnectOptions = { url: "ws://h", clientInfo: { name: "page" } };
+    // Without a constructor it would be the browser's own, which takes no headers.
+    Object.assign(globalThis, { WebSocket: FakeSocket });
+    assert.throws(() => connect({ ...options, token: "secret" }), /a browser cannot send the token/);
+    const scene = await Scene.open({ page: undefined } as unknown as ConnectOptions);
+    const state = (): string => scene.client.state.name;
+    scene.socket.break();
+    document.visibilityState = "hidden";
+    document.dispatchEvent(new Event("visibilitychange"));
+    assert.equal(state(), "waiting");
+    document.visibilityState = "visible";
+    document.dispatchEvent(new Event("visibilitychange"));
+    assert.equal(state(), "connecting");
+    await settle();
+    scene.socket.break();
+    window.dispatchEvent(new Event("online"));
+    assert.equal(state(), "connecting");
+    scene.client.close();
+  } finally {
+    for (const name of ["window", "document", "WebSocket"]) {
+      Reflect.deleteProperty(globalThis, name);
+    }
+  }
+});
+
+test("addresses are those of the daemon or of its socket", async () => {
+  for (const [url, address] of [
+    ["https://host", "wss://host/ws"],
+    ["ws://host:1/ws", "ws://host:1/ws"],
+    ["http://host/behind/ws#x", "ws://host/behind/ws"],
+  ] as const) {
+    const scene = new Scene({ url });
+    await settle();
+    assert.equal(scene.socket.url, address);
+    scene.client.close();
+  }
+  assert.throws(() => new Scene({ url: "ftp://host" }), /not by ftp:/);
 });
 
 test("closing it ends everything, and leaves nothing behind", async () => {
