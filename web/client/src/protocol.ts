@@ -168,7 +168,7 @@ export interface Approve {
 export type Binding = "new" | "load" | "resume";
 
 /** Who did something. */
-export interface By {
+export type By = {
   kind: "agent";
 } | {
   kind: "daemon";
@@ -186,7 +186,7 @@ export interface By {
   kind: "client";
   /** Whose credentials. */
   principal: string;
-}
+};
 
 /** What a client can do. */
 export interface ClientCapabilities {
