@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::directory::Directory;
 use crate::http::{self, Door};
 use crate::policies::PolicyBook;
+use crate::search::index_backlog;
 use crate::thread::Surroundings;
 
 /// A daemon that serves.
@@ -33,6 +34,7 @@ pub struct Daemon {
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
+    indexing: JoinHandle<()>,
     policies: watch::Sender<PolicyBook>,
 }
 
@@ -126,6 +128,7 @@ impl Daemon {
             address,
             door,
             server,
+            indexing: tokio::spawn(index_backlog(log.clone())),
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
@@ -166,6 +169,7 @@ impl Daemon {
         }
         let _ = self.server.await;
         self.reaper.abort();
+        self.indexing.abort();
         let supervision = self.supervision;
         match tokio::task::spawn_blocking(move || supervision.end()).await {
             Ok(0) | Err(_) => {}

@@ -21,6 +21,7 @@ mod http;
 mod machine;
 mod peer;
 mod policies;
+mod search;
 mod thread;
 
 pub use acpd_host::catalog;

@@ -314,3 +314,33 @@ impl Store {
         Ok(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::sample;
+    use crate::sqlite::schema;
+
+    /// Rows that storing one append touches.
+    fn rows(store: &mut Store, seq: Seq, summary: Option<&Summary>, extract: &Extract) -> u64 {
+        let before = store.connection.total_changes();
+        let append = Append::new(sample::thread(1), &[sample::event(seq, 300)], summary, extract).unwrap();
+        let answers = store.store([Change::Append(append)].iter()).unwrap();
+        assert_eq!(answers, [Ok(())]);
+        store.connection.total_changes() - before
+    }
+
+    /// The updates that come by the thousand have nothing to search, and cost what they did without an index.
+    #[test]
+    fn an_append_without_text_is_one_row() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut store = Store::new(connection);
+        let (summary, nothing) = (sample::summary("rows", 1), Extract::default());
+        assert_eq!(rows(&mut store, 1, Some(&summary), &nothing), 2);
+        assert_eq!(rows(&mut store, 2, None, &nothing), 1);
+        assert_eq!(rows(&mut store, 3, Some(&summary), &nothing), 2);
+        assert!(rows(&mut store, 4, None, &sample::extract(4, &["text"])) > 2);
+        assert_eq!(rows(&mut store, 5, None, &nothing), 1);
+    }
+}
