@@ -127,8 +127,8 @@ pub struct Backlog {
 /// * A read sees every append that had answered before it began, and never a part of a batch that failed.
 /// * Appends of one caller to one thread are stored in the order in which they were made.
 /// * A summary is stored together with the events of its append, or not at all; so is what can be searched of them.
-/// * A thread is deleted whole or not at all, and what was deleted is in no file of the log any more. Its id may be
-///   used again, by an append that begins at 1; one that goes on where the thread stood is refused.
+/// * A thread is deleted whole or not at all, and what was deleted is in no file of the log any more, at the latest
+///   when the log has been closed. Its id may be used again, by an append that begins at 1; one that goes on where the thread stood is refused.
 /// * A blob stays as long as a thread is there that put it, or that said of its events that they name it.
 /// * Dropping an answer's future does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {

@@ -196,6 +196,9 @@ pub const PREVIEW_BYTES: usize = 4 << 10;
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines that are no message, and that a look at an agent repeats to the person.
 pub const STRAY_LINES: usize = 5;
+/// Bytes of a database that is written anew as a whole when something was deleted from it; a larger one is when it is
+/// closed.
+pub const LOG_REWRITE_BYTES: u64 = 256 << 20;
 /// Bytes of one text that are searched; what follows is not found.
 pub const SEARCH_TEXT_BYTES: usize = 16 << 10;
 /// Characters of one word that are told apart in a search.

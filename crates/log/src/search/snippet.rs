@@ -111,7 +111,7 @@ mod tests {
         assert!(shown.ends_with('…'), "{shown}");
         assert_eq!(shown.chars().count(), SNIPPET_CHARS + 4);
         let unbroken = "é".repeat(1000);
-        assert_eq!(show("é", &unbroken).chars().count(), SNIPPET_CHARS + 3);
+        assert_eq!(show("éé", &unbroken).chars().count(), SNIPPET_CHARS + 3);
     }
 
     proptest! {

@@ -226,4 +226,20 @@ mod tests {
             ["SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))"]
         );
     }
+
+    #[test]
+    fn hits_are_walked_and_not_sorted() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut plan = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {SEARCH}"))
+            .unwrap();
+        let steps: Vec<String> = plan
+            .query_map(("a", 0, "b", 0), |row| row.get("detail"))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(steps[0].starts_with("SCAN word VIRTUAL TABLE"), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("B-TREE")), "{steps:?}");
+    }
 }

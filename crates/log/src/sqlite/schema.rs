@@ -17,7 +17,8 @@ use crate::LogError;
 /// words under the same number; `word.scope` narrows a search to one thread. The words are parted before they get
 /// there, so that FTS5 has nothing to decide: it takes all that is not ASCII for letters. It keeps them, since it
 /// must be told them again when they go. `backlog` names the threads that were there before `entry` was, and how
-/// much of them is still to be read. `blob_thread` has who needs a blob.
+/// much of them is still to be read. `blob_thread` has who needs a blob. A row of `rewrite` says that something was
+/// deleted since the database was last written anew.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE thread (
@@ -68,6 +69,7 @@ const MIGRATIONS: &[&str] = &[
         done INTEGER NOT NULL,
         until INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE rewrite (due INTEGER PRIMARY KEY) STRICT;
     INSERT INTO backlog (thread, done, until)
         SELECT id, 0, (SELECT max(last_seq) FROM chunk WHERE chunk.thread = thread.id) FROM thread
         WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.thread = thread.id);

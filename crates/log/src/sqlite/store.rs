@@ -133,8 +133,30 @@ impl Store {
         stored
     }
 
+    /// Has nothing left in the files of what was deleted: writes a database of at most so many bytes anew, and empties
+    /// the write-ahead log.
+    ///
+    /// Overwriting what is freed is not enough, since `SQLite` leaves copies behind where it moves rows from page to
+    /// page.
+    pub(super) fn scrub(&self, most_bytes: u64) -> Result<(), LogError> {
+        let pragma = |name| {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+        };
+        let pages = pragma("page_count")?.cast_unsigned();
+        let bytes = pages.saturating_mul(pragma("page_size")?.cast_unsigned());
+        let due = self
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM rewrite)", (), |row| row.get(0))?;
+        if due && bytes <= most_bytes {
+            // In this order, so that it is done again if it is cut off.
+            self.connection.execute_batch("VACUUM; DELETE FROM rewrite")?;
+        }
+        self.checkpoint()
+    }
+
     /// Moves the write-ahead log into the database and empties it.
-    pub(super) fn checkpoint(&self) -> Result<(), LogError> {
+    fn checkpoint(&self) -> Result<(), LogError> {
         let busy: bool = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
@@ -309,6 +331,7 @@ impl Store {
         ] {
             self.connection.prepare_cached(sql)?.execute([row])?;
         }
+        self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
         index::forget(&self.connection, row)?;
         self.positions.remove(&thread);
         Ok(Ok(()))
