@@ -68,11 +68,11 @@ fn add_tool(extract: &mut Extract, event: &Event, call: &RawJson) {
             _ => String::new(),
         })
         .filter(|line| !title.contains(line.as_str()));
+    // Files that it changes are items of their own.
+    let changed = tool.diffs();
     let mut paths: Vec<String> = Vec::new();
-    let locations = tool.read::<Vec<Location>>("locations").unwrap_or_default();
-    let diffs = tool.diffs().into_iter().map(|diff| diff.path);
-    for path in locations.into_iter().map(|location| location.path).chain(diffs) {
-        if !paths.contains(&path) {
+    for Location { path } in tool.read::<Vec<Location>>("locations").unwrap_or_default() {
+        if !paths.contains(&path) && changed.iter().all(|diff| diff.path != path) {
             paths.push(path);
         }
     }
@@ -170,7 +170,7 @@ mod tests {
         };
         let run = call(json!({
             "title": "Run tests", "rawInput": { "command": "cargo test" },
-            "locations": [{ "path": "/w/a.rs", "line": 3 }, { "path": "/w/b.rs" }],
+            "locations": [{ "path": "/w/a.rs", "line": 3 }, { "path": "/w/b.rs" }, { "path": "/w/c.rs" }, { "path": "/w/b.rs" }],
             "content": [{ "type": "diff", "path": "/w/a.rs", "newText": "secret" }],
         }));
         assert_eq!(
@@ -178,7 +178,7 @@ mod tests {
             [
                 (TextKind::ToolCall, "Run tests".to_owned()),
                 (TextKind::Command, "cargo test".to_owned()),
-                (TextKind::Path, "/w/a.rs\n/w/b.rs".to_owned()),
+                (TextKind::Path, "/w/b.rs\n/w/c.rs".to_owned()),
             ]
         );
         let same = call(json!({ "title": "`ls -l`", "rawInput": { "command": ["ls", "-l"] } }));
