@@ -47,6 +47,8 @@ pub enum Command {
     Run(RunArgs),
     /// List threads, newest first
     Threads(ThreadsArgs),
+    /// Find what was said and done in all threads, newest first
+    Search(SearchArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
     /// Write a thread out, as a record or as a document
@@ -106,6 +108,22 @@ pub struct PolicySubject {
     /// An ACP tool call
     #[arg(long, value_name = "JSON")]
     pub tool_call: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Words that must all be there; those in double quotes one after the other
+    #[arg(value_name = "WORDS", required = true)]
+    pub words: Vec<String>,
+    /// In this thread alone
+    #[arg(long, value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod print;
 mod prompt;
 mod render;
 mod run;
+mod search;
 mod serve;
 mod settings;
 mod show;
@@ -47,6 +48,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::serve(settings, &args),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
+        Command::Search(args) => light()?.block_on(search::search(&settings, &args)),
         Command::Keep(_) | Command::Schema => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
         Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),

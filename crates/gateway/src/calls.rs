@@ -92,6 +92,7 @@ impl Calls {
         match request {
             Request::AgentList(_) => Ok(json!({ "data": self.around.agents.list() }).into()),
             Request::ThreadList(wanted) => self.list(wanted).await,
+            Request::ThreadSearch(wanted) => self.search(wanted).await,
             Request::ThreadRead(On { thread, params }) => {
                 let turns = params.include_turns.unwrap_or(false);
                 self.read(thread, turns, params.cursor.as_deref(), params.limit)
@@ -500,6 +501,6 @@ fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
     })
 }
 
-fn bad_cursor() -> Failure {
+pub(crate) fn bad_cursor() -> Failure {
     Failure::invalid_params("cursor is none that this daemon gave out")
 }

@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::directory::Directory;
 use crate::http::{self, Door};
 use crate::policies::PolicyBook;
+use crate::search::index_backlog;
 use crate::shared::SharedAgents;
 use crate::thread::Surroundings;
 
@@ -35,6 +36,7 @@ pub struct Daemon {
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
+    indexing: JoinHandle<()>,
     policies: watch::Sender<PolicyBook>,
 }
 
@@ -134,6 +136,7 @@ impl Daemon {
             address,
             door,
             server,
+            indexing: tokio::spawn(index_backlog(log.clone())),
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
@@ -174,6 +177,7 @@ impl Daemon {
         }
         let _ = self.server.await;
         self.reaper.abort();
+        self.indexing.abort();
         let supervision = self.supervision;
         match tokio::task::spawn_blocking(move || supervision.end()).await {
             Ok(0) | Err(_) => {}

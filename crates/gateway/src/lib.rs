@@ -26,6 +26,7 @@ pub mod paths;
 mod peer;
 mod policies;
 mod recall;
+mod search;
 mod shared;
 mod terminals;
 mod thread;

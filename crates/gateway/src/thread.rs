@@ -7,7 +7,7 @@ use std::time::Duration;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
 use acpd_model::{By, ErrorCode, Event, Failure, Limits, ThreadId};
-use acpd_proto::projection::Live;
+use acpd_proto::projection::{Live, extract};
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{Command, Effect, Gone, Input, MachineEvent, Reply, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -322,7 +322,7 @@ impl ThreadActor {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         for blob in self.machine.take_blobs() {
-            self.around.log.put_blob(blob).await?;
+            self.around.log.put_blob(self.id, blob).await?;
         }
         let batch = self.store(events, hear).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
@@ -357,7 +357,7 @@ impl ThreadActor {
         }
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.around.log);
-        let mut appending = log.append(self.id, events, summary.as_ref());
+        let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
             let room = hear && self.machine.waiting() < BATCH_EVENTS;

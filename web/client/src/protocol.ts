@@ -703,6 +703,18 @@ export type Role = "observer" | "approver" | "operator" | "owner";
 /** Whose policy, or how long an answer holds; the earlier is the further in. */
 export type Scope = "session" | "thread" | "agent" | "daemon";
 
+/** What is looked for. */
+export interface SearchThreads {
+  /** Where the last page ended. */
+  cursor?: string | null;
+  /** Hits wanted, at most 100. */
+  limit?: number | null;
+  /** Words that must all be in one text, whatever their case and accents; those in double quotes one after the other. The last one, if it is not in quotes, stands for every word that begins so. At most 1 KiB. */
+  query: string;
+  /** In this thread alone; if it is left out, in all of them. */
+  threadId?: string | null;
+}
+
 /** What the daemon can do. */
 export interface ServerCapabilities {
   approvals: boolean;
@@ -714,6 +726,13 @@ export interface ServerCapabilities {
 export interface ServerInfo {
   name: string;
   version: string;
+}
+
+/** A piece of a snippet. */
+export interface SnippetPiece {
+  /** Whether it is what was looked for. */
+  hit: boolean;
+  text: string;
 }
 
 /** What a new thread is. */
@@ -857,6 +876,32 @@ export interface TerminalOutput {
   turnId?: string | null;
 }
 
+/** A text that was found. */
+export interface TextFound {
+  itemId?: string | null;
+  kind: TextKind;
+  /** The thread's name. */
+  name?: string | null;
+  /** The event that has the text. */
+  seq: number;
+  /** What is shown of the text: one line, in pieces. An ellipsis stands where something is left out. */
+  snippet: SnippetPiece[];
+  threadId: string;
+  /** When that was, in milliseconds since the epoch. */
+  ts: number;
+  turnId?: string | null;
+}
+
+/** What a text is. */
+export type TextKind = "userMessage" | "agentMessage" | "toolCall" | "command" | "path";
+
+/** A page of what was found. */
+export interface TextsFound {
+  data: TextFound[];
+  /** Leads to the next page. */
+  nextCursor?: string | null;
+}
+
 /** A thread and its state. */
 export interface Thread {
   /** Further directories of the workspace. */
@@ -984,6 +1029,8 @@ export interface ThreadResumed {
   latestSeq: number;
   thread: Thread;
 }
+
+export type ThreadSearchParams = SearchThreads;
 
 export type ThreadStartParams = StartThread;
 
@@ -1319,6 +1366,8 @@ export interface Methods {
   "thread/read": { params: ThreadReadParams; result: ThreadFound };
   /** Subscribes. With `after`, every later event follows as the notification it was, without gap or repeat; without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the agent if it is gone and the caller may do that. */
   "thread/resume": { params: ThreadResumeParams; result: ThreadResumed };
+  /** Finds texts of all threads, archived ones too: what people and agents said, titles of tool calls, commands, and paths of files. The newest come first. A thread's texts are found from the moment their item is complete. */
+  "thread/search": { params: ThreadSearchParams; result: TextsFound };
   /** Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started` comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn: if one of them is refused, so is the request, and the thread is there all the same. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
   /** Ends the subscription. The agent goes on. */

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
 
-use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::index::{self, Entries};
 use crate::{LogError, chunk};
 
 /// Room for packing that is kept for the next chunk, in bytes.
@@ -19,7 +20,17 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug)]
 pub(super) enum Change {
     Append(Append),
-    Blob { id: BlobId, content: Vec<u8> },
+    Blob {
+        thread: ThreadId,
+        id: BlobId,
+        content: Vec<u8>,
+    },
+    Index {
+        thread: ThreadId,
+        through: Seq,
+        entries: Entries,
+    },
+    Delete(ThreadId),
 }
 
 /// An append, ready to be written: whoever calls pays for the encoding, not the one thread that writes.
@@ -29,6 +40,7 @@ pub(super) struct Append {
     seqs: RangeInclusive<Seq>,
     chunk: Vec<u8>,
     summary: Option<Box<Columns>>,
+    entries: Option<Box<Entries>>,
 }
 
 impl Append {
@@ -36,12 +48,14 @@ impl Append {
         thread: ThreadId,
         events: &[Event],
         summary: Option<&Summary>,
+        extract: &Extract,
     ) -> Result<Self, LogError> {
         Ok(Self {
             thread,
             seqs: chunk::seqs(events)?,
             chunk: chunk::encode(events)?,
             summary: summary.map(Columns::boxed).transpose()?,
+            entries: (!extract.is_empty()).then(|| Box::new(Entries::new(extract))),
         })
     }
 }
@@ -119,8 +133,30 @@ impl Store {
         stored
     }
 
+    /// Has nothing left in the files of what was deleted: writes a database of at most so many bytes anew, and empties
+    /// the write-ahead log.
+    ///
+    /// Overwriting what is freed is not enough, since `SQLite` leaves copies behind where it moves rows from page to
+    /// page.
+    pub(super) fn scrub(&self, most_bytes: u64) -> Result<(), LogError> {
+        let pragma = |name| {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+        };
+        let pages = pragma("page_count")?.cast_unsigned();
+        let bytes = pages.saturating_mul(pragma("page_size")?.cast_unsigned());
+        let due = self
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM rewrite)", (), |row| row.get(0))?;
+        if due && bytes <= most_bytes {
+            // In this order, so that it is done again if it is cut off.
+            self.connection.execute_batch("VACUUM; DELETE FROM rewrite")?;
+        }
+        self.checkpoint()
+    }
+
     /// Moves the write-ahead log into the database and empties it.
-    pub(super) fn checkpoint(&self) -> Result<(), LogError> {
+    fn checkpoint(&self) -> Result<(), LogError> {
         let busy: bool = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
@@ -152,7 +188,18 @@ impl Store {
     fn change(&mut self, change: &Change) -> rusqlite::Result<Result<(), LogError>> {
         match change {
             Change::Append(append) => self.append(append),
-            Change::Blob { id, content } => self.blob(*id, content).map(Ok),
+            Change::Blob { thread, id, content } => self.blob(*thread, *id, content),
+            Change::Index {
+                thread,
+                through,
+                entries,
+            } => match self.position(*thread)? {
+                Some(Position { row, .. }) => {
+                    index::catch_up(&self.connection, row, *through, entries).map(Ok)
+                }
+                None => Ok(Err(LogError::NoSuchThread(*thread))),
+            },
+            Change::Delete(thread) => self.delete(*thread),
         }
     }
 
@@ -186,6 +233,9 @@ impl Store {
                 append.seqs.start().cast_signed(),
                 chunk::pack(&append.chunk, &mut self.room),
             ))?;
+        if let Some(entries) = &append.entries {
+            index::add(&self.connection, row, entries)?;
+        }
         if self.room.len() > PACKING_ROOM {
             self.room = Vec::new();
         }
@@ -255,10 +305,65 @@ impl Store {
         Ok(())
     }
 
-    fn blob(&self, id: BlobId, content: &[u8]) -> rusqlite::Result<()> {
+    fn blob(
+        &mut self,
+        thread: ThreadId,
+        id: BlobId,
+        content: &[u8],
+    ) -> rusqlite::Result<Result<(), LogError>> {
+        let Some(Position { row, .. }) = self.position(thread)? else {
+            return Ok(Err(LogError::NoSuchThread(thread)));
+        };
         self.connection
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute((id.0, content))?;
-        Ok(())
+        index::claim(&self.connection, row, id)?;
+        Ok(Ok(()))
+    }
+
+    fn delete(&mut self, thread: ThreadId) -> rusqlite::Result<Result<(), LogError>> {
+        let Some(Position { row, .. }) = self.position(thread)? else {
+            return Ok(Err(LogError::NoSuchThread(thread)));
+        };
+        for sql in [
+            "DELETE FROM chunk WHERE thread = ?",
+            "DELETE FROM thread WHERE id = ?",
+        ] {
+            self.connection.prepare_cached(sql)?.execute([row])?;
+        }
+        self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
+        index::forget(&self.connection, row)?;
+        self.positions.remove(&thread);
+        Ok(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::sample;
+    use crate::sqlite::schema;
+
+    /// Rows that storing one append touches.
+    fn rows(store: &mut Store, seq: Seq, summary: Option<&Summary>, extract: &Extract) -> u64 {
+        let before = store.connection.total_changes();
+        let append = Append::new(sample::thread(1), &[sample::event(seq, 300)], summary, extract).unwrap();
+        let answers = store.store([Change::Append(append)].iter()).unwrap();
+        assert_eq!(answers, [Ok(())]);
+        store.connection.total_changes() - before
+    }
+
+    /// The updates that come by the thousand have nothing to search, and cost what they did without an index.
+    #[test]
+    fn an_append_without_text_is_one_row() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut store = Store::new(connection);
+        let (summary, nothing) = (sample::summary("rows", 1), Extract::default());
+        assert_eq!(rows(&mut store, 1, Some(&summary), &nothing), 2);
+        assert_eq!(rows(&mut store, 2, None, &nothing), 1);
+        assert_eq!(rows(&mut store, 3, Some(&summary), &nothing), 2);
+        assert!(rows(&mut store, 4, None, &sample::extract(4, &["text"])) > 2);
+        assert_eq!(rows(&mut store, 5, None, &nothing), 1);
     }
 }

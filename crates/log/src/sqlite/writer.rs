@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use acpd_model::limits::LOG_GROUP;
+use acpd_model::limits::{LOG_GROUP, LOG_REWRITE_BYTES};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -42,7 +42,7 @@ pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, reader
 
     drop(queue);
     readers.into_iter().for_each(Reader::stop);
-    if let Err(error) = store.checkpoint() {
+    if let Err(error) = store.scrub(u64::MAX) {
         tracing::warn!(%error, "the write-ahead log stays as it is; the next start takes it over");
     }
     drop(store);
@@ -53,13 +53,19 @@ pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, reader
 }
 
 /// Stores a group and answers it. If a change fails, each is tried alone, so that only those fail
-/// that must.
+/// that must. What was deleted is out of the files too before that is answered, unless they are large.
 fn commit(store: &mut Store, group: Vec<Waiting>) {
     if group.is_empty() {
         return;
     }
     let error = match store.store(group.iter().map(|(change, _)| change)) {
         Ok(answers) => {
+            let deleted = group
+                .iter()
+                .any(|(change, _)| matches!(change, Change::Delete(_)));
+            if deleted && let Err(error) = store.scrub(LOG_REWRITE_BYTES) {
+                tracing::warn!(%error, "traces of what was deleted stay in the files until they are closed");
+            }
             for ((_, waiting), answer) in group.into_iter().zip(answers) {
                 let _nobody_waits = waiting.send(answer);
             }

@@ -7,7 +7,9 @@
 //! * [`Transcript`]: turns and items, to be read
 //! * [`Options`]: what a client may set
 //! * [`Recall`]: the conversation as text, for an agent that has forgotten it
+//! * [`extract`]: what can be searched of events
 
+mod extract;
 mod item;
 mod live;
 mod options;
@@ -15,6 +17,7 @@ mod recall;
 mod tool;
 mod transcript;
 
+pub use extract::extract;
 pub use item::{ItemView, MessageView, Part, content_text, text_block};
 pub use live::{ClientTurn, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};

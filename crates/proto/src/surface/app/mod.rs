@@ -16,7 +16,7 @@ pub use encode::{Frame, frame, frames, live_frame};
 pub use params::{
     AgentExtension, AnswerInput, Answered, Approve, Authenticate, DeleteSession, ExplainPolicy,
     InterruptTurn, ListSessions, ListThreads, ListedStatus, Named, NoParams, On, ReadThread, ResumeThread,
-    RevokeRemembered, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
+    RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
 };
 pub use peer::{Client, Peer, PeerOutput};
 pub use table::{METHODS, Method, Order, Request};

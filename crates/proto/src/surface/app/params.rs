@@ -106,7 +106,14 @@ macro_rules! plain {
     )+};
 }
 
-plain!(NoParams, StartThread, ListThreads, Approve, AnswerInput);
+plain!(
+    NoParams,
+    StartThread,
+    ListThreads,
+    SearchThreads,
+    Approve,
+    AnswerInput
+);
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))
@@ -201,6 +208,26 @@ pub struct ListThreads {
     pub status: Option<ListedStatus>,
     /// Those with this in their name.
     pub search_term: Option<String>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SearchThreads {
+    /// Words that must all be in one text, whatever their case and accents; those in double quotes one after the
+    /// other. The last one, if it is not in quotes, stands for every word that begins so. At most 1 KiB.
+    pub query: String,
+    /// Where the last page ended.
+    #[serde(default)]
+    pub cursor: Option<String>,
+    /// Hits wanted, at most 100.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// In this thread alone; if it is left out, in all of them.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub thread_id: Option<ThreadId>,
 }
 
 /// With or without a turn that runs.

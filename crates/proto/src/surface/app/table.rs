@@ -8,7 +8,7 @@ use acpd_model::{Failure, ThreadId};
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, DeleteSession, ExplainPolicy, InterruptTurn,
     ListSessions, ListThreads, Named, NoParams, On, Params, ReadThread, ResumeThread, RevokeRemembered,
-    SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
+    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 
 /// In what order a request is done.
@@ -111,6 +111,10 @@ methods! {
 
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ThreadRead(On<ReadThread>) -> ThreadFound, Observer, Free;
+
+    /// Finds texts of all threads, archived ones too: what people and agents said, titles of tool calls, commands, and
+    /// paths of files. The newest come first. A thread's texts are found from the moment their item is complete.
+    "thread/search" ThreadSearch(SearchThreads) -> TextsFound, Observer, Free;
 
     /// Ends the subscription. The agent goes on.
     "thread/unsubscribe" ThreadUnsubscribe(On<NoParams>) -> Unsubscribed, Observer, Thread;

@@ -161,6 +161,57 @@ pub struct ThreadsListed {
     next_cursor: Option<String>,
 }
 
+/// A page of what was found.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextsFound {
+    data: Vec<TextFound>,
+    /// Leads to the next page.
+    next_cursor: Option<String>,
+}
+
+/// A text that was found.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextFound {
+    thread_id: String,
+    /// The thread's name.
+    name: Option<String>,
+    /// The event that has the text.
+    seq: u64,
+    /// When that was, in milliseconds since the epoch.
+    ts: i64,
+    turn_id: Option<String>,
+    item_id: Option<String>,
+    kind: TextKind,
+    /// What is shown of the text: one line, in pieces. An ellipsis stands where something is left out.
+    snippet: Vec<SnippetPiece>,
+}
+
+/// What a text is.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TextKind {
+    /// A person's words.
+    UserMessage,
+    /// The agent's answer.
+    AgentMessage,
+    /// The title of a tool call.
+    ToolCall,
+    /// A command line.
+    Command,
+    /// Paths of files.
+    Path,
+}
+
+/// A piece of a snippet.
+#[derive(JsonSchema)]
+pub struct SnippetPiece {
+    text: String,
+    /// Whether it is what was looked for.
+    hit: bool,
+}
+
 /// What became of the subscription.
 #[derive(JsonSchema)]
 pub struct Unsubscribed {

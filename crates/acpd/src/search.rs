@@ -1,0 +1,60 @@
+//! `acpd search`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::cli::SearchArgs;
+use crate::client::Client;
+use crate::print;
+use crate::render::plain;
+use crate::settings::Settings;
+use crate::threads::when;
+
+/// Prints what is found. Like grep, it fails if nothing is.
+pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<ExitCode> {
+    let mut client = Client::connect(settings, false).await?;
+    let query = args.words.join(" ");
+    let mut wanted = args.limit;
+    let mut cursor = Value::Null;
+    let mut found = false;
+    while wanted > 0 {
+        let params = json!({
+            "query": query, "limit": wanted.min(100), "cursor": cursor, "threadId": args.thread,
+        });
+        let page = client.request("thread/search", params).await?;
+        let hits = page["data"].as_array().cloned().unwrap_or_default();
+        for hit in &hits {
+            found = true;
+            show(hit, args.json);
+        }
+        wanted -= hits.len().min(wanted);
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    Ok(if found {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn show(hit: &Value, as_json: bool) {
+    if as_json {
+        print::out(&format!("{hit}\n"));
+        return;
+    }
+    let text = |key: &str| plain(hit[key].as_str().unwrap_or_default());
+    let name: String = text("name").chars().take(40).collect();
+    let pieces = hit["snippet"].as_array().into_iter().flatten();
+    let snippet: String = pieces.filter_map(|piece| piece["text"].as_str()).collect();
+    print::out(&format!(
+        "{}  {}  {:<12}  {name}\n    {}\n",
+        text("threadId"),
+        when(&hit["ts"]),
+        text("kind"),
+        plain(&snippet)
+    ));
+}

@@ -1,0 +1,310 @@
+//! What was deleted is in no file any more, and what is deleted or indexed survives SIGKILL whole or not at all.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use acpd_log::conformance::{read_all, sample};
+use acpd_log::{Durability, LogError, Search, SharedLog, Sqlite};
+use acpd_model::{Extract, Seq, ThreadId};
+
+const ROUNDS: usize = 8;
+
+/// Names the database to the child; without it, the child's test does nothing.
+const DATABASE: &str = "ACPD_TEST_DELETE_FROM";
+
+/// Begins each acknowledgement on the child's stdout, which the test harness writes to as well.
+const ACKNOWLEDGED: &str = "acknowledged";
+
+/// A word that stands in every text that is deleted, and nowhere else.
+const SECRET: &str = "xylophagous";
+
+fn open(path: &Path) -> SharedLog {
+    Arc::new(Sqlite::open(path, Durability::Process).unwrap())
+}
+
+async fn found(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> usize {
+    let text = text.to_owned();
+    log.search(Search { text, thread }, None, 1000)
+        .await
+        .unwrap()
+        .len()
+}
+
+/// How often a word stands in the files of a directory.
+fn occurrences(directory: &Path, word: &str) -> usize {
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let contents = entries.map(|path| fs::read(path).unwrap().to_ascii_lowercase());
+    contents
+        .map(|bytes| memchr::memmem::find_iter(&bytes, word.as_bytes()).count())
+        .sum()
+}
+
+/// Stores a thread whose events, name, texts and blob all have the word.
+async fn store(log: &SharedLog, thread: ThreadId, word: &str) {
+    let summary = sample::summary(word, 1);
+    for seq in 1..=40 {
+        let mut event = sample::event(seq, 10);
+        event.raw = Some(serde_json::json!({ "text": format!("{word} in event {seq}") }).into());
+        let (short, long) = (format!("{word} {seq}"), format!("{word} filler ").repeat(40));
+        let extract = sample::extract(seq, &[&short, &long]);
+        log.append_with(thread, &[event], Some(&summary), &extract)
+            .await
+            .unwrap();
+    }
+    log.put_blob(thread, format!("{word} of {thread} ").repeat(1000).into_bytes())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn deleted_text_is_in_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(&directory.path().join("log.db"));
+    let (thread, other) = (sample::thread(1), sample::thread(2));
+    let around: Vec<_> = (10..20).map(sample::thread).collect();
+    store(&log, around[0], "ordinary").await;
+    store(&log, thread, SECRET).await;
+    store(&log, other, SECRET).await;
+    for thread in &around[1..] {
+        store(&log, *thread, "ordinary").await;
+    }
+    assert!(
+        occurrences(directory.path(), SECRET) > 0,
+        "the test looks at the wrong place"
+    );
+    log.delete(thread).await.unwrap();
+    assert_eq!(found(&log, None, SECRET).await, 80);
+    log.delete(other).await.unwrap();
+    assert_eq!(found(&log, None, SECRET).await, 0);
+    assert_eq!(occurrences(directory.path(), SECRET), 0);
+    assert_eq!(found(&log, None, "ordinary").await, 800);
+    log.close().await.unwrap();
+    assert_eq!(occurrences(directory.path(), SECRET), 0);
+}
+
+/// Makes threads and deletes every second of them, for ever.
+#[tokio::test]
+async fn child_deletes_until_it_is_killed() {
+    let Some(path) = std::env::var_os(DATABASE) else {
+        return;
+    };
+    let log = open(&PathBuf::from(path));
+    // Begins a little before what is there, since the child before this one was killed in the middle.
+    let (mut number, mut missing) = (1, 0);
+    while missing < 4 {
+        let is_there = log.last_seq(sample::thread(number)).await.is_ok();
+        missing = if is_there { 0 } else { missing + 1 };
+        number += 1;
+    }
+    number = number.saturating_sub(8).max(1);
+    let acknowledge = |what: &str, number: u64| {
+        writeln!(std::io::stdout().lock(), "\n{ACKNOWLEDGED} {what} {number}").unwrap();
+    };
+    loop {
+        let thread = sample::thread(number);
+        let summary = sample::summary("made", 1);
+        for seq in 1..=3 {
+            let extract = sample::extract(seq, &["made here"]);
+            let stored = log.append_with(thread, &sample::run(seq..=seq, 40), Some(&summary), &extract);
+            match stored.await {
+                Ok(()) | Err(LogError::Conflict { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        log.put_blob(thread, number.to_le_bytes().to_vec()).await.unwrap();
+        acknowledge("made", number);
+        if number % 2 == 0 {
+            log.delete(thread).await.unwrap();
+            acknowledge("deleted", number);
+        }
+        number += 1;
+    }
+}
+
+/// Runs the child until it has acknowledged so much; the last that it said it made, and deleted.
+fn kill_after(path: &Path, acknowledgements: usize) -> (u64, u64) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["child_deletes_until_it_is_killed", "--exact", "--nocapture"])
+        .env(DATABASE, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut made, mut deleted, mut count) = (0, 0, 0);
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while lines.read_line(&mut line).unwrap() > 0 {
+        let words: Vec<_> = line.split_whitespace().collect();
+        if let ([ACKNOWLEDGED, what, number], true) = (words.as_slice(), line.ends_with('\n')) {
+            let number = number.parse().unwrap();
+            if *what == "made" {
+                made = number
+            } else {
+                deleted = number
+            }
+            count += 1;
+            if count == acknowledgements {
+                child.kill().unwrap();
+            }
+        }
+        line.clear();
+    }
+    assert!(count >= acknowledgements, "the child ended by itself");
+    child.wait().unwrap();
+    (made, deleted)
+}
+
+#[tokio::test]
+async fn deletions_survive_sigkill() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    let mut highest = 0;
+    for round in 0..ROUNDS {
+        let (made, deleted) = kill_after(&path, 1 + round * 7 % 20);
+        let log = open(&path);
+        highest = highest.max(made);
+        let mut texts = 0;
+        for number in 1..=highest + 2 {
+            let thread = sample::thread(number);
+            let blob = log.blob(acpd_log::blob_id(&number.to_le_bytes())).await.unwrap();
+            match log.last_seq(thread).await {
+                Ok(last) => {
+                    assert!(number % 2 == 1 || number > deleted, "{number} was deleted");
+                    assert!(last == 3 || number > made, "{number} was made");
+                    assert!(blob.is_some() || number > made, "{number} has its blob");
+                    assert_eq!(read_all(&log, thread, 0).await, sample::run(1..=last, 40));
+                    let hits = found(&log, Some(thread), "made").await;
+                    assert_eq!(hits as Seq, last, "what is stored is found");
+                    texts += hits;
+                }
+                Err(LogError::NoSuchThread(_)) => {
+                    assert!(
+                        number % 2 == 0 || number > made,
+                        "round {round}: {number} is lost"
+                    );
+                    assert_eq!(blob, None, "round {round}: {number}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(found(&log, None, "made").await, texts, "nothing else is found");
+        log.close().await.unwrap();
+    }
+}
+
+/// The first version's tables, as it made them.
+const VERSION_1: &str = "
+    CREATE TABLE thread (
+        id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, agent TEXT NOT NULL, cwd TEXT NOT NULL, name TEXT,
+        active INTEGER NOT NULL, archived INTEGER NOT NULL, updated_at INTEGER NOT NULL, summary TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX thread_newest ON thread (updated_at DESC, uuid DESC);
+    CREATE TABLE chunk (
+        thread INTEGER NOT NULL, last_seq INTEGER NOT NULL, first_seq INTEGER NOT NULL, body BLOB NOT NULL,
+        UNIQUE (thread, last_seq)
+    ) STRICT;
+    CREATE TABLE blob (hash BLOB NOT NULL PRIMARY KEY, body BLOB NOT NULL) STRICT;
+    PRAGMA user_version = 1;";
+
+/// Makes a database as the first version left it: threads with so many events, and blobs.
+fn version_1(path: &Path, threads: &[(ThreadId, Seq)], blobs: &[&[u8]]) {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.execute_batch(VERSION_1).unwrap();
+    for (thread, last) in threads {
+        let summary = serde_json::to_string(&sample::summary("old", 1)).unwrap();
+        let row = database
+            .prepare("INSERT INTO thread (uuid, agent, cwd, name, active, archived, updated_at, summary) VALUES (?, 'demo', '/', 'old', 0, 0, 1, ?)")
+            .unwrap()
+            .insert((thread.0.as_bytes(), summary))
+            .unwrap();
+        for seq in 1..=*last {
+            let chunk = acpd_log::chunk::encode(&[sample::event(seq, 30)]).unwrap();
+            let values = (row, seq.cast_signed(), seq.cast_signed(), chunk);
+            database
+                .execute("INSERT INTO chunk VALUES (?, ?, ?, ?)", values)
+                .unwrap();
+        }
+    }
+    for blob in blobs {
+        database
+            .execute(
+                "INSERT INTO blob VALUES (?, ?)",
+                (acpd_log::blob_id(blob).0, blob),
+            )
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_was_stored_before_the_index_comes_into_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    let (older, newer, gone) = (sample::thread(1), sample::thread(2), sample::thread(3));
+    version_1(
+        &path,
+        &[(older, 4), (newer, 2), (gone, 1)],
+        &[b"needed", b"not needed", b"shared"],
+    );
+    let blob = |content: &[u8]| acpd_log::blob_id(content);
+    let log = open(&path);
+    assert_eq!(read_all(&log, older, 0).await, sample::run(1..=4, 30));
+    let backlog = async |before| {
+        let found = log.backlog(before).await.unwrap();
+        found.map(|found| (found.thread, found.done, found.until))
+    };
+    assert_eq!(backlog(None).await, Some((gone, 0, 1)));
+    log.delete(gone).await.unwrap();
+    assert!(
+        log.blob(blob(b"not needed")).await.unwrap().is_some(),
+        "nobody knows yet"
+    );
+    assert_eq!(backlog(None).await, Some((newer, 0, 2)));
+    assert_eq!(backlog(Some(newer)).await, Some((older, 0, 4)));
+    assert_eq!(backlog(Some(older)).await, None);
+
+    // What comes meanwhile is indexed as ever, and is no part of the backlog.
+    log.append_with(
+        older,
+        &sample::run(5..=5, 30),
+        None,
+        &sample::extract(5, &["event five"]),
+    )
+    .await
+    .unwrap();
+    let naming = |seq, text, blobs: &[&[u8]]| Extract {
+        blobs: blobs.iter().map(|content| blob(content)).collect(),
+        ..sample::extract(seq, &[text])
+    };
+    log.index(older, 3, &naming(2, "event two", &[b"needed", b"shared"]))
+        .await
+        .unwrap();
+    assert_eq!(backlog(Some(newer)).await, Some((older, 3, 4)));
+    log.close().await.unwrap();
+
+    let log = open(&path);
+    let again = naming(2, "event two", &[]);
+    log.index(older, 3, &again).await.unwrap();
+    assert_eq!(
+        found(&log, Some(older), "event").await,
+        2,
+        "nothing is added twice"
+    );
+    log.index(older, 4, &sample::extract(4, &["event four"]))
+        .await
+        .unwrap();
+    log.index(newer, 2, &naming(1, "event one", &[b"shared"]))
+        .await
+        .unwrap();
+    assert_eq!(log.backlog(None).await, Ok(None));
+    assert_eq!(found(&log, None, "event").await, 4);
+    assert_eq!(log.blob(blob(b"not needed")).await, Ok(None));
+    log.delete(older).await.unwrap();
+    assert_eq!(log.blob(blob(b"needed")).await, Ok(None));
+    assert_eq!(log.blob(blob(b"shared")).await, Ok(Some(b"shared".to_vec())));
+}

@@ -1,0 +1,247 @@
+//! What can be searched of an event, and which blobs it names.
+
+use acpd_model::event::Content;
+use acpd_model::{Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, Searchable, TextKind};
+use serde::Deserialize;
+
+use super::item::content_text;
+use super::tool::ToolView;
+
+/// What the log is to be told of these events. Of what grows only its whole is searched, so that the deltas and
+/// updates that come by the thousand have nothing in here; thoughts are not searched, because they are long, and
+/// what comes of them is said again.
+pub fn extract<'a>(events: impl IntoIterator<Item = &'a Event>) -> Extract {
+    let mut extract = Extract::default();
+    for event in events {
+        match &event.kind {
+            EventKind::ItemStarted {
+                start: ItemStart::TerminalCommand { command, args, .. },
+                ..
+            } => {
+                let line: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
+                add(&mut extract, event, TextKind::Command, line.join(" "));
+            }
+            EventKind::ItemCompleted { end, .. } => add_item(&mut extract, event, end),
+            EventKind::FileWritten {
+                content: Some(Content { blob: Some(blob), .. }),
+                ..
+            } => extract.blobs.push(*blob),
+            _ => {}
+        }
+    }
+    extract
+}
+
+fn add_item(extract: &mut Extract, event: &Event, end: &ItemEnd) {
+    match end {
+        ItemEnd::Message { role, content } => {
+            let kind = match role {
+                MessageType::UserMessage => TextKind::UserMessage,
+                MessageType::AgentMessage => TextKind::AgentMessage,
+                MessageType::AgentThought => return,
+            };
+            add(extract, event, kind, content_text(content));
+        }
+        ItemEnd::ToolCall { call, .. } => add_tool(extract, event, call),
+        ItemEnd::FileChange { path, .. } => add(extract, event, TextKind::Path, path.clone()),
+        // Its command was there when it began.
+        ItemEnd::TerminalCommand { .. } => {}
+    }
+}
+
+fn add_tool(extract: &mut Extract, event: &Event, call: &RawJson) {
+    #[derive(Deserialize)]
+    struct Location {
+        path: String,
+    }
+    let mut tool = ToolView::default();
+    tool.apply(call);
+    let title = tool.title();
+    let command = tool
+        .read::<serde_json::Value>("rawInput")
+        .map(|input| match &input["command"] {
+            serde_json::Value::String(line) => line.clone(),
+            serde_json::Value::Array(words) => {
+                let words: Vec<_> = words.iter().filter_map(serde_json::Value::as_str).collect();
+                words.join(" ")
+            }
+            _ => String::new(),
+        })
+        .filter(|line| !title.contains(line.as_str()));
+    // Files that it changes are items of their own.
+    let changed = tool.diffs();
+    let mut paths: Vec<String> = Vec::new();
+    for Location { path } in tool.read::<Vec<Location>>("locations").unwrap_or_default() {
+        if !paths.contains(&path) && changed.iter().all(|diff| diff.path != path) {
+            paths.push(path);
+        }
+    }
+    add(extract, event, TextKind::ToolCall, title);
+    add(extract, event, TextKind::Command, command.unwrap_or_default());
+    add(extract, event, TextKind::Path, paths.join("\n"));
+}
+
+fn add(extract: &mut Extract, event: &Event, kind: TextKind, text: String) {
+    if text.is_empty() {
+        return;
+    }
+    extract.texts.push(Searchable {
+        seq: event.seq,
+        at: event.at,
+        turn: event.turn,
+        item: event.kind.item(),
+        kind,
+        text,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::item::{ItemOutcome, ToolStatus};
+    use acpd_model::{BlobId, By, ItemId, TurnId};
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(kind: EventKind) -> Event {
+        Event {
+            seq: 7,
+            at: 70,
+            turn: Some(TurnId(1)),
+            by: By::Agent,
+            kind,
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    fn completed(end: ItemEnd) -> Event {
+        event(EventKind::ItemCompleted {
+            item: ItemId(3),
+            outcome: ItemOutcome::Completed,
+            end,
+        })
+    }
+
+    fn texts(event: &Event) -> Vec<(TextKind, String)> {
+        let texts = extract([event]).texts;
+        for text in &texts {
+            assert_eq!(
+                (text.seq, text.at, text.turn, text.item),
+                (7, 70, event.turn, event.kind.item())
+            );
+        }
+        texts.into_iter().map(|found| (found.kind, found.text)).collect()
+    }
+
+    fn message(role: MessageType) -> Event {
+        let content = [
+            json!({ "type": "text", "text": "look at " }),
+            json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" }),
+            json!({ "type": "text", "text": "this" }),
+        ];
+        completed(ItemEnd::Message {
+            role,
+            content: content.map(RawJson::from).into(),
+        })
+    }
+
+    #[test]
+    fn messages_are_searched_and_thoughts_are_not() {
+        let text = "look at this".to_owned();
+        assert_eq!(
+            texts(&message(MessageType::UserMessage)),
+            [(TextKind::UserMessage, text.clone())]
+        );
+        assert_eq!(
+            texts(&message(MessageType::AgentMessage)),
+            [(TextKind::AgentMessage, text)]
+        );
+        assert_eq!(texts(&message(MessageType::AgentThought)), []);
+    }
+
+    #[test]
+    fn tools_are_searched_by_title_command_and_paths() {
+        let call = |call: serde_json::Value| {
+            completed(ItemEnd::ToolCall {
+                status: ToolStatus::Completed,
+                call: call.into(),
+            })
+        };
+        let run = call(json!({
+            "title": "Run tests", "rawInput": { "command": "cargo test" },
+            "locations": [{ "path": "/w/a.rs", "line": 3 }, { "path": "/w/b.rs" }, { "path": "/w/c.rs" }, { "path": "/w/b.rs" }],
+            "content": [{ "type": "diff", "path": "/w/a.rs", "newText": "secret" }],
+        }));
+        assert_eq!(
+            texts(&run),
+            [
+                (TextKind::ToolCall, "Run tests".to_owned()),
+                (TextKind::Command, "cargo test".to_owned()),
+                (TextKind::Path, "/w/b.rs\n/w/c.rs".to_owned()),
+            ]
+        );
+        let same = call(json!({ "title": "`ls -l`", "rawInput": { "command": ["ls", "-l"] } }));
+        assert_eq!(texts(&same), [(TextKind::ToolCall, "`ls -l`".to_owned())]);
+        assert_eq!(texts(&call(json!({ "rawInput": 7, "locations": "odd" }))), []);
+    }
+
+    #[test]
+    fn commands_and_files_of_ours_are_searched() {
+        let started = event(EventKind::ItemStarted {
+            item: ItemId(3),
+            parent: None,
+            start: ItemStart::TerminalCommand {
+                terminal_id: "term_1".into(),
+                command: "git".into(),
+                args: vec!["status".into(), "-s".into()],
+                cwd: "/w".into(),
+            },
+        });
+        assert_eq!(texts(&started), [(TextKind::Command, "git status -s".to_owned())]);
+        let changed = completed(ItemEnd::FileChange {
+            path: "/w/src/auth.ts".into(),
+            diff: "+secret".into(),
+            replaced: None,
+        });
+        assert_eq!(texts(&changed), [(TextKind::Path, "/w/src/auth.ts".to_owned())]);
+    }
+
+    #[test]
+    fn what_grows_is_not_searched() {
+        let item = ItemId(3);
+        for kind in [
+            EventKind::ItemDelta {
+                item,
+                role: MessageType::AgentMessage,
+                text: "wor".into(),
+            },
+            EventKind::ItemUpdated {
+                item,
+                status: ToolStatus::InProgress,
+            },
+            EventKind::UserMessageAdded {
+                item,
+                content: vec![super::super::text_block("said again when it is whole")],
+            },
+        ] {
+            assert!(extract([&event(kind)]).is_empty());
+        }
+    }
+
+    #[test]
+    fn blobs_are_named() {
+        let blob = BlobId([7; 32]);
+        let written = event(EventKind::FileWritten {
+            path: "/w/a".into(),
+            bytes: 9,
+            content: Some(Content {
+                text: "the beginning".into(),
+                blob: Some(blob),
+                replaced: None,
+            }),
+        });
+        let extract = extract([&written]);
+        assert_eq!((extract.texts, extract.blobs), (Vec::new(), vec![blob]));
+    }
+}
