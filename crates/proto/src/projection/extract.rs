@@ -238,8 +238,8 @@ mod tests {
             content: Some(Content {
                 text: "the beginning".into(),
                 blob: Some(blob),
-                replaced: None,
             }),
+            replaced: None,
         });
         let extract = extract([&written]);
         assert_eq!((extract.texts, extract.blobs), (Vec::new(), vec![blob]));
