@@ -8,16 +8,15 @@
 
 mod agent;
 pub mod agents;
-mod auth;
 mod calls;
 mod clock;
 pub mod config;
 mod daemon;
 mod directory;
 pub mod doctor;
+mod door;
 mod export;
 mod follow;
-mod http;
 mod machine;
 mod peer;
 mod policies;
@@ -28,7 +27,8 @@ pub use acpd_host::keep;
 pub use acpd_proto::agent::Quirks;
 pub use acpd_proto::policy;
 pub use agents::Agents;
-pub use auth::{Token, TokenError};
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};
+pub use door::tls::{TlsConfig, fingerprint};
+pub use door::{ServerConfig, Token, TokenError, keys, socket};
 pub use policies::PolicyBook;
