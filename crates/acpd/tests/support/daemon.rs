@@ -269,7 +269,10 @@ fn launch(place: &Place) -> (Child, SocketAddr) {
     let line = heard.recv_timeout(PATIENCE);
     let address = line
         .ok()
-        .and_then(|line| line.strip_prefix("acpd listens on http://")?.parse().ok());
+        .and_then(|line| {
+            let url = line.strip_prefix("acpd listens on ")?;
+            url.strip_prefix("http://").or(url.strip_prefix("https://"))?.parse().ok()
+        });
     let Some(address) = address else {
         let _ = child.kill();
         let _ = child.wait();
