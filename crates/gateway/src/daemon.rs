@@ -44,6 +44,8 @@ pub struct Daemon {
 struct Tls {
     config: TlsConfig,
     data_dir: PathBuf,
+    /// For one that is made.
+    names: Vec<String>,
     shown: watch::Sender<Certified>,
 }
 
@@ -138,8 +140,10 @@ impl Daemon {
         };
         let tls = match tls {
             Some(config) => {
-                let certified = config.load(&data_dir, &tls::names(&names, listen.ip()))?;
+                let names = tls::names(&names, listen.ip());
+                let certified = config.load(&data_dir, &names)?;
                 Some(Tls {
+                    names,
                     config,
                     data_dir: data_dir.clone(),
                     shown: watch::channel(certified).0,
@@ -222,8 +226,8 @@ impl Daemon {
 
     /// Reads the certificate again, for the connections to come. One that cannot be used leaves the old one.
     pub fn reload_certificate(&self) -> Result<(), TlsError> {
-        if let Some(Tls { config, data_dir, shown }) = &self.tls {
-            shown.send_replace(config.load(data_dir, &[])?);
+        if let Some(Tls { config, data_dir, names, shown }) = &self.tls {
+            shown.send_replace(config.load(data_dir, names)?);
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use super::{PATIENCE, wait_until};
 /// Directories and a configuration for a daemon that need not run.
 pub struct Place {
     root: TempDir,
+    env: Vec<(String, String)>,
 }
 
 /// A daemon that runs, until it is dropped.
@@ -32,11 +33,17 @@ impl Place {
     /// With the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory can be made");
-        let place = Self { root };
+        let place = Self { root, env: Vec::new() };
         std::fs::create_dir(place.work()).expect("the work directory can be made");
         let config = format!("{}\n{more}\n", place.agent("fake", &["--pace", "0"], &[]));
         place.configure(&config);
         place
+    }
+
+    /// With one more variable in the environment of `acpd`.
+    pub fn with_env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Replaces the configuration.
@@ -107,7 +114,12 @@ impl Place {
             .env_remove("ACPD_TOKEN")
             .env_remove("ACPD_LOG")
             .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_STATE_HOME");
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("ACPD_CONNECT")
+            .env_remove("ACPD_TLS_FINGERPRINT");
+        for (name, value) in &self.env {
+            command.env(name, value);
+        }
         command
     }
 

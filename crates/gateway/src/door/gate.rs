@@ -100,3 +100,45 @@ async fn store(guard: &mut Guard, path: &std::path::Path) {
         tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::Role;
+
+    use super::super::guard::Place;
+    use super::super::keys::{create, load};
+    use super::super::token::Token;
+    use super::*;
+
+    fn at(wall: i64) -> Now {
+        Now {
+            mono: Duration::from_secs(1),
+            wall,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_over_ends_without_being_asked_about() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = create(dir.path(), "a", Role::Owner, 0, Some(1000)).unwrap();
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let mut guard = Guard::new(&owner, load(dir.path()).unwrap(), Sessions::default(), at(1));
+        // Long ago it still held.
+        let pass = guard.token(&secret, Place::Socket, at(2)).unwrap();
+        let _gate = Gate::open(guard, dir.path(), Clock::new());
+        pass.ends.cancelled().await;
+    }
+
+    #[tokio::test]
+    async fn a_session_is_stored_before_anybody_knows_its_cookie() {
+        let dir = tempfile::tempdir().unwrap();
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let clock = Clock::new();
+        let guard = Guard::new(&owner, Vec::new(), Sessions::default(), clock.now());
+        let gate = Gate::open(guard, dir.path(), clock);
+        let begin = |guard: &mut Guard, now| guard.begin_session("cookie", &guard.owner(), now).is_some();
+        assert_eq!(gate.ask(begin).await, Some(true));
+        let mut again = Guard::new(&owner, Vec::new(), Sessions::load(dir.path()), clock.now());
+        assert!(again.cookie("cookie", clock.now()).is_ok());
+    }
+}
