@@ -30,7 +30,10 @@ impl FromStr for Fingerprint {
             .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
             .collect::<Option<_>>()
             .ok_or(BadFingerprint)?;
-        let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect();
+        let bytes: Vec<u8> = digits
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect();
         if digits.len() != 64 {
             return Err(BadFingerprint);
         }
@@ -64,7 +67,9 @@ impl ServerCertVerifier for Pinned {
     ) -> Result<ServerCertVerified, Error> {
         match acpd_gateway::fingerprint(end_entity).parse() {
             Ok(shown) if self.pin == shown => Ok(ServerCertVerified::assertion()),
-            _ => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+            _ => Err(Error::InvalidCertificate(
+                CertificateError::ApplicationVerificationFailure,
+            )),
         }
     }
 
@@ -74,7 +79,12 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -83,11 +93,18 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 
@@ -104,7 +121,14 @@ mod tests {
         for text in [&plain, &colons, &format!("SHA256:{colons}")] {
             assert_eq!(text.parse::<Fingerprint>().unwrap(), fingerprint, "{text}");
         }
-        for text in ["", "sha256:", &plain[1..], &format!("{plain}a"), &format!("{plain}ab"), &"x".repeat(64)] {
+        for text in [
+            "",
+            "sha256:",
+            &plain[1..],
+            &format!("{plain}a"),
+            &format!("{plain}ab"),
+            &"x".repeat(64),
+        ] {
             assert!(text.parse::<Fingerprint>().is_err(), "{text}");
         }
     }

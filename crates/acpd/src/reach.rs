@@ -66,7 +66,10 @@ impl Remote {
             .with_context(|| format!("{url:?} is no address of a daemon: write https://HOST:PORT"))?;
         let host = authority.host().to_owned();
         let local = host == "localhost"
-            || host.trim_matches(['[', ']']).parse().is_ok_and(|host: IpAddr| host.is_loopback());
+            || host
+                .trim_matches(['[', ']'])
+                .parse()
+                .is_ok_and(|host: IpAddr| host.is_loopback());
         ensure!(
             secure || local,
             "http:// would show the access token to everybody on the way: use https://, or an SSH tunnel to localhost"
@@ -127,7 +130,9 @@ async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>
     }
     let name = ServerName::try_from(plain.0.to_owned())
         .with_context(|| format!("{:?} cannot stand in a certificate", plain.0))?;
-    let shaken = TlsConnector::from(Arc::new(tls(remote.pin)?)).connect(name, stream).await;
+    let shaken = TlsConnector::from(Arc::new(tls(remote.pin)?))
+        .connect(name, stream)
+        .await;
     let hint = if remote.pin.is_none() {
         "; if it made its certificate itself, say which with --tls-fingerprint"
     } else {
@@ -140,7 +145,8 @@ async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>
 
 fn tls(pin: Option<Fingerprint>) -> anyhow::Result<ClientConfig> {
     let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let builder = match pin {
         Some(pin) => builder
             .dangerous()
@@ -171,7 +177,12 @@ pub async fn ask(
     reached: Reached,
     mut request: hyper::Request<String>,
 ) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
-    let Reached { wire, host, name, authorization } = reached;
+    let Reached {
+        wire,
+        host,
+        name,
+        authorization,
+    } = reached;
     let headers = request.headers_mut();
     headers.insert(hyper::header::HOST, HeaderValue::from_str(&host)?);
     if let Some(authorization) = authorization {

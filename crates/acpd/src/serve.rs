@@ -102,12 +102,17 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         Some(tls) => <[_; 2]>::from(tls.files(&data_dir)?).map(Watched::new).into(),
         None => Vec::new(),
     };
-    let scheme = if settings.daemon.server.tls.is_some() { "https" } else { "http" };
+    let scheme = if settings.daemon.server.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
     let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let daemon = Daemon::start(settings.daemon, token).await?;
     let url = format!("{scheme}://{}", daemon.address());
-    let running = Running::announce(&data_dir, daemon.address(), url.clone()).context("the daemon cannot be announced")?;
+    let running = Running::announce(&data_dir, daemon.address(), url.clone())
+        .context("the daemon cannot be announced")?;
     let agents = if agents.is_empty() {
         "none configured".to_owned()
     } else {
@@ -124,7 +129,9 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         let _ = writeln!(out, "certificate: {fingerprint}");
     }
     if exposed {
-        tracing::warn!("listening to the network without TLS: everybody on the way can read tokens and threads");
+        tracing::warn!(
+            "listening to the network without TLS: everybody on the way can read tokens and threads"
+        );
     }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     let keep_up = async {
@@ -142,7 +149,9 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
             if tokens.has_changed() || told {
                 take_tokens(&daemon).await;
             }
-            let renewed = certificate.iter_mut().fold(false, |any, file| file.has_changed() || any);
+            let renewed = certificate
+                .iter_mut()
+                .fold(false, |any, file| file.has_changed() || any);
             if renewed || (told && !certificate.is_empty()) {
                 take_certificate(&daemon);
             }

@@ -37,7 +37,9 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
     tell_daemon(settings).await;
     // On its own, so that it can be piped to where it is kept.
     print::out(&format!("{secret}\n"));
-    let until = expires_at.map(|end| format!(", until {}", when(&json!(end)))).unwrap_or_default();
+    let until = expires_at
+        .map(|end| format!(", until {}", when(&json!(end))))
+        .unwrap_or_default();
     print::err(&format!(
         "{} is {}{until}. The token is shown this once: keep it as ACPD_TOKEN, or show it as Authorization: Bearer\n",
         args.name, args.role
@@ -55,7 +57,13 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     for token in tokens {
         let over = token.expires_at.is_some_and(|end| end <= now);
         let line = if as_json {
-            let keys::Key { name, role, created_at, expires_at, .. } = token;
+            let keys::Key {
+                name,
+                role,
+                created_at,
+                expires_at,
+                ..
+            } = token;
             let line = json!({
                 "name": name, "role": role, "createdAt": created_at, "expiresAt": expires_at, "expired": over,
             });
@@ -67,7 +75,11 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
                 Some(end) => format!("until {}", when(&json!(end))),
             };
             let made = when(&json!(token.created_at));
-            format!("{:<24}  {:<8}  made {made}  {end}\n", token.name, token.role.name())
+            format!(
+                "{:<24}  {:<8}  made {made}  {end}\n",
+                token.name,
+                token.role.name()
+            )
         };
         print::out(&line);
     }
@@ -79,7 +91,11 @@ async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
     let told = tell_daemon(settings).await;
     print::err(&format!(
         "{name} is revoked{}\n",
-        if told { ", and its connections have ended" } else { "" }
+        if told {
+            ", and its connections have ended"
+        } else {
+            ""
+        }
     ));
     Ok(())
 }
@@ -99,7 +115,9 @@ async fn tell_daemon(settings: &Settings) -> bool {
     let Ok(request) = Request::post("/api/tokens/reload").body(String::new()) else {
         return false;
     };
-    ask(reached, request).await.is_ok_and(|answer| answer.status().is_success())
+    ask(reached, request)
+        .await
+        .is_ok_and(|answer| answer.status().is_success())
 }
 
 /// `30d`, `12h`, `90m`, `2w`, in milliseconds.

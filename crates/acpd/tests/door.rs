@@ -10,7 +10,8 @@ use acpd_model::Role;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::{
-    Client, Daemon, PATIENCE, Place, acpd, body, end, exchange, header, outcome, send, signal, upgrade, wait_until,
+    Client, Daemon, PATIENCE, Place, acpd, body, end, exchange, header, outcome, send, signal, upgrade,
+    wait_until,
 };
 
 /// Gives a token out.
@@ -25,7 +26,12 @@ fn create(place: &Place, name: &str, role: &str) -> String {
 /// The status with which a token is met.
 fn met(daemon: &Daemon, token: &str) -> u16 {
     let (host, bearer) = (daemon.address().to_string(), format!("Bearer {token}"));
-    upgrade(daemon.address(), "/ws", &[("Host", &host), ("Authorization", &bearer)]).0
+    upgrade(
+        daemon.address(),
+        "/ws",
+        &[("Host", &host), ("Authorization", &bearer)],
+    )
+    .0
 }
 
 /// A request with the right `Host`.
@@ -41,7 +47,11 @@ fn log_in(daemon: &Daemon, login: &Value) -> String {
     let json = [("Content-Type", "application/json")];
     let (status, answer) = call(daemon, "POST", "/api/session", &json, &login.to_string());
     assert_eq!(status, 200, "{answer}");
-    header(&answer, "set-cookie").split(';').next().unwrap().to_owned()
+    header(&answer, "set-cookie")
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 #[test]
@@ -67,7 +77,11 @@ fn a_token_opens_what_its_role_is_for() {
             ("thread/policy/set", Role::Owner),
         ] {
             let error = client.try_call(method, &json!({})).err().unwrap_or_default();
-            assert_eq!(error["code"] == -32007, !role.may(needed), "{role} {method}: {error}");
+            assert_eq!(
+                error["code"] == -32007,
+                !role.may(needed),
+                "{role} {method}: {error}"
+            );
         }
         // The routes: looking on is enough for the first, nothing less than owning for the second.
         let shown = [("Authorization", &bearer[..])];
@@ -110,7 +124,11 @@ fn a_revoked_token_is_out_at_once() {
         Client::entering(&daemon, "/ws", &[("cookie", &cookie), ("origin", &origin)])
     };
     let revoked = acpd(&daemon.place, &["token", "revoke", "gone"]);
-    assert!(revoked.stderr.contains("its connections have ended"), "{}", revoked.stderr);
+    assert!(
+        revoked.stderr.contains("its connections have ended"),
+        "{}",
+        revoked.stderr
+    );
     assert_eq!(met(&daemon, &gone), 401);
     for client in [&mut client, &mut by_cookie] {
         let (_, closed) = client.drain();
@@ -123,7 +141,9 @@ fn a_revoked_token_is_out_at_once() {
     // Without a word to the daemon: it looks by itself. What is damaged takes nothing away.
     let file = daemon.place.data().join("tokens.json");
     std::fs::write(&file, "{").unwrap();
-    wait_until("the daemon has seen it", || daemon.log().contains("the tokens stay as they are"));
+    wait_until("the daemon has seen it", || {
+        daemon.log().contains("the tokens stay as they are")
+    });
     other.call("agent/list", &json!({}));
     std::fs::remove_file(&file).unwrap();
     let (_, closed) = other.drain();
@@ -136,13 +156,28 @@ fn tokens_are_listed_and_end_without_their_secret() {
     let secret = create(&daemon.place, "ann", "observer");
     let made = acpd(
         &daemon.place,
-        &["token", "create", "--name", "short", "--role", "owner", "--expires", "90m"],
+        &[
+            "token",
+            "create",
+            "--name",
+            "short",
+            "--role",
+            "owner",
+            "--expires",
+            "90m",
+        ],
     );
     let short = made.stdout.trim().to_owned();
     assert_eq!((met(&daemon, &short), met(&daemon, &secret)), (101, 101));
     let listed = acpd(&daemon.place, &["token", "list", "--json"]).stdout;
-    assert!(!listed.contains(&secret[5..]) && !listed.contains("hash"), "{listed}");
-    let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        !listed.contains(&secret[5..]) && !listed.contains("hash"),
+        "{listed}"
+    );
+    let lines: Vec<Value> = listed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines[0]["expiresAt"], Value::Null);
     let lives = lines[1]["expiresAt"].as_i64().unwrap() - lines[1]["createdAt"].as_i64().unwrap();
     assert_eq!((&lines[1]["role"], lives), (&json!("owner"), 90 * 60_000));
@@ -154,9 +189,15 @@ fn tokens_are_listed_and_end_without_their_secret() {
     wait_until("the daemon has seen it", || met(&daemon, &short) == 401);
     assert_eq!(met(&daemon, &secret), 101);
     let listed = acpd(&daemon.place, &["token", "list"]).stdout;
-    assert!(listed.contains("does not expire") && listed.contains("expired"), "{listed}");
+    assert!(
+        listed.contains("does not expire") && listed.contains("expired"),
+        "{listed}"
+    );
     for (args, told) in [
-        (["--name", "owner", "--role", "observer"], "cannot be a token's name"),
+        (
+            ["--name", "owner", "--role", "observer"],
+            "cannot be a token's name",
+        ),
         (["--name", "ann", "--role", "observer"], "already"),
         (["--name", "x", "--role", "admin"], "no role"),
         (["--name", "x", "--expires", "soon"], "--role"),
@@ -175,14 +216,21 @@ fn a_ticket_opens_the_socket_once_for_whoever_asked() {
     let token = format!("Bearer {}", create(&daemon.place, "ann", "approver"));
     let ticket = || {
         let (status, answer) = call(&daemon, "POST", "/api/tickets", &[("Authorization", &token)], "");
-        assert_eq!((status, &body(&answer)["expiresInSecs"]), (200, &json!(30)), "{answer}");
+        assert_eq!(
+            (status, &body(&answer)["expiresInSecs"]),
+            (200, &json!(30)),
+            "{answer}"
+        );
         format!("/ws?ticket={}", body(&answer)["ticket"].as_str().unwrap())
     };
     assert_eq!(call(&daemon, "POST", "/api/tickets", &[], "").0, 401);
     let (used, unused) = (ticket(), ticket());
     let mut client = Client::entering(&daemon, &used, &[]);
     let welcome = client.greet("test", &json!({}));
-    assert_eq!(welcome["identity"], json!({ "principal": "ann", "role": "approver" }));
+    assert_eq!(
+        welcome["identity"],
+        json!({ "principal": "ann", "role": "approver" })
+    );
     let host = daemon.address().to_string();
     let status = |path: &str, more: &[(&str, &str)]| {
         let mut headers = vec![("Host", &host[..])];
@@ -194,7 +242,11 @@ fn a_ticket_opens_the_socket_once_for_whoever_asked() {
     assert_eq!(status("/ws?ticket=0000", &[]), 401);
     assert_eq!(status(&unused, &[("Origin", "http://evil.example")]), 403);
     let elsewhere = unused.replace("/ws", "/api/session");
-    assert_eq!(call(&daemon, "GET", &elsewhere, &[], "").0, 401, "it is for the socket");
+    assert_eq!(
+        call(&daemon, "GET", &elsewhere, &[], "").0,
+        401,
+        "it is for the socket"
+    );
     assert_eq!(status(&unused, &[]), 101, "and is still there");
     let late = ticket();
     acpd(&daemon.place, &["token", "revoke", "ann"]);
@@ -219,7 +271,11 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     let json = [("Content-Type", "application/json")];
     let login = json!({ "token": token }).to_string();
     let (status, answer) = call(&daemon, "POST", "/api/session", &json, &login);
-    assert_eq!((status, &body(&answer)["principal"]), (200, &json!("ann")), "{answer}");
+    assert_eq!(
+        (status, &body(&answer)["principal"]),
+        (200, &json!("ann")),
+        "{answer}"
+    );
     let set = header(&answer, "set-cookie").to_owned();
     assert!(!set.contains(&token) && !set.contains("Secure"), "{set}");
     for flag in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
@@ -231,7 +287,11 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     let with = |more: &[(&'static str, &'static str)]| {
         let mut headers = vec![("Host", host.clone()), ("Cookie", format!("a=b; {cookie}; c=d"))];
         headers.extend(more.iter().map(|(name, value)| {
-            let value = if *value == "own" { origin.clone() } else { (*value).to_owned() };
+            let value = if *value == "own" {
+                origin.clone()
+            } else {
+                (*value).to_owned()
+            };
             (*name, value)
         }));
         headers
@@ -266,7 +326,11 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     let cookie = cookie.replace(&old_port, &daemon.address().port().to_string());
     let shown = [("Cookie", &cookie[..])];
     let (status, answer) = call(&daemon, "GET", "/api/session", &shown, "");
-    assert_eq!((status, &body(&answer)["role"]), (200, &json!("operator")), "{answer}");
+    assert_eq!(
+        (status, &body(&answer)["role"]),
+        (200, &json!("operator")),
+        "{answer}"
+    );
     // Logging out ends what came in with it.
     let origin = format!("http://{}", daemon.address());
     let both = [("cookie", &cookie[..]), ("origin", &origin[..])];
@@ -326,10 +390,17 @@ fn who_guesses_has_to_wait_and_nobody_else() {
     assert_eq!(met(&daemon, "thought-up-by-a-person"), 101);
     let guesses = (0..40).map(|guess| met(&daemon, &format!("guess-{guess}")));
     assert!(guesses.into_iter().any(|status| status == 429));
-    // The wait is so long that it is not over by now, whatever this machine does: one more guess renews it.
-    assert_eq!((met(&daemon, "guess"), met(&daemon, "thought-up-by-a-person")), (429, 429));
+    // One more guess renews the wait.
+    assert_eq!(
+        (met(&daemon, "guess"), met(&daemon, "thought-up-by-a-person")),
+        (429, 429)
+    );
     assert_eq!(met(&daemon, &random), 101, "this cannot have been guessed");
-    assert_eq!(acpd(&daemon.place, &["threads"]).code, Some(0), "nor is the owner shut out");
+    assert_eq!(
+        acpd(&daemon.place, &["threads"]).code,
+        Some(0),
+        "nor is the owner shut out"
+    );
 }
 
 #[test]
@@ -354,7 +425,14 @@ fn no_secret_is_logged_or_repeated() {
     ] {
         answers += &call(&daemon, "POST", "/api/session", &json, &sent).1;
     }
-    answers += &call(&daemon, "GET", "/api/session", &[("Cookie", &format!("{cookie}x"))], "").1;
+    answers += &call(
+        &daemon,
+        "GET",
+        "/api/session",
+        &[("Cookie", &format!("{cookie}x"))],
+        "",
+    )
+    .1;
     acpd(&daemon.place, &["token", "revoke", "ann"]);
     let told = format!("{answers}{}", daemon.log());
     for secret in [&daemon.place.token(), &token, session, &ticket, wrong] {
@@ -362,7 +440,10 @@ fn no_secret_is_logged_or_repeated() {
     }
     for file in ["tokens.json", "sessions.json"] {
         let text = std::fs::read_to_string(daemon.place.data().join(file)).unwrap();
-        assert!(!text.contains(session) && !text.contains(&token[5..]), "{file}: {text}");
+        assert!(
+            !text.contains(session) && !text.contains(&token[5..]),
+            "{file}: {text}"
+        );
     }
 }
 
@@ -376,9 +457,23 @@ fn the_local_socket_is_for_programs_of_its_user() {
         exchange(&mut socket, "GET", "/api/session", headers, "").0
     };
     assert_eq!(status(&path, &[("Host", "localhost")]), 200);
-    assert_eq!(status(&path, &[("Host", "x"), ("Authorization", "Bearer wrong")]), 401);
-    for passed_on in ["Origin", "Cookie", "X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"] {
-        assert_eq!(status(&path, &[("Host", "x"), (passed_on, "x")]), 403, "{passed_on}");
+    assert_eq!(
+        status(&path, &[("Host", "x"), ("Authorization", "Bearer wrong")]),
+        401
+    );
+    for passed_on in [
+        "Origin",
+        "Cookie",
+        "X-Forwarded-For",
+        "Forwarded",
+        "Via",
+        "X-Real-IP",
+    ] {
+        assert_eq!(
+            status(&path, &[("Host", "x"), (passed_on, "x")]),
+            403,
+            "{passed_on}"
+        );
     }
     daemon.kill();
     assert!(path.exists(), "a daemon that was killed leaves it");
@@ -413,8 +508,15 @@ fn a_token_in_the_environment_counts_for_our_own_commands() {
     assert_eq!(run(&["threads"]).code, Some(0));
     let refused = run(&["run", "--agent", "fake", "say hi"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("needs the role operator"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("needs the role operator"),
+        "{}",
+        refused.stderr
+    );
     // Giving tokens out is for whoever may write in the data directory, whatever the environment says.
     signal(daemon.pid(), Signal::HUP);
-    assert_eq!(run(&["token", "create", "--name", "bob", "--role", "observer"]).code, Some(0));
+    assert_eq!(
+        run(&["token", "create", "--name", "bob", "--role", "observer"]).code,
+        Some(0)
+    );
 }

@@ -226,7 +226,13 @@ impl Daemon {
 
     /// Reads the certificate again, for the connections to come. One that cannot be used leaves the old one.
     pub fn reload_certificate(&self) -> Result<(), TlsError> {
-        if let Some(Tls { config, data_dir, names, shown }) = &self.tls {
+        if let Some(Tls {
+            config,
+            data_dir,
+            names,
+            shown,
+        }) = &self.tls
+        {
             shown.send_replace(config.load(data_dir, names)?);
         }
         Ok(())

@@ -35,10 +35,7 @@ pub async fn export(
 }
 
 /// `GET /api/blobs/{id}`: content that an event names instead of holding it.
-pub async fn blob(
-    State(door): State<Door>,
-    id: Result<Path<String>, PathRejection>,
-) -> Response {
+pub async fn blob(State(door): State<Door>, id: Result<Path<String>, PathRejection>) -> Response {
     let log = &door.calls.around.log;
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
     let found = match id.parse() {

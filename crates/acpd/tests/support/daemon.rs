@@ -33,7 +33,10 @@ impl Place {
     /// With the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory can be made");
-        let place = Self { root, env: Vec::new() };
+        let place = Self {
+            root,
+            env: Vec::new(),
+        };
         std::fs::create_dir(place.work()).expect("the work directory can be made");
         let config = format!("{}\n{more}\n", place.agent("fake", &["--pace", "0"], &[]));
         place.configure(&config);
@@ -279,12 +282,13 @@ fn launch(place: &Place) -> (Child, SocketAddr) {
         }
     });
     let line = heard.recv_timeout(PATIENCE);
-    let address = line
-        .ok()
-        .and_then(|line| {
-            let url = line.strip_prefix("acpd listens on ")?;
-            url.strip_prefix("http://").or(url.strip_prefix("https://"))?.parse().ok()
-        });
+    let address = line.ok().and_then(|line| {
+        let url = line.strip_prefix("acpd listens on ")?;
+        url.strip_prefix("http://")
+            .or(url.strip_prefix("https://"))?
+            .parse()
+            .ok()
+    });
     let Some(address) = address else {
         let _ = child.kill();
         let _ = child.wait();

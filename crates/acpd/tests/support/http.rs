@@ -62,7 +62,9 @@ pub fn exchange(
 pub fn header<'a>(answer: &'a str, name: &str) -> &'a str {
     let (head, _) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
-    lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
+    lines
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map_or("", |(_, value)| value)
 }
 
 /// The body of an answer.

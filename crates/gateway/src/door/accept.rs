@@ -1,8 +1,8 @@
 //! Accepting connections: of the network, with TLS or without, and of the local socket.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;

@@ -40,7 +40,10 @@ pub async fn admit(
         Err(refused) => return Ok(*refused),
     };
     if !pass.role.may(needed) {
-        let told = format!("this needs the role {needed}; {} is {}", pass.principal, pass.role);
+        let told = format!(
+            "this needs the role {needed}; {} is {}",
+            pass.principal, pass.role
+        );
         return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &told));
     }
     parts.extensions.insert(pass);
@@ -54,7 +57,11 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
     };
     let pass = check(door, shown, place(parts)).await?;
     let counted = pass.clone();
-    match door.gate.ask(move |guard, now| guard.request(&counted, now)).await {
+    match door
+        .gate
+        .ask(move |guard, now| guard.request(&counted, now))
+        .await
+    {
         Some(Ok(())) => Ok(pass),
         Some(Err(wait)) => Err(Box::new(slow_down(
             wait.as_secs() + 1,
@@ -144,12 +151,25 @@ pub fn cookie_name(port: u16, secure: bool) -> String {
 
 fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
     let named = |name: String| {
-        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+        let lines = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|line| line.to_str().ok());
+        let mut pairs = lines
+            .flat_map(|line| line.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value.to_owned())
     };
     // Behind a proxy with TLS the daemon itself has none.
-    named(cookie_name(port, true)).or_else(|| if secure { None } else { named(cookie_name(port, false)) })
+    named(cookie_name(port, true)).or_else(|| {
+        if secure {
+            None
+        } else {
+            named(cookie_name(port, false))
+        }
+    })
 }
 
 /// What whoever comes too late is told.

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use acpd_model::Role;
 use acpd_model::limits::{
-    FAILED_LOGINS, FAILED_LOGIN_SECS, HTTP_REQUESTS, HTTP_REQUEST_MILLIS, TICKET_SECS, TICKETS, TICKETS_OF_ONE,
+    FAILED_LOGIN_SECS, FAILED_LOGINS, HTTP_REQUEST_MILLIS, HTTP_REQUESTS, TICKET_SECS, TICKETS,
+    TICKETS_OF_ONE,
 };
 use acpd_proto::time::{Instant, Now};
 use tokio_util::sync::CancellationToken;
@@ -107,8 +108,14 @@ impl Guard {
             guessable: owner.is_guessable(),
             ends: CancellationToken::new(),
         };
-        let held: Vec<_> = std::iter::once(owner).chain(keys.into_iter().map(Held::new)).collect();
-        sessions.bind(|key| held.iter().find(|held| held.key.hash == key).map(|held| held.ends.clone()));
+        let held: Vec<_> = std::iter::once(owner)
+            .chain(keys.into_iter().map(Held::new))
+            .collect();
+        sessions.bind(|key| {
+            held.iter()
+                .find(|held| held.key.hash == key)
+                .map(|held| held.ends.clone())
+        });
         let mut guard = Self {
             held,
             sessions,
@@ -138,7 +145,8 @@ impl Guard {
             }
         }
         let held = &self.held;
-        self.sessions.end(|session| !held.iter().any(|held| held.key.hash == session.key));
+        self.sessions
+            .end(|session| !held.iter().any(|held| held.key.hash == session.key));
         self.forget_tickets();
         ended
     }
@@ -176,7 +184,10 @@ impl Guard {
 
     /// Somebody shows the cookie of a session. A cookie that is over is no attempt at anything: browsers keep them.
     pub fn cookie(&mut self, shown: &str, now: Now) -> Result<Pass, Denied> {
-        let session = self.sessions.used(Hash::of(shown), now.wall).ok_or(Denied::Wrong)?;
+        let session = self
+            .sessions
+            .used(Hash::of(shown), now.wall)
+            .ok_or(Denied::Wrong)?;
         let held = self.held.iter().find(|held| held.key.hash == session.key);
         let held = held.filter(|held| !held.is_over(now.wall)).ok_or(Denied::Wrong)?;
         Ok(Pass {
@@ -199,7 +210,11 @@ impl Guard {
     /// Takes a ticket in.
     pub fn admit_ticket(&mut self, ticket: &str, pass: Pass, now: Now) -> Result<(), TooMany> {
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
-        let of_one = self.tickets.values().filter(|ticket| ticket.pass.key == pass.key).count();
+        let of_one = self
+            .tickets
+            .values()
+            .filter(|ticket| ticket.pass.key == pass.key)
+            .count();
         if of_one >= TICKETS_OF_ONE || self.tickets.len() >= TICKETS {
             return Err(TooMany);
         }
@@ -245,7 +260,9 @@ impl Guard {
     /// When something is over next, in milliseconds since the epoch.
     pub fn poll_timeout(&self) -> Option<i64> {
         let live = self.held.iter().filter(|held| !held.ends.is_cancelled());
-        live.filter_map(|held| held.key.expires_at).chain(self.sessions.next_end()).min()
+        live.filter_map(|held| held.key.expires_at)
+            .chain(self.sessions.next_end())
+            .min()
     }
 
     /// The sessions, if they are to be stored.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use acpd_model::Role;
-use acpd_model::limits::{TOKENS, TOKENS_FILE_BYTES, TOKEN_NAME_BYTES};
+use acpd_model::limits::{TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::private;
@@ -179,7 +179,9 @@ fn change(
 /// Names stand in the log, in headers of terminals, in file listings: nothing odd goes in.
 fn check_name(name: &str) -> Result<(), KeysError> {
     let fits = (1..=TOKEN_NAME_BYTES).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_@".contains(&byte));
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-_@".contains(&byte));
     if fits && name != OWNER {
         Ok(())
     } else {
@@ -205,7 +207,12 @@ mod tests {
         let keys = load(dir.path()).unwrap();
         assert_eq!(keys.len(), 1);
         assert_eq!(
-            (&keys[0].name[..], keys[0].role, keys[0].created_at, keys[0].expires_at),
+            (
+                &keys[0].name[..],
+                keys[0].role,
+                keys[0].created_at,
+                keys[0].expires_at
+            ),
             ("ci", Role::Operator, 5, Some(9))
         );
         assert!(keys[0].hash == Hash::of(&secret) && keys[0].hash != Hash::of("x"));
@@ -214,7 +221,15 @@ mod tests {
     #[test]
     fn names_are_unique_and_plain() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["", "owner", "a b", "a/b", "ü", "\u{1b}[0m", &"x".repeat(TOKEN_NAME_BYTES + 1)] {
+        for name in [
+            "",
+            "owner",
+            "a b",
+            "a/b",
+            "ü",
+            "\u{1b}[0m",
+            &"x".repeat(TOKEN_NAME_BYTES + 1),
+        ] {
             let made = create(dir.path(), name, Role::Observer, 0, None);
             assert!(matches!(made, Err(KeysError::Name(_))), "{name:?}");
         }
@@ -234,9 +249,17 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         assert!(load(dir.path()).unwrap_err().to_string().contains("chmod 600"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        for text in ["", "{}", r#"{"version":2,"tokens":[]}"#, r#"{"version":1,"tokens":[{"name":"a"}]}"#] {
+        for text in [
+            "",
+            "{}",
+            r#"{"version":2,"tokens":[]}"#,
+            r#"{"version":1,"tokens":[{"name":"a"}]}"#,
+        ] {
             std::fs::write(&path, text).unwrap();
-            assert!(matches!(load(dir.path()), Err(KeysError::Damaged { .. })), "{text}");
+            assert!(
+                matches!(load(dir.path()), Err(KeysError::Damaged { .. })),
+                "{text}"
+            );
         }
     }
 }

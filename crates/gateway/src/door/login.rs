@@ -32,10 +32,14 @@ pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) 
         return no_chance();
     };
     let kept = ticket.clone();
-    let taken = door.gate.ask(move |guard, now| guard.admit_ticket(&kept, pass, now));
+    let taken = door
+        .gate
+        .ask(move |guard, now| guard.admit_ticket(&kept, pass, now));
     match taken.await {
         Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
-        Some(Err(TooMany)) => super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire"),
+        Some(Err(TooMany)) => {
+            super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire")
+        }
         None => stopping(),
     }
 }
@@ -69,13 +73,22 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
         return no_chance();
     };
     let kept = cookie.clone();
-    let begun = door.gate.ask(move |guard, now| guard.begin_session(&kept, &pass, now));
+    let begun = door
+        .gate
+        .ask(move |guard, now| guard.begin_session(&kept, &pass, now));
     match begun.await {
         Some(Some(pass)) => {
             tracing::info!(principal = %pass.principal, "a browser has logged in");
             let mut answer = Json(told(&pass)).into_response();
             let secs = SESSION_MAX_DAYS * 24 * 3600;
-            set_cookie(&mut answer, &door, &parts.extensions, &parts.headers, &cookie, secs);
+            set_cookie(
+                &mut answer,
+                &door,
+                &parts.extensions,
+                &parts.headers,
+                &cookie,
+                secs,
+            );
             answer
         }
         // Revoked at this very moment.
@@ -91,7 +104,12 @@ pub async fn who(Extension(pass): Extension<Pass>) -> Response {
 
 /// `DELETE /api/session`: logs out; what came in with the session goes.
 pub async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, request: Request) -> Response {
-    if door.gate.ask(move |guard, _| guard.end_session(&pass)).await.is_none() {
+    if door
+        .gate
+        .ask(move |guard, _| guard.end_session(&pass))
+        .await
+        .is_none()
+    {
         return stopping();
     }
     let (parts, _) = request.into_parts();
@@ -101,7 +119,12 @@ pub async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, req
 }
 
 fn told(pass: &Pass) -> serde_json::Value {
-    let Pass { principal, role, session, .. } = pass;
+    let Pass {
+        principal,
+        role,
+        session,
+        ..
+    } = pass;
     let role: Role = *role;
     json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) })
 }
@@ -115,8 +138,12 @@ fn set_cookie(
     secs: i64,
 ) {
     // Behind a proxy with TLS the page says so; that it is our own was seen before.
-    let page = headers.get(header::ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
-    let secure = matches!(extensions.get(), Some(Arrival::Network { secure: true, .. })) || page.starts_with(b"https:");
+    let page = headers
+        .get(header::ORIGIN)
+        .map(HeaderValue::as_bytes)
+        .unwrap_or_default();
+    let secure = matches!(extensions.get(), Some(Arrival::Network { secure: true, .. }))
+        || page.starts_with(b"https:");
     let name = cookie_name(door.address.port(), secure);
     let flag = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
@@ -134,17 +161,28 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
             let told = format!("the body has more than {BODY_BYTES} bytes, or broke off");
-            return Err(Box::new(refuse(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", &told)));
+            return Err(Box::new(refuse(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "invalid_request",
+                &told,
+            )));
         }
         Err(_) => {
             let told = "the body did not come in time";
-            return Err(Box::new(refuse(StatusCode::REQUEST_TIMEOUT, "invalid_request", told)));
+            return Err(Box::new(refuse(
+                StatusCode::REQUEST_TIMEOUT,
+                "invalid_request",
+                told,
+            )));
         }
     };
     if bytes.is_empty() {
         return Ok(Login::default());
     }
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err(Box::new(refuse(
@@ -154,7 +192,8 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
         )));
     }
     // What serde says may repeat what was sent.
-    serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid("the body is not {\"token\": …} or {\"ticket\": …}")))
+    serde_json::from_slice(&bytes)
+        .map_err(|_| Box::new(invalid("the body is not {\"token\": …} or {\"ticket\": …}")))
 }
 
 fn invalid(message: &str) -> Response {

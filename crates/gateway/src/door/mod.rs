@@ -90,6 +90,8 @@ fn unauthenticated(message: &str) -> Response {
 /// Too much, too often.
 fn slow_down(secs: u64, message: &str) -> Response {
     let mut refused = refuse(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message);
-    refused.headers_mut().insert(header::RETRY_AFTER, secs.max(1).into());
+    refused
+        .headers_mut()
+        .insert(header::RETRY_AFTER, secs.max(1).into());
     refused
 }

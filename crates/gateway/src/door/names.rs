@@ -14,7 +14,9 @@ pub struct Names(Vec<(String, Option<u16>)>);
 
 /// A name that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} in [server] hosts is no host: write \"box.example\" or \"box.example:8443\", without scheme or path")]
+#[error(
+    "{0:?} in [server] hosts is no host: write \"box.example\" or \"box.example:8443\", without scheme or path"
+)]
 pub struct BadHost(String);
 
 /// Why a request is turned away.
@@ -48,7 +50,13 @@ impl Names {
     }
 
     /// Whether a request that came in at `local` was meant for the daemon, and by a page of its own if by a page.
-    pub fn check(&self, uri: &Uri, headers: &HeaderMap, local: SocketAddr, secure: bool) -> Result<(), Foreign> {
+    pub fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        local: SocketAddr,
+        secure: bool,
+    ) -> Result<(), Foreign> {
         let named = only(headers, &header::HOST).and_then(split);
         let ours = |(host, port): &(String, Option<u16>)| {
             self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local)
@@ -57,7 +65,10 @@ impl Names {
             return Err(Foreign("this name is not the daemon's"));
         };
         // A request line may name a host as well; then it is the one that counts.
-        if uri.authority().is_some_and(|authority| split(authority.as_str()).as_ref() != Some(&named)) {
+        if uri
+            .authority()
+            .is_some_and(|authority| split(authority.as_str()).as_ref() != Some(&named))
+        {
             return Err(Foreign("this name is not the daemon's"));
         }
         if headers.contains_key(header::ORIGIN)
@@ -70,7 +81,10 @@ impl Names {
 
     fn is_ours(&self, host: &str, port: u16, local: SocketAddr) -> bool {
         let here = local.ip().to_canonical();
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let address = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
         // An address cannot be made to point elsewhere.
         let by_itself = port == local.port()
             && match address {
@@ -92,11 +106,12 @@ impl Names {
     }
 
     fn is_own_page(&self, origin: &str, named: &(String, Option<u16>), secure: bool) -> bool {
-        let (page, default, encrypted) = match (origin.strip_prefix("https://"), origin.strip_prefix("http://")) {
-            (Some(page), _) => (page, 443, true),
-            (_, Some(page)) => (page, 80, false),
-            _ => return false,
-        };
+        let (page, default, encrypted) =
+            match (origin.strip_prefix("https://"), origin.strip_prefix("http://")) {
+                (Some(page), _) => (page, 443, true),
+                (_, Some(page)) => (page, 80, false),
+                _ => return false,
+            };
         let Some((host, port)) = split(page) else {
             return false;
         };
@@ -115,7 +130,9 @@ pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
         return true;
     }
     let reads = method.is_safe() && !headers.contains_key(header::UPGRADE);
-    let site = headers.get("sec-fetch-site").map(axum::http::HeaderValue::as_bytes);
+    let site = headers
+        .get("sec-fetch-site")
+        .map(axum::http::HeaderValue::as_bytes);
     reads && matches!(site, None | Some(b"same-origin" | b"none"))
 }
 

@@ -67,7 +67,8 @@ async fn reload(State(door): State<Door>) -> Response {
 async fn ours_alone(State(door): State<Door>, request: Request, next: Next) -> Result<Response, Infallible> {
     let checked = match request.extensions().get() {
         Some(Arrival::Network { local, secure, .. }) => {
-            door.names.check(request.uri(), request.headers(), *local, *secure)
+            door.names
+                .check(request.uri(), request.headers(), *local, *secure)
         }
         Some(Arrival::Socket { .. }) if !is_of_others(request.headers()) => Ok(()),
         _ => Err(Foreign(
@@ -88,11 +89,20 @@ async fn harden(mut response: Response) -> Response {
         (header::CACHE_CONTROL, "no-store"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
     ];
     for (name, value) in SAID {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     }
     response
 }

@@ -62,7 +62,10 @@ fn shorten(path: &Path) -> Result<(PathBuf, Option<File>)> {
     let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
     if !short.exists() {
-        let told = format!("{} is too long for a socket: use a shorter --data-dir", path.display());
+        let told = format!(
+            "{} is too long for a socket: use a shorter --data-dir",
+            path.display()
+        );
         return Err(Error::new(ErrorKind::InvalidFilename, told));
     }
     Ok((short.join(path.file_name().unwrap_or_default()), Some(folder)))
@@ -87,7 +90,10 @@ mod tests {
                 let (near, far) = tokio::join!(connect(folder), listener.accept());
                 assert!(is_ours(&near.unwrap()) && is_ours(&far.unwrap().0));
             }
-            assert_eq!(connect(folder).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+            assert_eq!(
+                connect(folder).await.unwrap_err().kind(),
+                ErrorKind::ConnectionRefused
+            );
         }
     }
 }

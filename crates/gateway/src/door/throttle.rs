@@ -29,7 +29,10 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
 
     /// Whether one more is allowed; else how long it is to wait. Does not count it.
     pub fn check(&self, who: &K, now: Instant) -> Result<(), Duration> {
-        let weight = self.until.get(who).map_or(Duration::ZERO, |until| until.saturating_sub(now));
+        let weight = self
+            .until
+            .get(who)
+            .map_or(Duration::ZERO, |until| until.saturating_sub(now));
         let over = (weight + self.each).saturating_sub(self.each * self.burst);
         if over.is_zero() { Ok(()) } else { Err(over) }
     }
@@ -41,7 +44,11 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
         }
         if !self.until.contains_key(who) && self.until.len() >= THROTTLED {
             // Whoever has the least on it is forgotten.
-            let least = self.until.iter().min_by_key(|(_, until)| **until).map(|(who, _)| who.clone());
+            let least = self
+                .until
+                .iter()
+                .min_by_key(|(_, until)| **until)
+                .map(|(who, _)| who.clone());
             least.map(|who| self.until.remove(&who));
         }
         let until = self.until.entry(who.clone()).or_default();
@@ -96,6 +103,9 @@ mod tests {
             throttle.count(&who, at(1));
         }
         assert_eq!(throttle.until.len(), THROTTLED);
-        assert!(throttle.check(&usize::MAX, at(6)).is_err(), "who has most on it stays");
+        assert!(
+            throttle.check(&usize::MAX, at(6)).is_err(),
+            "who has most on it stays"
+        );
     }
 }

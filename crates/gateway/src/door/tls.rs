@@ -113,7 +113,8 @@ fn read(cert: &Path, key: &Path) -> Result<Certified, TlsError> {
         tracing::warn!(path = %key.display(), "every user of this machine can reach the key of the certificate");
     }
     // What is wrong with a key is told without any of it.
-    let secret = PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| fail(key)(&"it holds no private key"))?;
+    let secret =
+        PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| fail(key)(&"it holds no private key"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
@@ -155,7 +156,10 @@ mod tests {
         assert_eq!(first.fingerprint, again.fingerprint);
         assert_eq!(first.fingerprint.len(), "sha256:".len() + 64);
         for name in ["tls-cert.pem", "tls-key.pem"] {
-            let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+            let mode = std::fs::metadata(dir.path().join(name))
+                .unwrap()
+                .permissions()
+                .mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
     }
@@ -175,12 +179,25 @@ mod tests {
             self_signed: false,
         };
         given(&cert, &key).load(dir.path(), &[]).unwrap();
-        for both in [TlsConfig::default(), TlsConfig { self_signed: true, ..given(&cert, &key) }] {
+        for both in [
+            TlsConfig::default(),
+            TlsConfig {
+                self_signed: true,
+                ..given(&cert, &key)
+            },
+        ] {
             assert!(matches!(both.load(dir.path(), &[]), Err(TlsError::Config)));
         }
         let swapped = given(&key, &cert).load(dir.path(), &[]).unwrap_err().to_string();
-        assert!(swapped.contains("tls-key.pem") && swapped.contains("no certificate"), "{swapped}");
-        std::fs::write(&key, "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n").unwrap();
+        assert!(
+            swapped.contains("tls-key.pem") && swapped.contains("no certificate"),
+            "{swapped}"
+        );
+        std::fs::write(
+            &key,
+            "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n",
+        )
+        .unwrap();
         let broken = given(&cert, &key).load(dir.path(), &[]).unwrap_err().to_string();
         assert!(!broken.contains("c2VjcmV0"), "{broken}");
     }

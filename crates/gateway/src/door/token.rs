@@ -43,7 +43,8 @@ impl Serialize for Hash {
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        let bytes = unhex(&text).ok_or_else(|| serde::de::Error::custom("a hash has 64 hexadecimal digits"))?;
+        let bytes =
+            unhex(&text).ok_or_else(|| serde::de::Error::custom("a hash has 64 hexadecimal digits"))?;
         Ok(Self(bytes))
     }
 }

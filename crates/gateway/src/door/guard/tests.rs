@@ -36,8 +36,17 @@ fn each_token_opens_what_it_is_for() {
     assert_eq!((&*pass.principal, pass.role), ("approver", Role::Approver));
     let pass = guard.token("thought-up-by-a-person", HERE, at(2)).unwrap();
     assert_eq!((&*pass.principal, pass.role), ("owner", Role::Owner));
-    for wrong in ["", "secret of observer", "thought-up-by-a-perso", "Secret of approver"] {
-        assert_eq!(guard.token(wrong, HERE, at(2)).unwrap_err(), Denied::Wrong, "{wrong}");
+    for wrong in [
+        "",
+        "secret of observer",
+        "thought-up-by-a-perso",
+        "Secret of approver",
+    ] {
+        assert_eq!(
+            guard.token(wrong, HERE, at(2)).unwrap_err(),
+            Denied::Wrong,
+            "{wrong}"
+        );
     }
 }
 
@@ -49,7 +58,11 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     let other = guard.token("b", HERE, at(2)).unwrap();
     let session = guard.begin_session("cookie", &pass, at(2)).unwrap();
     guard.admit_ticket("ticket", session.clone(), at(2)).unwrap();
-    assert_eq!(guard.set_keys(vec![a.clone(), b.clone()]), 0, "nothing has changed");
+    assert_eq!(
+        guard.set_keys(vec![a.clone(), b.clone()]),
+        0,
+        "nothing has changed"
+    );
     assert_eq!(guard.set_keys(vec![b.clone()]), 1);
     assert!(pass.ends.is_cancelled() && session.ends.is_cancelled());
     assert!(!other.ends.is_cancelled());
@@ -57,7 +70,10 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     assert!(guard.cookie("cookie", at(3)).is_err());
     assert!(guard.ticket("ticket", HERE, at(3)).is_err());
     // What opens something else is another token.
-    let less = Key { role: Role::Observer, ..b };
+    let less = Key {
+        role: Role::Observer,
+        ..b
+    };
     assert_eq!(guard.set_keys(vec![less]), 1);
     assert!(other.ends.is_cancelled());
     assert_eq!(guard.token("b", HERE, at(3)).unwrap().role, Role::Observer);
@@ -86,7 +102,9 @@ fn a_ticket_opens_once_and_not_for_long() {
     guard.admit_ticket("two", owner.clone(), at(20)).unwrap();
     assert!(guard.ticket("two", HERE, at(20 + TICKET_SECS)).is_err());
     for n in 0..TICKETS_OF_ONE {
-        guard.admit_ticket(&format!("{n}"), owner.clone(), at(100)).unwrap();
+        guard
+            .admit_ticket(&format!("{n}"), owner.clone(), at(100))
+            .unwrap();
     }
     assert_eq!(guard.admit_ticket("more", owner.clone(), at(100)), Err(TooMany));
     guard.admit_ticket("later", owner, at(100 + TICKET_SECS)).unwrap();
@@ -104,10 +122,18 @@ fn a_session_lives_while_it_is_used_and_ends_when_told() {
     };
     assert!(guard.cookie("first", day(SESSION_DAYS - 1)).is_ok());
     guard.handle_timeout(day(SESSION_DAYS + 1));
-    assert!(guard.cookie("first", day(SESSION_DAYS + 1)).is_ok(), "it was used");
-    assert!(guard.cookie("other", day(SESSION_DAYS + 1)).is_err(), "it was not");
+    assert!(
+        guard.cookie("first", day(SESSION_DAYS + 1)).is_ok(),
+        "it was used"
+    );
+    assert!(
+        guard.cookie("other", day(SESSION_DAYS + 1)).is_err(),
+        "it was not"
+    );
     let used = guard.cookie("first", day(SESSION_DAYS + 2)).unwrap();
-    guard.admit_ticket("ticket", used.clone(), day(SESSION_DAYS + 2)).unwrap();
+    guard
+        .admit_ticket("ticket", used.clone(), day(SESSION_DAYS + 2))
+        .unwrap();
     guard.end_session(&used);
     assert!(first.ends.is_cancelled());
     assert!(guard.cookie("first", day(SESSION_DAYS + 2)).is_err());
@@ -118,11 +144,16 @@ fn a_session_lives_while_it_is_used_and_ends_when_told() {
 #[test]
 fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
     let dir = tempfile::tempdir().unwrap();
-    let keys = vec![key("a", Role::Operator, "a", None), key("b", Role::Owner, "b", None)];
+    let keys = vec![
+        key("a", Role::Operator, "a", None),
+        key("b", Role::Owner, "b", None),
+    ];
     let mut before = guard(keys.clone());
     for name in ["a", "b"] {
         let pass = before.token(name, HERE, at(2)).unwrap();
-        before.begin_session(&format!("cookie of {name}"), &pass, at(2)).unwrap();
+        before
+            .begin_session(&format!("cookie of {name}"), &pass, at(2))
+            .unwrap();
     }
     let stored = before.to_store().unwrap();
     assert_eq!(before.to_store(), None, "nothing has changed since");
@@ -146,9 +177,15 @@ fn guesses_are_held_up_and_nobody_else_is() {
     }
     assert!(matches!(guard.token("guess", place, at(2)), Err(Denied::Wait(_))));
     let right = guard.token("thought-up-by-a-person", place, at(2));
-    assert!(matches!(right, Err(Denied::Wait(_))), "a right guess is held up as well");
+    assert!(
+        matches!(right, Err(Denied::Wait(_))),
+        "a right guess is held up as well"
+    );
     assert!(guard.token(&random, place, at(2)).is_ok(), "this was not guessed");
-    assert!(guard.token("thought-up-by-a-person", HERE, at(2)).is_ok(), "from elsewhere");
+    assert!(
+        guard.token("thought-up-by-a-person", HERE, at(2)).is_ok(),
+        "from elsewhere"
+    );
     let later = at(2 + FAILED_LOGIN_SECS);
     assert!(guard.token("thought-up-by-a-person", place, later).is_ok());
 }
