@@ -28,7 +28,7 @@ pub struct Common {
     /// Address of the daemon [default: 127.0.0.1:4127]
     #[arg(long, global = true, value_name = "ADDR", env = "ACPD_LISTEN")]
     pub listen: Option<SocketAddr>,
-    /// Use a daemon elsewhere, with the token in ACPD_TOKEN
+    /// Use a daemon elsewhere, with the token of the environment
     #[arg(long, global = true, value_name = "URL", env = "ACPD_CONNECT")]
     pub connect: Option<String>,
     /// Trust the daemon elsewhere by its certificate's SHA-256, as "acpd serve" prints it

@@ -149,10 +149,12 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
             if tokens.has_changed() || told {
                 take_tokens(&daemon).await;
             }
+            // Both are looked at, so that a pair is read once.
             let renewed = certificate
                 .iter_mut()
-                .fold(false, |any, file| file.has_changed() || any);
-            if renewed || (told && !certificate.is_empty()) {
+                .filter_map(|file| file.has_changed().then_some(()))
+                .count();
+            if renewed > 0 || (told && !certificate.is_empty()) {
                 take_certificate(&daemon);
             }
         }

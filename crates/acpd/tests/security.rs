@@ -2,11 +2,15 @@
 
 mod support;
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::json;
-use support::{Client, Daemon, Place, acpd, ask, header, send, upgrade, wait_until};
+use support::{Client, Daemon, PATIENCE, Place, acpd, ask, end, exchange, header, send, upgrade, wait_until};
 use tokio_tungstenite::tungstenite::Message;
 
 fn mode(path: &Path) -> u32 {
@@ -356,4 +360,57 @@ fn a_busy_port_is_named() {
     );
     assert!(refused.stderr.contains("in use"), "{}", refused.stderr);
     assert!(!place.data().join("daemon.json").exists());
+}
+
+#[test]
+fn the_local_socket_is_for_programs_of_its_user() {
+    let mut daemon = Daemon::start();
+    let path = daemon.place.data().join("acpd.sock");
+    let status = |path: &Path, headers: &[(&str, &str)]| {
+        let mut socket = UnixStream::connect(path).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        exchange(&mut socket, "GET", "/api/session", headers, "").0
+    };
+    assert_eq!(status(&path, &[("Host", "localhost")]), 200);
+    assert_eq!(
+        status(&path, &[("Host", "x"), ("Authorization", "Bearer wrong")]),
+        401
+    );
+    for passed_on in [
+        "Origin",
+        "Cookie",
+        "X-Forwarded-For",
+        "Forwarded",
+        "Via",
+        "X-Real-IP",
+    ] {
+        assert_eq!(
+            status(&path, &[("Host", "x"), (passed_on, "x")]),
+            403,
+            "{passed_on}"
+        );
+    }
+    daemon.kill();
+    assert!(path.exists(), "a daemon that was killed leaves it");
+    daemon.restart();
+    assert_eq!(acpd(&daemon.place, &["threads"]).code, Some(0));
+    daemon.stop();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
+    let mut daemon = Daemon::start();
+    daemon.kill();
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    let notice = json!({ "address": stranger.local_addr().unwrap(), "pid": 1, "version": "0" });
+    std::fs::write(daemon.place.data().join("daemon.json"), notice.to_string()).unwrap();
+    let listed = acpd(&daemon.place, &["threads"]);
+    if let Some(pid) = daemon.place.noticed_pid() {
+        end(pid, Signal::TERM);
+    }
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    assert!(listed.stderr.contains("starting one"), "{}", listed.stderr);
+    stranger.set_nonblocking(true).unwrap();
+    assert_eq!(stranger.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }

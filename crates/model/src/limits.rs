@@ -164,7 +164,7 @@ pub const HEAD_SECS: u64 = 10;
 pub const HTTP_BUFFER_BYTES: usize = 16 << 10;
 /// Bytes of the body of an HTTP request.
 pub const BODY_BYTES: usize = 16 << 10;
-/// HTTP requests that one principal may make at once; WebSockets count as one.
+/// HTTP requests that one principal may make at once, besides those that open a socket.
 pub const HTTP_REQUESTS: u32 = 300;
 /// Milliseconds until one of [`HTTP_REQUESTS`] may be made again.
 pub const HTTP_REQUEST_MILLIS: u64 = 100;

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 type Job = Box<dyn FnOnce(&mut Guard, Now) -> Box<dyn FnOnce() + Send> + Send>;
 
 /// The longest sleep: the wall clock may be set meanwhile.
-const NAP: Duration = Duration::from_secs(60);
+const NAP: Duration = Duration::from_mins(1);
 
 /// Reaches the guard.
 #[derive(Debug, Clone)]
@@ -92,7 +92,9 @@ async fn keep(mut guard: Guard, mut queue: mpsc::Receiver<Job>, path: PathBuf, c
 }
 
 async fn store(guard: &mut Guard, path: &std::path::Path) {
-    let Some(bytes) = guard.to_store() else { return };
+    let Some(bytes) = guard.take_unstored() else {
+        return;
+    };
     let place = path.to_owned();
     let stored = tokio::task::spawn_blocking(move || Sessions::store(&place, &bytes)).await;
     if let Err(error) = stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {

@@ -50,7 +50,7 @@ impl Place {
     pub fn of(address: IpAddr) -> Self {
         Self::Network(match address.to_canonical() {
             IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-            v4 => v4,
+            v4 @ IpAddr::V4(_) => v4,
         })
     }
 }
@@ -266,8 +266,8 @@ impl Guard {
     }
 
     /// The sessions, if they are to be stored.
-    pub fn to_store(&mut self) -> Option<Vec<u8>> {
-        self.sessions.to_store()
+    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
+        self.sessions.take_unstored()
     }
 
     fn failed(&mut self, place: Place, now: Now) -> Denied {

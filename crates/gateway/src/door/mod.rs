@@ -1,7 +1,7 @@
 //! The door: where connections come in, and whom they speak for.
 //!
 //! In: connections of the network and of the local socket, and what they show. Out: requests that carry a
-//! [`Pass`], and WebSockets that go on as peers. Owns: tokens, tickets, sessions, certificates, the routes. Never:
+//! [`Pass`], and sockets that go on as peers. Owns: tokens, tickets, sessions, certificates, the routes. Never:
 //! acts on a thread, keeps a secret as text (hashes only, the owner's token apart), or says one in a log or an error.
 
 mod accept;

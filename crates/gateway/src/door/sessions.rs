@@ -80,7 +80,7 @@ impl Sessions {
     }
 
     /// What the file is to hold, if it is behind.
-    pub fn to_store(&mut self) -> Option<Vec<u8>> {
+    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
         if !std::mem::take(&mut self.changed) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Sessions {
         serde_json::to_vec(&file).ok()
     }
 
-    /// Writes what [`to_store`](Self::to_store) gave.
+    /// Writes what [`take_unstored`](Self::take_unstored) gave.
     pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         private::replace(path, bytes)
     }
@@ -101,7 +101,9 @@ impl Sessions {
         let of_one = self.all.iter().filter(|session| session.key == key).count();
         if of_one >= SESSIONS_OF_ONE {
             let first = self.all.iter().position(|session| session.key == key);
-            first.map(|first| self.remove(first));
+            if let Some(first) = first {
+                self.remove(first);
+            }
         } else if self.all.len() >= SESSIONS {
             self.remove(0);
         }

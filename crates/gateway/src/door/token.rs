@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 
 /// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
 /// would protect nothing more: nobody can try them all. Compared in constant time.
-#[derive(Clone, Copy, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
@@ -25,6 +25,12 @@ impl Hash {
 impl PartialEq for Hash {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl std::hash::Hash for Hash {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 

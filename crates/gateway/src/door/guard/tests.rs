@@ -155,8 +155,8 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
             .begin_session(&format!("cookie of {name}"), &pass, at(2))
             .unwrap();
     }
-    let stored = before.to_store().unwrap();
-    assert_eq!(before.to_store(), None, "nothing has changed since");
+    let stored = before.take_unstored().unwrap();
+    assert_eq!(before.take_unstored(), None, "nothing has changed since");
     Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
     let owner = Token::given("another-owner's-token").unwrap();
     let mut after = Guard::new(&owner, keys[..1].to_vec(), Sessions::load(dir.path()), at(3));
@@ -197,4 +197,16 @@ fn a_place_is_a_household() {
     assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
     assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
     assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+}
+
+#[test]
+fn one_principal_does_not_use_up_anothers_requests() {
+    let mut guard = guard(vec![key("a", Role::Observer, "a", None)]);
+    let (a, owner) = (guard.token("a", HERE, at(2)).unwrap(), guard.owner());
+    for _ in 0..HTTP_REQUESTS {
+        assert_eq!(guard.request(&a, at(2)), Ok(()));
+    }
+    assert!(guard.request(&a, at(2)).is_err());
+    assert_eq!(guard.request(&owner, at(2)), Ok(()));
+    assert_eq!(guard.request(&a, at(3)), Ok(()));
 }
