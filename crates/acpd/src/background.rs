@@ -1,7 +1,7 @@
 //! Finding the daemon, and starting one in the background.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
@@ -9,16 +9,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use acpd_gateway::socket;
 use anyhow::{Context, bail};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tokio::net::UnixStream;
 
 use crate::print;
 use crate::settings::Settings;
 
 /// What a running daemon says of itself, in its data directory.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 struct Notice {
     address: SocketAddr,
+    /// Where a browser finds it.
+    url: String,
     pid: u32,
     version: String,
 }
@@ -31,11 +35,12 @@ pub struct Running {
 
 impl Running {
     /// Says where the daemon is.
-    pub fn announce(data_dir: &Path, address: SocketAddr) -> std::io::Result<Self> {
+    pub fn announce(data_dir: &Path, address: SocketAddr, url: String) -> std::io::Result<Self> {
         let path = notice_path(data_dir);
         let new = path.with_extension("new");
         let notice = Notice {
             address,
+            url,
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
@@ -52,7 +57,7 @@ impl Running {
 
     /// Says that it is gone.
     pub fn withdraw(self) {
-        // A notice that stays is found out by whoever calls the address.
+        // It is for people and scripts: our own commands go by the socket.
         let _ = std::fs::remove_file(self.path);
     }
 }
@@ -61,17 +66,12 @@ fn notice_path(data_dir: &Path) -> PathBuf {
     data_dir.join("daemon.json")
 }
 
-fn noticed(data_dir: &Path) -> Option<SocketAddr> {
-    let text = std::fs::read(notice_path(data_dir)).ok()?;
-    Some(serde_json::from_slice::<Notice>(&text).ok()?.address)
-}
-
 /// How long a daemon in the background has to come up.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Connects to the daemon of the data directory; starts one if there is none.
-pub async fn connect(settings: &Settings) -> anyhow::Result<tokio::net::TcpStream> {
-    if let Some(stream) = try_connect(settings).await {
+pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
+    if let Some(stream) = try_connect(settings).await? {
         return Ok(stream);
     }
     print::err("acpd: no daemon is running; starting one in the background\n");
@@ -79,7 +79,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<tokio::net::TcpStrea
     let mut child = start(settings)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
-        if let Some(stream) = try_connect(settings).await {
+        if let Some(stream) = try_connect(settings).await? {
             return Ok(stream);
         }
         if let Some(status) = child.try_wait()?
@@ -106,9 +106,27 @@ fn came_second(settings: &Settings, said_before: u64) -> bool {
     String::from_utf8_lossy(said).contains("in use by another acpd")
 }
 
-async fn try_connect(settings: &Settings) -> Option<tokio::net::TcpStream> {
-    let address = noticed(&settings.daemon.data_dir)?;
-    tokio::net::TcpStream::connect(address).await.ok()
+/// `None` if no daemon is there.
+async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
+    let data_dir = &settings.daemon.data_dir;
+    match socket::connect(data_dir).await {
+        Ok(stream) => Ok(Some(stream)),
+        // What a daemon that was killed left behind refuses.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
+        Err(error) => Err(error).with_context(|| {
+            let path = socket::path(data_dir);
+            format!("the daemon cannot be reached by {}", path.display())
+        }),
+    }
+}
+
+/// Makes the data directory, for its owner alone.
+pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data_dir)
+        .with_context(|| format!("the data directory {} cannot be made", data_dir.display()))
 }
 
 fn log_path(settings: &Settings) -> PathBuf {
@@ -117,11 +135,7 @@ fn log_path(settings: &Settings) -> PathBuf {
 
 fn start(settings: &Settings) -> anyhow::Result<Child> {
     let data_dir = &settings.daemon.data_dir;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(data_dir)
-        .with_context(|| format!("the data directory {} cannot be made", data_dir.display()))?;
+    make_data_dir(data_dir)?;
     let log = OpenOptions::new()
         .append(true)
         .create(true)

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use acpd_model::Role;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Run coding agents that speak ACP in a daemon: many clients, one durable log.
@@ -27,6 +28,18 @@ pub struct Common {
     /// Address of the daemon [default: 127.0.0.1:4127]
     #[arg(long, global = true, value_name = "ADDR", env = "ACPD_LISTEN")]
     pub listen: Option<SocketAddr>,
+    /// Use a daemon elsewhere, with the token of the environment
+    #[arg(long, global = true, value_name = "URL", env = "ACPD_CONNECT")]
+    pub connect: Option<String>,
+    /// Trust the daemon elsewhere by its certificate's SHA-256, as "acpd serve" prints it
+    #[arg(
+        long,
+        global = true,
+        value_name = "SHA256",
+        env = "ACPD_TLS_FINGERPRINT",
+        requires = "connect"
+    )]
+    pub tls_fingerprint: Option<String>,
     /// Access token; better set in the environment, since other users can see arguments
     #[arg(
         long,
@@ -61,9 +74,49 @@ pub enum Command {
     /// List agents, install them, and see whether they work
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// Give out access tokens, and take them back
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Started by the daemon: ends its agents if it is killed
     #[command(hide = true)]
     Keep(KeepArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it, this once
+    Create(TokenCreateArgs),
+    /// List the tokens that were given out
+    List(TokenListArgs),
+    /// Take a token back; its connections end
+    Revoke(TokenRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct TokenCreateArgs {
+    /// Whose it is: what the log says about whatever is done with it
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
+    /// What it may do: observer, approver, operator or owner; each may do what those before it may
+    #[arg(long, value_name = "ROLE")]
+    pub role: Role,
+    /// When it ends: 90m, 12h, 30d or 2w [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenListArgs {
+    /// Print JSON, one token a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenRevokeArgs {
+    /// The token's name
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 #[derive(Debug, Subcommand)]
@@ -138,6 +191,9 @@ pub struct ServeArgs {
     /// Add an agent named "demo" that needs no model and shows what acpd can do
     #[arg(long)]
     pub demo: bool,
+    /// Listen to the network without TLS: everybody on the way can read tokens and threads
+    #[arg(long)]
+    pub insecure_listen: bool,
     /// How the daemon's own log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,

@@ -5,19 +5,17 @@ use std::collections::VecDeque;
 use anyhow::{Context, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::background;
+use crate::reach::{Reached, Wire, reach};
 use crate::settings::Settings;
 
 /// A connection to the daemon, after its handshake.
 pub struct Client {
-    socket: WebSocketStream<TcpStream>,
+    socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
     /// What came while an answer was awaited.
     early: VecDeque<Incoming>,
@@ -43,22 +41,25 @@ enum Received {
 impl Client {
     /// Connects, starting a daemon if there is none. `approvals`: whether to be asked for permissions.
     pub async fn connect(settings: &Settings, approvals: bool) -> anyhow::Result<Self> {
-        let stream = background::connect(settings).await?;
-        let address = stream.peer_addr()?;
-        let mut request = format!("ws://{address}/ws").into_client_request()?;
-        let token = settings.token()?;
-        let shown = HeaderValue::from_str(&format!("Bearer {}", token.secret()))
-            .context("the token has odd characters")?;
-        request.headers_mut().insert("authorization", shown);
+        let Reached {
+            wire,
+            host,
+            name,
+            authorization,
+        } = reach(settings).await?;
+        let mut request = format!("ws://{host}/ws").into_client_request()?;
+        if let Some(authorization) = authorization {
+            request.headers_mut().insert("authorization", authorization);
+        }
         let config = WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);
-        let socket = match tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await {
+        let socket = match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {
             Ok((socket, _)) => socket,
             Err(Error::Http(response)) if response.status() == 401 => {
-                bail!("the daemon at {address} does not take this access token")
+                bail!("{name} does not take this access token")
             }
-            Err(error) => bail!("{address} does not answer as a daemon: {error}"),
+            Err(error) => bail!("{name} does not answer as a daemon: {error}"),
         };
         let mut client = Self {
             socket,

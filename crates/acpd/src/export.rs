@@ -10,13 +10,12 @@ use std::process::ExitCode;
 use acpd_model::ThreadId;
 use anyhow::{Context, bail};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::{Request, Response, header};
-use hyper_util::rt::TokioIo;
+use hyper::{Request, Response};
 use serde_json::Value;
 
-use crate::background;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::client::{Client, describe};
+use crate::reach::{self, reach};
 use crate::settings::Settings;
 use crate::show::find;
 
@@ -66,24 +65,15 @@ async fn ask(
     thread: ThreadId,
     format: ExportFormat,
 ) -> anyhow::Result<Response<Incoming>> {
-    let stream = background::connect(settings).await?;
-    let address = stream.peer_addr()?;
-    let token = settings.token()?;
+    let reached = reach(settings).await?;
+    let name = reached.name.clone();
     let request = Request::get(format!("/api/threads/{thread}/export?format={}", format.word()))
-        .header(header::HOST, address.to_string())
-        .header(header::AUTHORIZATION, format!("Bearer {}", token.secret()))
         .body(String::new())
-        .context("the token has odd characters")?;
-    let lost = || format!("{address} does not answer as a daemon");
-    let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .with_context(lost)?;
-    // How it ends is seen by whoever reads the answer.
-    tokio::spawn(connection);
-    let answer = daemon.send_request(request).await.with_context(lost)?;
+        .context("the address has odd characters")?;
+    let answer = reach::ask(reached, request).await?;
     match answer.status().as_u16() {
         200 => Ok(answer),
-        401 => bail!("the daemon at {address} does not take this access token"),
+        401 => bail!("{name} does not take this access token"),
         status => {
             let mut told = Vec::new();
             let mut body = answer.into_body();
@@ -95,7 +85,7 @@ async fn ask(
             }
             match serde_json::from_slice::<Value>(&told) {
                 Ok(told) => bail!(describe(&told["error"])),
-                Err(_) => bail!("the daemon at {address} answered with status {status}"),
+                Err(_) => bail!("{name} answered with status {status}"),
             }
         }
     }

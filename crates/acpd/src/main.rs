@@ -5,9 +5,11 @@ mod background;
 mod cli;
 mod client;
 mod export;
+mod pin;
 mod policy;
 mod print;
 mod prompt;
+mod reach;
 mod render;
 mod run;
 mod search;
@@ -15,6 +17,7 @@ mod serve;
 mod settings;
 mod show;
 mod threads;
+mod token;
 
 use std::process::ExitCode;
 
@@ -44,6 +47,13 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let settings = settings::Settings::load(&cli.common)?;
+    let goes_elsewhere = matches!(
+        cli.command,
+        Command::Run(_) | Command::Threads(_) | Command::Show(_) | Command::Export(_)
+    );
+    if settings.remote.is_some() && !goes_elsewhere {
+        anyhow::bail!("this works on the machine of the daemon alone: leave out --connect and ACPD_CONNECT");
+    }
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
@@ -53,6 +63,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
         Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),
         Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
+        Command::Token(command) => light()?.block_on(token::token(&settings, &command)),
         Command::Export(args) => light()?.block_on(export::export(&settings, &args)),
     }
 }

@@ -82,6 +82,11 @@ impl Turn {
         text: &str,
     ) -> anyhow::Result<(Value, Value)> {
         let cwd = match &args.cwd {
+            // It is a directory there, not here.
+            Some(cwd) if settings.remote.is_some() => cwd.clone(),
+            None if settings.remote.is_some() => {
+                bail!("say with --cwd where the agent works: a directory of the daemon's machine")
+            }
             Some(cwd) => cwd
                 .canonicalize()
                 .with_context(|| format!("there is no directory {}", cwd.display()))?,

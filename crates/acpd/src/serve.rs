@@ -1,11 +1,12 @@
 //! `acpd serve`.
 
 use std::io::Write;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use acpd_gateway::{AgentConfig, Daemon, Token};
+use acpd_gateway::{AgentConfig, Daemon, Token, keys};
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -24,6 +25,7 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
             .entry("demo".to_owned())
             .or_insert(demo_agent()?);
     }
+    settings.daemon.server.insecure_listen |= args.insecure_listen;
     // This same program; where it is cannot always be known, and then the next start ends what is left.
     settings.daemon.keeper = std::env::current_exe().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -31,13 +33,38 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// How often the configuration file is looked at for other policies.
-const LOOK_AT_CONFIG: Duration = Duration::from_secs(1);
+/// How often the files are looked at that hold while the daemon runs: configuration, tokens, certificate.
+const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
-/// What changes when a file is written.
-fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+/// What changes when a file is written, or another one put in its place.
+type Stamp = Option<(SystemTime, u64, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
     let file = std::fs::metadata(path).ok()?;
-    Some((file.modified().ok()?, file.len()))
+    Some((file.modified().ok()?, file.len(), file.ino()))
+}
+
+/// A file that is read again when it has changed.
+struct Watched {
+    path: PathBuf,
+    seen: Stamp,
+}
+
+impl Watched {
+    fn new(path: PathBuf) -> Self {
+        let seen = stamp(&path);
+        Self { path, seen }
+    }
+
+    /// One that counts as changed at the first look, if it is there.
+    fn unseen(path: PathBuf) -> Self {
+        Self { path, seen: None }
+    }
+
+    fn has_changed(&mut self) -> bool {
+        let now = stamp(&self.path);
+        std::mem::replace(&mut self.seen, now) != now
+    }
 }
 
 /// A file that cannot be read changes nothing: an agent must not be allowed more because of a slip of the pen.
@@ -49,18 +76,48 @@ fn take_policies(daemon: &Daemon, path: &Path) {
     }
 }
 
+/// A certificate that cannot be used leaves the one that is shown: half of a pair is there for a moment whenever it is
+/// renewed.
+fn take_certificate(daemon: &Daemon) {
+    match daemon.reload_certificate() {
+        Ok(()) => tracing::info!("the certificate was read again"),
+        Err(error) => tracing::error!("the certificate stays as it is: {error}"),
+    }
+}
+
+async fn take_tokens(daemon: &Daemon) {
+    if let Err(error) = daemon.reload_keys().await {
+        tracing::error!("the tokens stay as they are: {error}");
+    }
+}
+
 async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // Before anything else, so that no signal finds us without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // The terminal that a daemon was started from may close; from somebody else it means "read the policies again".
+    // The terminal that a daemon was started from may close; from somebody else it means "read your files again".
     let mut hangup = signal(SignalKind::hangup())?;
-    let path = settings.config_path.clone();
+    // What stands there may have changed since the settings were read: the first look takes it.
+    let mut config_file = Watched::unseen(settings.config_path.clone());
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let data_dir = settings.daemon.data_dir.clone();
+    // Looked at before they are read, so that no change in between is missed.
+    let mut tokens = Watched::new(keys::path(&data_dir));
+    let mut certificate: Vec<_> = match &settings.daemon.server.tls {
+        Some(tls) => <[_; 2]>::from(tls.files(&data_dir)?).map(Watched::new).into(),
+        None => Vec::new(),
+    };
+    let scheme = if settings.daemon.server.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let daemon = Daemon::start(settings.daemon, token).await?;
-    let running = Running::announce(&data_dir, daemon.address()).context("the daemon cannot be announced")?;
+    let url = format!("{scheme}://{}", daemon.address());
+    let running = Running::announce(&data_dir, daemon.address(), url.clone())
+        .context("the daemon cannot be announced")?;
     let agents = if agents.is_empty() {
         "none configured".to_owned()
     } else {
@@ -70,29 +127,43 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // Whoever started us may not be listening; that is no reason not to serve.
     let _ = writeln!(
         out,
-        "acpd listens on http://{}\nagents: {agents}\naccess token: {}",
-        daemon.address(),
+        "acpd listens on {url}\nagents: {agents}\naccess token: {}",
         Token::path(&data_dir).display()
     );
+    if let Some(fingerprint) = daemon.fingerprint() {
+        let _ = writeln!(out, "certificate: {fingerprint}");
+    }
+    if exposed {
+        tracing::warn!(
+            "listening to the network without TLS: everybody on the way can read tokens and threads"
+        );
+    }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
-    let keep_policies = async {
-        let mut look = tokio::time::interval(LOOK_AT_CONFIG);
-        // The first look is at a file that may have changed since the settings were read.
-        let mut seen = None;
+    let keep_up = async {
+        let mut look = tokio::time::interval(LOOK_AT_FILES);
         loop {
             let told = tokio::select! {
                 _ = look.tick() => false,
                 _ = hangup.recv() => true,
             };
-            let now = stamp(&path);
-            if told || now != seen {
-                seen = now;
-                take_policies(&daemon, &path);
+            if config_file.has_changed() || told {
+                take_policies(&daemon, &config_file.path);
+            }
+            if tokens.has_changed() || told {
+                take_tokens(&daemon).await;
+            }
+            // Both are looked at, so that a pair is read once.
+            let renewed = certificate
+                .iter_mut()
+                .filter_map(|file| file.has_changed().then_some(()))
+                .count();
+            if renewed > 0 || (told && !certificate.is_empty()) {
+                take_certificate(&daemon);
             }
         }
     };
     tokio::select! {
-        () = keep_policies => {}
+        () = keep_up => {}
         _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
         _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
     }

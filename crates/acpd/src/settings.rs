@@ -5,13 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use acpd_gateway::policy::Policy;
-use acpd_gateway::{AgentConfig, Config, PolicyBook, Token, catalog};
+use acpd_gateway::{AgentConfig, Config, PolicyBook, ServerConfig, catalog};
 use acpd_log::Durability;
 use acpd_model::Limits;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::cli::Common;
+use crate::reach::Remote;
 
 const PORT: u16 = 4127;
 
@@ -20,6 +21,7 @@ const PORT: u16 = 4127;
 #[serde(default, deny_unknown_fields)]
 struct File {
     listen: Option<SocketAddr>,
+    server: ServerConfig,
     data_dir: Option<PathBuf>,
     durability: Survives,
     agents: BTreeMap<String, AgentConfig>,
@@ -52,6 +54,8 @@ pub struct Settings {
     pub registry_url: String,
     /// A token given by flag or environment.
     pub token: Option<String>,
+    /// A daemon elsewhere, if that is the one to use.
+    pub remote: Option<Remote>,
 }
 
 impl Settings {
@@ -73,6 +77,7 @@ impl Settings {
         };
         let File {
             listen,
+            mut server,
             data_dir,
             durability,
             agents,
@@ -84,11 +89,22 @@ impl Settings {
             Some(dir) => absolute(&dir)?,
             None => base("XDG_STATE_HOME", ".local/state")?.join("acpd"),
         };
+        // They stand beside the configuration that names them.
+        if let (Some(tls), Some(folder)) = (&mut server.tls, config_file.as_deref().and_then(Path::parent)) {
+            for file in [&mut tls.cert, &mut tls.key].into_iter().flatten() {
+                *file = folder.join(&file);
+            }
+        }
+        let remote = match &common.connect {
+            Some(url) => Some(Remote::parse(url, common.tls_fingerprint.as_deref())?),
+            None => None,
+        };
         let daemon = Config {
             listen: common
                 .listen
                 .or(listen)
                 .unwrap_or((Ipv4Addr::LOCALHOST, PORT).into()),
+            server,
             data_dir,
             durability: match durability {
                 Survives::Process => Durability::Process,
@@ -105,6 +121,7 @@ impl Settings {
             config_path: absolute(&path)?,
             registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
+            remote,
         })
     }
 
@@ -115,14 +132,6 @@ impl Settings {
         let file: File = toml::from_str(&text)
             .with_context(|| format!("the configuration {} is wrong", path.display()))?;
         Ok(PolicyBook::new(file.policy, &file.agents))
-    }
-
-    /// The token to show: the given one, else the data directory's.
-    pub fn token(&self) -> anyhow::Result<Token> {
-        match &self.token {
-            Some(token) => Ok(Token::given(token)?),
-            None => Ok(Token::load(&self.daemon.data_dir)?),
-        }
     }
 }
 

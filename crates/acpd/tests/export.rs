@@ -3,8 +3,8 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -285,12 +285,7 @@ fn a_daemon_is_started_for_it() {
 fn what_breaks_off_is_not_kept() {
     let place = Place::new("");
     std::fs::create_dir(place.data()).unwrap();
-    let token = place.data().join("token");
-    std::fs::write(&token, "a-token-of-some-length").unwrap();
-    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let notice = json!({ "address": listener.local_addr().unwrap(), "pid": 1, "version": "0" });
-    std::fs::write(place.data().join("daemon.json"), notice.to_string()).unwrap();
+    let listener = UnixListener::bind(place.data().join("acpd.sock")).unwrap();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut head = String::new();

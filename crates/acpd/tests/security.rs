@@ -2,11 +2,15 @@
 
 mod support;
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::json;
-use support::{Client, Daemon, Place, acpd, ask, upgrade, wait_until};
+use support::{Client, Daemon, PATIENCE, Place, acpd, ask, end, exchange, header, send, upgrade, wait_until};
 use tokio_tungstenite::tungstenite::Message;
 
 fn mode(path: &Path) -> u32 {
@@ -92,6 +96,91 @@ fn pages_of_other_origins_and_other_names_are_turned_away() {
 }
 
 #[test]
+fn a_configured_name_is_ours_on_every_route() {
+    let daemon = Daemon::with("[server]\nhosts = [\"box.example\"]\n");
+    let port = daemon.address().port();
+    let bearer = format!("Bearer {}", daemon.place.token());
+    let here = format!("box.example:{port}");
+    for (host, origin, status) in [
+        ("box.example", None, 200),
+        (&here[..], None, 200),
+        // Behind a proxy that has the certificate, and without one.
+        ("box.example", Some("https://box.example"), 200),
+        ("box.example", Some("http://box.example"), 200),
+        ("box.example", Some("https://evil.example"), 403),
+        ("box.example:9999", None, 403),
+        ("evil.example", None, 403),
+        ("box.example.evil.example", None, 403),
+    ] {
+        for (method, path) in [
+            ("GET", "/api/session"),
+            ("GET", "/healthz"),
+            ("GET", "/readyz"),
+            ("GET", "/ws"),
+            ("GET", "/nothing"),
+            ("GET", "/api/threads/x/export"),
+            ("GET", "/api/blobs/x"),
+            ("POST", "/api/tickets"),
+            ("POST", "/api/session"),
+            ("DELETE", "/api/session"),
+            ("POST", "/api/tokens/reload"),
+        ] {
+            let mut headers = vec![("Host", host), ("Authorization", &bearer[..])];
+            headers.extend(origin.map(|origin| ("Origin", origin)));
+            let (got, answer) = send(daemon.address(), method, path, &headers, "");
+            if path == "/api/session" && method == "GET" {
+                assert_eq!(got, status, "{host} {origin:?}: {answer}");
+            }
+            assert_eq!(
+                got == 403,
+                status == 403,
+                "{method} {path} {host} {origin:?}: {answer}"
+            );
+        }
+    }
+    let refused = acpd(
+        &Place::new("[server]\nhosts = [\"https://box.example\"]\n"),
+        &["serve"],
+    );
+    assert!(
+        refused.stderr.contains("without scheme or path"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn every_answer_tells_browsers_to_be_careful() {
+    let daemon = Daemon::start();
+    let host = daemon.address().to_string();
+    let bearer = format!("Bearer {}", daemon.place.token());
+    for (method, path, host, status) in [
+        ("GET", "/healthz", &host[..], 200),
+        ("GET", "/nothing", &host, 404),
+        ("GET", "/api/session", &host, 200),
+        ("POST", "/api/tickets", &host, 200),
+        ("PUT", "/api/session", &host, 405),
+        ("GET", "/api/session", "evil.example", 403),
+    ] {
+        let headers = [("Host", host), ("Authorization", &bearer[..])];
+        let (got, answer) = send(daemon.address(), method, path, &headers, "");
+        assert_eq!(got, status, "{method} {path}: {answer}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"),
+            (
+                "content-security-policy",
+                "default-src 'none'; frame-ancestors 'none'",
+            ),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+        ] {
+            assert_eq!(header(&answer, name), value, "{method} {path} {name}");
+        }
+    }
+}
+
+#[test]
 fn what_the_daemon_keeps_is_its_owners_alone() {
     let mut daemon = Daemon::start();
     let mut client = Client::new(&daemon);
@@ -159,7 +248,7 @@ fn the_network_is_not_listened_to() {
         let refused = acpd(&place, &["serve", "--listen", address]);
         assert_eq!(refused.code, Some(1), "{address}");
         assert!(
-            refused.stderr.contains("not a loopback address"),
+            refused.stderr.contains("not a loopback address") && refused.stderr.contains("[server.tls]"),
             "{}",
             refused.stderr
         );
@@ -271,4 +360,57 @@ fn a_busy_port_is_named() {
     );
     assert!(refused.stderr.contains("in use"), "{}", refused.stderr);
     assert!(!place.data().join("daemon.json").exists());
+}
+
+#[test]
+fn the_local_socket_is_for_programs_of_its_user() {
+    let mut daemon = Daemon::start();
+    let path = daemon.place.data().join("acpd.sock");
+    let status = |path: &Path, headers: &[(&str, &str)]| {
+        let mut socket = UnixStream::connect(path).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        exchange(&mut socket, "GET", "/api/session", headers, "").0
+    };
+    assert_eq!(status(&path, &[("Host", "localhost")]), 200);
+    assert_eq!(
+        status(&path, &[("Host", "x"), ("Authorization", "Bearer wrong")]),
+        401
+    );
+    for passed_on in [
+        "Origin",
+        "Cookie",
+        "X-Forwarded-For",
+        "Forwarded",
+        "Via",
+        "X-Real-IP",
+    ] {
+        assert_eq!(
+            status(&path, &[("Host", "x"), (passed_on, "x")]),
+            403,
+            "{passed_on}"
+        );
+    }
+    daemon.kill();
+    assert!(path.exists(), "a daemon that was killed leaves it");
+    daemon.restart();
+    assert_eq!(acpd(&daemon.place, &["threads"]).code, Some(0));
+    daemon.stop();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
+    let mut daemon = Daemon::start();
+    daemon.kill();
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    let notice = json!({ "address": stranger.local_addr().unwrap(), "pid": 1, "version": "0" });
+    std::fs::write(daemon.place.data().join("daemon.json"), notice.to_string()).unwrap();
+    let listed = acpd(&daemon.place, &["threads"]);
+    if let Some(pid) = daemon.place.noticed_pid() {
+        end(pid, Signal::TERM);
+    }
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    assert!(listed.stderr.contains("starting one"), "{}", listed.stderr);
+    stranger.set_nonblocking(true).unwrap();
+    assert_eq!(stranger.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }

@@ -10,11 +10,15 @@ use acpd_proto::agent::Quirks;
 use acpd_proto::policy::Policy;
 use serde::Deserialize;
 
+use crate::door::ServerConfig;
+
 /// Everything that a daemon needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where clients connect. Loopback only.
+    /// Where clients connect. Beyond loopback only with TLS, or where `server` says so.
     pub listen: SocketAddr,
+    /// How the daemon stands in the network.
+    pub server: ServerConfig,
     /// Where log and token live.
     pub data_dir: PathBuf,
     /// What a stored event survives.

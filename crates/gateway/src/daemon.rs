@@ -16,12 +16,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
 use crate::answers::{Answers, AnswersError};
-use crate::auth::{Token, TokenError};
 use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::directory::Directory;
-use crate::http::{self, Door};
+use crate::door::keys::{self, KeysError};
+use crate::door::tls::{self, Certified, TlsConfig, TlsError};
+use crate::door::{self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError};
 use crate::policies::PolicyBook;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
@@ -32,7 +33,9 @@ use crate::thread::Surroundings;
 pub struct Daemon {
     address: SocketAddr,
     door: Door,
-    server: JoinHandle<()>,
+    servers: [JoinHandle<()>; 2],
+    tls: Option<Tls>,
+    socket: PathBuf,
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
@@ -40,12 +43,23 @@ pub struct Daemon {
     policies: watch::Sender<PolicyBook>,
 }
 
+/// Where the certificate comes from, and the one that is shown.
+#[derive(Debug)]
+struct Tls {
+    config: TlsConfig,
+    data_dir: PathBuf,
+    /// For one that is made.
+    names: Vec<String>,
+    shown: watch::Sender<Certified>,
+}
+
 /// Why a daemon does not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address is open to the network.
     #[error(
-        "{0} is not a loopback address: the daemon has no TLS yet and listens to this machine alone; use an SSH tunnel"
+        "{0} is not a loopback address, and there is no TLS: everybody on the way could read the access token. Set up \
+         [server.tls], or use an SSH tunnel; --insecure-listen does it all the same"
     )]
     NotLoopback(SocketAddr),
     /// The address cannot be listened on.
@@ -64,6 +78,23 @@ pub enum StartError {
         /// Why.
         source: std::io::Error,
     },
+    /// The socket in the data directory cannot be listened on.
+    #[error("cannot listen on {path}: {source}")]
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A configured name is no name.
+    #[error(transparent)]
+    Host(#[from] BadHost),
+    /// There is no certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The tokens that were given out cannot be had.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
     /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -80,6 +111,7 @@ impl Daemon {
     pub async fn start(config: Config, token: Option<Token>) -> Result<Self, StartError> {
         let Config {
             listen,
+            server,
             data_dir,
             durability,
             agents,
@@ -88,9 +120,15 @@ impl Daemon {
             keeper,
         } = config;
         let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
-        if !listen.ip().is_loopback() {
+        let ServerConfig {
+            hosts,
+            insecure_listen,
+            tls,
+        } = server;
+        if !listen.ip().is_loopback() && tls.is_none() && !insecure_listen {
             return Err(StartError::NotLoopback(listen));
         }
+        let names = Names::new(&hosts)?;
         make_private(&data_dir).map_err(|source| StartError::DataDir {
             path: data_dir.clone(),
             source,
@@ -107,7 +145,22 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
+        let tls = match tls {
+            Some(config) => {
+                let names = tls::names(&names, listen.ip());
+                let certified = config.load(&data_dir, &names)?;
+                Some(Tls {
+                    names,
+                    config,
+                    data_dir: data_dir.clone(),
+                    shown: watch::channel(certified).0,
+                })
+            }
+            None => None,
+        };
+        let given_out = keys::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::new());
+        let guard = Guard::new(&token, given_out, Sessions::load(&data_dir), clock.now());
         let around = Surroundings {
             log: log.clone(),
             agents: Arc::new(Agents::new(agents, &data_dir)),
@@ -124,18 +177,30 @@ impl Daemon {
         };
         let listener = TcpListener::bind(listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        let socket = door::socket::path(&data_dir);
+        let at_socket = door::socket::listen(&data_dir).map_err(|source| StartError::Socket {
+            path: socket.clone(),
+            source,
+        })?;
         let door = Door {
             calls: Calls { directory, around },
-            token: Arc::new(token),
+            gate: Gate::open(guard, &data_dir, clock),
+            names: Arc::new(names),
             address,
             stop: CancellationToken::new(),
             peers: TaskTracker::new(),
         };
-        let server = tokio::spawn(http::serve(listener, door.clone()));
+        let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
+        let servers = [
+            tokio::spawn(door::serve(listener, door.clone(), certificates)),
+            tokio::spawn(door::serve_socket(at_socket, door.clone())),
+        ];
         Ok(Self {
             address,
             door,
-            server,
+            servers,
+            tls,
+            socket,
             indexing: tokio::spawn(index_backlog(log.clone())),
             log,
             supervision,
@@ -158,9 +223,29 @@ impl Daemon {
         self.address
     }
 
-    /// What clients must show.
-    pub fn token(&self) -> &Token {
-        &self.door.token
+    /// The fingerprint of the certificate that is shown; `None` without TLS.
+    pub fn fingerprint(&self) -> Option<String> {
+        let tls = self.tls.as_ref()?;
+        Some(tls.shown.borrow().fingerprint.clone())
+    }
+
+    /// Reads the tokens that were given out again.
+    pub async fn reload_keys(&self) -> Result<(), KeysError> {
+        self.door.gate.reload().await
+    }
+
+    /// Reads the certificate again, for the connections to come. One that cannot be used leaves the old one.
+    pub fn reload_certificate(&self) -> Result<(), TlsError> {
+        if let Some(Tls {
+            config,
+            data_dir,
+            names,
+            shown,
+        }) = &self.tls
+        {
+            shown.send_replace(config.load(data_dir, names)?);
+        }
+        Ok(())
     }
 
     /// Goes down: clients are told, turns are ended and said so in the log, agents get their grace.
@@ -175,7 +260,11 @@ impl Daemon {
         {
             tracing::warn!("some clients did not let go");
         }
-        let _ = self.server.await;
+        // Before the log is let go of, and with it the right to be here.
+        let _ = std::fs::remove_file(&self.socket);
+        for server in self.servers {
+            let _ = server.await;
+        }
         self.reaper.abort();
         self.indexing.abort();
         let supervision = self.supervision;

@@ -8,43 +8,34 @@ use acpd_model::{ErrorCode, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::export::{Export, Format};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{Extension, Path, RawQuery, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
+use tokio_util::sync::CancellationToken;
 
 use crate::directory::log_failure;
-use crate::http::{Door, authenticate, refuse};
+use crate::door::{Door, Pass, refuse};
 
 /// `GET /api/threads/{thread}/export?format=jsonl|md|html`.
 pub async fn export(
     State(door): State<Door>,
     thread: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
-    headers: HeaderMap,
+    Extension(pass): Extension<Pass>,
 ) -> Response {
-    if let Err(refused) = authenticate(&door, &headers) {
-        return *refused;
-    }
     let log = door.calls.around.log.clone();
     // What is no text is no id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
     match begin(log, &thread, query.as_deref()).await {
-        Ok((format, writing)) => answer(format, writing),
+        Ok((format, writing)) => answer(format, writing, pass.ends),
         Err(failure) => failed(&failure),
     }
 }
 
 /// `GET /api/blobs/{id}`: content that an event names instead of holding it.
-pub async fn blob(
-    State(door): State<Door>,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-) -> Response {
-    if let Err(refused) = authenticate(&door, &headers) {
-        return *refused;
-    }
+pub async fn blob(State(door): State<Door>, id: Result<Path<String>, PathRejection>) -> Response {
     let log = &door.calls.around.log;
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
     let found = match id.parse() {
@@ -101,9 +92,19 @@ fn format(query: Option<&str>) -> Result<Format, Failure> {
     Format::from_word(word).ok_or_else(|| Failure::invalid_params("format is none of jsonl, md and html"))
 }
 
-fn answer(format: Format, writing: Writing) -> Response {
+fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response {
     let name = format!("attachment; filename=\"{}.{}\"", writing.thread, format.word());
-    let pages = stream::unfold(Some(writing), |writing| async { writing?.next().await });
+    let pages = stream::unfold(Some(writing), move |writing| {
+        let ends = ends.clone();
+        async move {
+            let writing = writing?;
+            // Whoever was let in may be let go meanwhile.
+            if ends.is_cancelled() {
+                return Some((Err(std::io::Error::other("access has ended")), None));
+            }
+            writing.next().await
+        }
+    });
     let mut response = Body::from_stream(pages).into_response();
     let headers = response.headers_mut();
     headers.insert(
@@ -113,11 +114,6 @@ fn answer(format: Format, writing: Writing) -> Response {
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(header::CONTENT_DISPOSITION, name);
     }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
     response
 }
 

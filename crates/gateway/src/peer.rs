@@ -33,6 +33,7 @@ pub struct PeerActor {
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
     stop: CancellationToken,
+    ends: CancellationToken,
 }
 
 /// A subscription of this client.
@@ -49,12 +50,20 @@ enum End {
 
 const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
 
+const ENDED: End = End::Refused(close_code::POLICY, "access has ended");
+
 /// How long a client has to take what is left for it when the daemon stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl PeerActor {
-    /// Takes over a connection that has shown its credentials.
-    pub fn new(socket: WebSocket, peer: Peer, calls: Calls, stop: CancellationToken) -> Self {
+    /// Takes over a connection that has shown its credentials; `ends` is cancelled when they hold no more.
+    pub fn new(
+        socket: WebSocket,
+        peer: Peer,
+        calls: Calls,
+        stop: CancellationToken,
+        ends: CancellationToken,
+    ) -> Self {
         let (deliver, deliveries) = mpsc::channel(PEER_QUEUE);
         let answers = FuturesUnordered::new();
         Self {
@@ -67,13 +76,16 @@ impl PeerActor {
             deliver,
             deliveries,
             stop,
+            ends,
         }
     }
 
     /// Lives until the client goes, breaks the rules, or the daemon stops.
     pub async fn run(mut self) {
-        let stop = self.stop.clone();
+        let (stop, ends) = (self.stop.clone(), self.ends.clone());
         let ended = tokio::select! {
+            biased;
+            () = ends.cancelled() => Err(ENDED),
             ended = self.serve() => ended,
             // One that takes nothing must not hold the daemon up.
             () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(STOPPING),

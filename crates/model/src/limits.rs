@@ -173,8 +173,50 @@ pub const PING_SECS: u64 = 30;
 pub const PONG_SECS: u64 = 35;
 /// Seconds that a client has for one write.
 pub const WRITE_SECS: u64 = 30;
-/// Seconds that a new connection has to send its HTTP head.
+/// Seconds that a new connection has to send its HTTP head, and again for a body; and for the handshake of TLS.
 pub const HEAD_SECS: u64 = 10;
+/// Bytes of a connection that wait to be parsed as HTTP; a longer head is refused.
+pub const HTTP_BUFFER_BYTES: usize = 16 << 10;
+/// Bytes of the body of an HTTP request.
+pub const BODY_BYTES: usize = 16 << 10;
+/// HTTP requests that one principal may make at once, besides those that open a socket.
+pub const HTTP_REQUESTS: u32 = 300;
+/// Milliseconds until one of [`HTTP_REQUESTS`] may be made again.
+pub const HTTP_REQUEST_MILLIS: u64 = 100;
+/// Wrong tokens that may come from one place at once.
+pub const FAILED_LOGINS: u32 = 10;
+/// Seconds until one of [`FAILED_LOGINS`] may come again.
+pub const FAILED_LOGIN_SECS: u64 = 6;
+/// Callers that a throttle remembers.
+pub const THROTTLED: usize = 4096;
+/// Questions that wait for whoever knows who may come in.
+pub const GATE_QUEUE: usize = 256;
+/// Tokens that may be given out.
+pub const TOKENS: usize = 256;
+/// Bytes of a token's name.
+pub const TOKEN_NAME_BYTES: usize = 64;
+/// Bytes of the file of tokens.
+pub const TOKENS_FILE_BYTES: u64 = 256 << 10;
+/// Seconds that a ticket may be used.
+pub const TICKET_SECS: u64 = 30;
+/// Tickets that wait to be used.
+pub const TICKETS: usize = 1024;
+/// Tickets of one token that wait to be used.
+pub const TICKETS_OF_ONE: usize = 64;
+/// Days until a browser's session ends that is not used.
+pub const SESSION_DAYS: i64 = 7;
+/// Days until a browser's session ends in any case.
+pub const SESSION_MAX_DAYS: i64 = 30;
+/// Seconds by which a session's last use may be written down too early.
+pub const SESSION_NOTE_SECS: i64 = 3600;
+/// Sessions of browsers.
+pub const SESSIONS: usize = 512;
+/// Sessions of one token.
+pub const SESSIONS_OF_ONE: usize = 64;
+/// Bytes of the file of sessions.
+pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
+/// Bytes of a certificate with those that vouch for it, or of its key.
+pub const CERTIFICATE_BYTES: u64 = 1 << 20;
 /// Seconds that the daemon waits for its threads and agents when it is told to stop.
 pub const SHUTDOWN_SECS: u64 = 10;
 /// Longest command line that the permission policy reads, in bytes; a longer one counts as unreadable.

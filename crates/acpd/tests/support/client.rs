@@ -59,18 +59,33 @@ impl Client {
 
     /// Before its handshake.
     pub fn bare(daemon: &Daemon) -> Self {
+        let token = format!("Bearer {}", daemon.place.token());
+        Self::entering(daemon, "/ws", &[("authorization", &token)])
+    }
+
+    /// One that shows a token that was given out.
+    pub fn with_token(daemon: &Daemon, token: &str) -> Self {
+        let token = format!("Bearer {token}");
+        let mut client = Self::entering(daemon, "/ws", &[("authorization", &token)]);
+        client.greet("test", &json!({ "approvals": true }));
+        client
+    }
+
+    /// Before its handshake, with whatever it shows.
+    pub fn entering(daemon: &Daemon, path: &str, headers: &[(&'static str, &str)]) -> Self {
         let stream = TcpStream::connect(daemon.address()).expect("the daemon listens");
         stream.set_nodelay(true).expect("a socket takes options");
         stream
             .set_write_timeout(Some(PATIENCE))
             .expect("a socket takes options");
-        let mut request = format!("ws://{}/ws", daemon.address())
+        let mut request = format!("ws://{}{path}", daemon.address())
             .into_client_request()
             .expect("a URL");
-        let token = format!("Bearer {}", daemon.place.token());
-        request
-            .headers_mut()
-            .insert("authorization", token.parse().expect("a header"));
+        for (name, value) in headers {
+            request
+                .headers_mut()
+                .insert(*name, value.parse().expect("a header"));
+        }
         let config = WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);

@@ -29,6 +29,7 @@ impl Drop for Background {
 /// Directories and a configuration for a daemon that need not run.
 pub struct Place {
     root: TempDir,
+    env: Vec<(String, String)>,
 }
 
 /// A daemon that runs, until it is dropped.
@@ -43,11 +44,20 @@ impl Place {
     /// With the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory can be made");
-        let place = Self { root };
+        let place = Self {
+            root,
+            env: Vec::new(),
+        };
         std::fs::create_dir(place.work()).expect("the work directory can be made");
         let config = format!("{}\n{more}\n", place.agent("fake", &["--pace", "0"], &[]));
         place.configure(&config);
         place
+    }
+
+    /// With one more variable in the environment of `acpd`.
+    pub fn with_env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Replaces the configuration.
@@ -123,7 +133,12 @@ impl Place {
             .env_remove("ACPD_TOKEN")
             .env_remove("ACPD_LOG")
             .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_STATE_HOME");
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("ACPD_CONNECT")
+            .env_remove("ACPD_TLS_FINGERPRINT");
+        for (name, value) in &self.env {
+            command.env(name, value);
+        }
         command
     }
 
@@ -304,9 +319,13 @@ fn launch_as(place: &Place, mut command: Command) -> (Child, SocketAddr) {
         }
     });
     let line = heard.recv_timeout(PATIENCE);
-    let address = line
-        .ok()
-        .and_then(|line| line.strip_prefix("acpd listens on http://")?.parse().ok());
+    let address = line.ok().and_then(|line| {
+        let url = line.strip_prefix("acpd listens on ")?;
+        url.strip_prefix("http://")
+            .or(url.strip_prefix("https://"))?
+            .parse()
+            .ok()
+    });
     let Some(address) = address else {
         let _ = child.kill();
         let _ = child.wait();

@@ -8,15 +8,41 @@ use super::PATIENCE;
 
 /// Makes a GET request with exactly these headers; answers the status and everything that came.
 pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    send(address, "GET", path, headers, "")
+}
+
+/// Makes a request with exactly these headers, and the length of its body if it has one.
+pub fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("the daemon listens");
     stream
         .set_read_timeout(Some(PATIENCE))
         .expect("a time-out can be set");
-    let mut head = format!("GET {path} HTTP/1.1\r\n");
+    exchange(&mut stream, method, path, headers, body)
+}
+
+/// The same over a connection that is there.
+pub fn exchange(
+    stream: &mut (impl Read + Write),
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (u16, String) {
+    let mut head = format!("{method} {path} HTTP/1.1\r\n");
+    if !body.is_empty() {
+        let _ = write!(head, "Content-Length: {}\r\n", body.len());
+    }
     for (name, value) in headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
     head.push_str("\r\n");
+    head.push_str(body);
     stream.write_all(head.as_bytes()).expect("the daemon reads");
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
@@ -30,6 +56,21 @@ pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> (u16, S
     let text = String::from_utf8_lossy(&answer).into_owned();
     let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
     (status.unwrap_or_else(|| panic!("no status: {text:?}")), text)
+}
+
+/// The value of a header of an answer, or nothing.
+pub fn header<'a>(answer: &'a str, name: &str) -> &'a str {
+    let (head, _) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    lines
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map_or("", |(_, value)| value)
+}
+
+/// The body of an answer.
+pub fn body(answer: &str) -> serde_json::Value {
+    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body:?}"))
 }
 
 /// Whether a head, and as much body as it promises, is there.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub use client::Client;
 pub use command::{Outcome, Running, acpd, outcome, outcome_with_input, unread};
 pub use daemon::{Background, Daemon, Place, fake_agent};
-pub use http::{ask, upgrade};
+pub use http::{ask, body, exchange, header, send, upgrade};
 pub use message::{Incoming, Turn};
 pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark};
 

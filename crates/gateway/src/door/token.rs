@@ -1,4 +1,4 @@
-//! The access token.
+//! The owner's access token, and how secrets are made and remembered.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -6,9 +6,80 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// What a client must show. Compared in constant time, and never printed.
+/// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
+/// would protect nothing more: nobody can try them all. Compared in constant time.
+#[derive(Clone, Copy, Eq)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// Of a secret.
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+}
+
+impl PartialEq for Hash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl std::hash::Hash for Hash {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hash(…)")
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let bytes =
+            unhex(&text).ok_or_else(|| serde::de::Error::custom("a hash has 64 hexadecimal digits"))?;
+        Ok(Self(bytes))
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// 64 hexadecimal digits as bytes.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// 256 bits of chance.
+pub fn random() -> std::io::Result<String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(hex(&random))
+}
+
+/// What a client must show. Never printed.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -58,9 +129,7 @@ impl Token {
             path: path.clone(),
             source,
         };
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).map_err(|error| fail(std::io::Error::other(error)))?;
-        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = random().map_err(fail)?;
         match OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -97,9 +166,9 @@ impl Token {
         data_dir.join("token")
     }
 
-    /// Whether `shown` is the token.
-    pub fn matches(&self, shown: &str) -> bool {
-        self.0.as_bytes().ct_eq(shown.as_bytes()).into()
+    /// Whether somebody may have thought it up, and somebody else may guess it.
+    pub fn is_guessable(&self) -> bool {
+        unhex(&self.0).is_none()
     }
 
     /// The token itself, to be sent and not to be shown.

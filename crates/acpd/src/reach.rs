@@ -1,0 +1,224 @@
+//! Reaching a daemon: this user's own by its socket, or one elsewhere by the network.
+//!
+//! Nothing is shown to whoever happens to listen on a port of this machine: the socket is the user's alone, and the
+//! system says who is behind it. A daemon elsewhere proves by TLS who it is before it sees the token.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::CONNECT_SECS;
+use anyhow::{Context, bail, ensure};
+use hyper::header::HeaderValue;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::background;
+use crate::pin::{Fingerprint, Pinned};
+use crate::settings::Settings;
+
+/// Bytes to and from a daemon.
+pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+/// A daemon that was reached.
+pub struct Reached {
+    /// The connection.
+    pub wire: Box<dyn Wire>,
+    /// What it is called in `Host`.
+    pub host: String,
+    /// What people call it.
+    pub name: String,
+    /// What is shown to it, if anything has to be.
+    pub authorization: Option<HeaderValue>,
+}
+
+/// Where a daemon elsewhere is.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// Name or address, an IPv6 address in brackets.
+    host: String,
+    port: u16,
+    secure: bool,
+    /// The certificate that it must have, whoever vouches for it.
+    pin: Option<Fingerprint>,
+}
+
+impl Remote {
+    /// Reads `https://host[:port]`.
+    pub fn parse(url: &str, pin: Option<&str>) -> anyhow::Result<Self> {
+        let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => bail!("{url:?} is no address of a daemon: write https://HOST:PORT"),
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let authority: hyper::http::uri::Authority = rest
+            .parse()
+            .ok()
+            .filter(|_| !rest.contains(['/', '@']))
+            .with_context(|| format!("{url:?} is no address of a daemon: write https://HOST:PORT"))?;
+        let host = authority.host().to_owned();
+        let local = host == "localhost"
+            || host
+                .trim_matches(['[', ']'])
+                .parse()
+                .is_ok_and(|host: IpAddr| host.is_loopback());
+        ensure!(
+            secure || local,
+            "http:// would show the access token to everybody on the way: use https://, or an SSH tunnel to localhost"
+        );
+        ensure!(
+            secure || pin.is_none(),
+            "--tls-fingerprint is about https:// addresses"
+        );
+        Ok(Self {
+            host,
+            port: authority.port_u16().unwrap_or(if secure { 443 } else { 80 }),
+            secure,
+            pin: pin.map(str::parse).transpose()?,
+        })
+    }
+
+    fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// Connects; starts this user's daemon if it does not run.
+pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
+    // Given by flag or environment, it counts at the socket as well: it may be one with another role.
+    let authorization = settings.token.as_deref().map(bearer).transpose()?;
+    let Some(remote) = &settings.remote else {
+        let wire = Box::new(background::connect(settings).await?);
+        return Ok(Reached {
+            wire,
+            host: "localhost".to_owned(),
+            name: format!("the daemon of {}", settings.daemon.data_dir.display()),
+            authorization,
+        });
+    };
+    ensure!(
+        authorization.is_some(),
+        "a daemon elsewhere wants an access token: set ACPD_TOKEN"
+    );
+    let address = remote.address();
+    let patience = Duration::from_secs(CONNECT_SECS);
+    let connected = tokio::time::timeout(patience, connect(remote, &address)).await;
+    Ok(Reached {
+        wire: connected.with_context(|| format!("{address} does not answer"))??,
+        host: address.clone(),
+        name: format!("the daemon at {address}"),
+        authorization,
+    })
+}
+
+async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>> {
+    let plain = (remote.host.trim_matches(['[', ']']), remote.port);
+    let stream = TcpStream::connect(plain)
+        .await
+        .with_context(|| format!("{address} cannot be reached"))?;
+    stream.set_nodelay(true)?;
+    if !remote.secure {
+        return Ok(Box::new(stream));
+    }
+    let name = ServerName::try_from(plain.0.to_owned())
+        .with_context(|| format!("{:?} cannot stand in a certificate", plain.0))?;
+    let shaken = TlsConnector::from(Arc::new(tls(remote.pin)?))
+        .connect(name, stream)
+        .await;
+    let hint = if remote.pin.is_none() {
+        "; if it made its certificate itself, say which with --tls-fingerprint"
+    } else {
+        ""
+    };
+    Ok(Box::new(shaken.with_context(|| {
+        format!("{address} cannot be trusted, so it was shown nothing{hint}")
+    })?))
+}
+
+fn tls(pin: Option<Fingerprint>) -> anyhow::Result<ClientConfig> {
+    let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder = match pin {
+        Some(pin) => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(pin, provider))),
+        None => {
+            let verifier = rustls_platform_verifier::Verifier::new(provider)
+                .context("the system's certificates cannot be read")?;
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+        }
+    };
+    let mut config = builder.with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
+    let token = acpd_gateway::Token::given(token)?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.secret()))
+        .context("the token has odd characters")?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Makes one request; `Host` and `Authorization` are put in. The connection lasts as long as the answer is read.
+pub async fn ask(
+    reached: Reached,
+    mut request: hyper::Request<String>,
+) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
+    let Reached {
+        wire,
+        host,
+        name,
+        authorization,
+    } = reached;
+    let headers = request.headers_mut();
+    headers.insert(hyper::header::HOST, HeaderValue::from_str(&host)?);
+    if let Some(authorization) = authorization {
+        headers.insert(hyper::header::AUTHORIZATION, authorization);
+    }
+    let lost = || format!("{name} does not answer as a daemon");
+    let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(wire))
+        .await
+        .with_context(lost)?;
+    // How it ends is seen by whoever reads the answer.
+    tokio::spawn(connection);
+    daemon.send_request(request).await.with_context(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_https_unless_it_is_this_machine() {
+        for (url, address) in [
+            ("https://box.example", Some("box.example:443")),
+            ("https://box.example:4127/", Some("box.example:4127")),
+            ("https://[2001:db8::1]:4127", Some("[2001:db8::1]:4127")),
+            ("http://localhost:4127", Some("localhost:4127")),
+            ("http://127.0.0.1", Some("127.0.0.1:80")),
+            ("http://box.example:4127", None),
+            ("box.example:4127", None),
+            ("https://me@box.example", None),
+            ("https://box.example/path", None),
+            ("https://", None),
+            ("ftp://box.example", None),
+        ] {
+            let read = Remote::parse(url, None).ok().map(|remote| remote.address());
+            assert_eq!(read.as_deref(), address, "{url}");
+        }
+        assert!(Remote::parse("http://localhost:1", Some(&"0".repeat(64))).is_err());
+    }
+}

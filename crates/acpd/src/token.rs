@@ -1,0 +1,159 @@
+//! `acpd token`: who else may come in. Writes the data directory's file of tokens; a daemon that runs takes it up.
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use acpd_gateway::{keys, socket};
+use anyhow::{Context, bail};
+use hyper::Request;
+use serde_json::json;
+
+use crate::background::make_data_dir;
+use crate::cli::{TokenCommand, TokenCreateArgs};
+use crate::print;
+use crate::reach::{Reached, ask};
+use crate::settings::Settings;
+use crate::threads::when;
+
+/// Does what is asked for.
+pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        TokenCommand::Create(args) => create(settings, args).await?,
+        TokenCommand::List(args) => list(settings, args.json)?,
+        TokenCommand::Revoke(args) => revoke(settings, &args.name).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<()> {
+    let data_dir = &settings.daemon.data_dir;
+    make_data_dir(data_dir)?;
+    let now = now();
+    let expires_at = match &args.expires {
+        Some(text) => Some(now.saturating_add(duration(text)?)),
+        None => None,
+    };
+    let secret = keys::create(data_dir, &args.name, args.role, now, expires_at)?;
+    tell_daemon(settings).await;
+    // On its own, so that it can be piped to where it is kept.
+    print::out(&format!("{secret}\n"));
+    let until = expires_at
+        .map(|end| format!(", until {}", when(&json!(end))))
+        .unwrap_or_default();
+    print::err(&format!(
+        "{} is {}{until}. The token is shown this once: keep it as ACPD_TOKEN, or show it as Authorization: Bearer\n",
+        args.name, args.role
+    ));
+    Ok(())
+}
+
+fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
+    let now = now();
+    let tokens = keys::load(&settings.daemon.data_dir)?;
+    if !as_json && tokens.is_empty() {
+        print::err("there are no tokens but the owner's, which stands in the data directory\n");
+        return Ok(());
+    }
+    for token in tokens {
+        let over = token.expires_at.is_some_and(|end| end <= now);
+        let line = if as_json {
+            let keys::Key {
+                name,
+                role,
+                created_at,
+                expires_at,
+                ..
+            } = token;
+            let line = json!({
+                "name": name, "role": role, "createdAt": created_at, "expiresAt": expires_at, "expired": over,
+            });
+            format!("{line}\n")
+        } else {
+            let end = match token.expires_at {
+                None => "does not expire".to_owned(),
+                Some(end) if over => format!("expired {}", when(&json!(end))),
+                Some(end) => format!("until {}", when(&json!(end))),
+            };
+            let made = when(&json!(token.created_at));
+            format!(
+                "{:<24}  {:<8}  made {made}  {end}\n",
+                token.name,
+                token.role.name()
+            )
+        };
+        print::out(&line);
+    }
+    Ok(())
+}
+
+async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
+    keys::revoke(&settings.daemon.data_dir, name)?;
+    let told = tell_daemon(settings).await;
+    print::err(&format!(
+        "{name} is revoked{}\n",
+        if told {
+            ", and its connections have ended"
+        } else {
+            ""
+        }
+    ));
+    Ok(())
+}
+
+/// Has the daemon read the file at once, if one runs. One that cannot be told looks by itself soon.
+async fn tell_daemon(settings: &Settings) -> bool {
+    let Ok(wire) = socket::connect(&settings.daemon.data_dir).await else {
+        return false;
+    };
+    // As this user, not as whoever ACPD_TOKEN is.
+    let reached = Reached {
+        wire: Box::new(wire),
+        host: "localhost".to_owned(),
+        name: "the daemon".to_owned(),
+        authorization: None,
+    };
+    let Ok(request) = Request::post("/api/tokens/reload").body(String::new()) else {
+        return false;
+    };
+    ask(reached, request)
+        .await
+        .is_ok_and(|answer| answer.status().is_success())
+}
+
+/// `30d`, `12h`, `90m`, `2w`, in milliseconds.
+fn duration(text: &str) -> anyhow::Result<i64> {
+    let wrong = || format!("{text:?} is no time: write 90m, 12h, 30d or 2w");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let minutes = match &text[digits.len()..] {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
+        _ => bail!(wrong()),
+    };
+    let count: u32 = digits.parse().with_context(wrong)?;
+    if count == 0 {
+        bail!(wrong());
+    }
+    Ok(i64::from(count) * minutes * 60_000)
+}
+
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit() {
+        for (text, minutes) in [("90m", 90), ("12h", 720), ("30d", 43_200), ("2w", 20_160)] {
+            assert_eq!(duration(text).unwrap(), minutes * 60_000, "{text}");
+        }
+        for text in ["", "d", "30", "0d", "-1d", "1.5h", "30 d", "30x", "99999999999d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Accepting connections: of the network, with TLS or without, and of the local socket.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use acpd_model::limits::{HEAD_SECS, HTTP_BUFFER_BYTES};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use super::guard::Place;
+use super::tls::Certified;
+use super::{Door, routes, socket};
+
+/// How a request came in.
+#[derive(Debug, Clone, Copy)]
+pub enum Arrival {
+    /// By the network.
+    Network {
+        /// The daemon's end of the connection.
+        local: SocketAddr,
+        /// Whose end the other one is.
+        place: Place,
+        /// Whether it is encrypted.
+        secure: bool,
+    },
+    /// By the local socket.
+    Socket {
+        /// Whether the system says that it is a program of this user.
+        ours: bool,
+    },
+}
+
+/// Listeners take connections while there is room for them; each has its own, so that the network cannot shut the
+/// owner out.
+struct Room {
+    limit: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl Room {
+    fn new(door: &Door) -> Self {
+        Self {
+            limit: Arc::new(Semaphore::new(door.calls.around.limits.connections)),
+            stop: door.stop.clone(),
+        }
+    }
+
+    /// The next connection; `None` when the daemon stops.
+    async fn next<L: Listener>(&self, listener: &L) -> Option<(L::Accepted, OwnedSemaphorePermit)> {
+        loop {
+            let permit = Arc::clone(&self.limit).acquire_owned().await.ok()?;
+            let accepted = tokio::select! {
+                () = self.stop.cancelled() => return None,
+                accepted = poll_fn(|context| listener.poll_accept(context)) => accepted,
+            };
+            match accepted {
+                Ok(stream) => return Some((stream, permit)),
+                Err(error) => {
+                    // Out of file descriptors, most likely: the next ones may succeed.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+}
+
+/// What connections come from.
+trait Listener {
+    /// A connection, and who is at the other end.
+    type Accepted;
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>>;
+}
+
+impl Listener for TcpListener {
+    type Accepted = (TcpStream, SocketAddr);
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>> {
+        self.poll_accept(context)
+    }
+}
+
+impl Listener for UnixListener {
+    type Accepted = (UnixStream, tokio::net::unix::SocketAddr);
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>> {
+        self.poll_accept(context)
+    }
+}
+
+/// Accepts connections of the network until told to stop; with the certificate that is there at that moment.
+pub async fn serve(listener: TcpListener, door: Door, tls: Option<watch::Receiver<Certified>>) {
+    let room = Room::new(&door);
+    let router = routes::router(door.clone());
+    while let Some(((stream, from), permit)) = room.next(&listener).await {
+        // Without it a lone frame waits for the one before it to be acknowledged.
+        let _ = stream.set_nodelay(true);
+        let Ok(local) = stream.local_addr() else {
+            continue;
+        };
+        let arrival = Arrival::Network {
+            local,
+            place: Place::of(from.ip()),
+            secure: tls.is_some(),
+        };
+        let (router, stop) = (router.clone(), door.stop.clone());
+        let acceptor = tls
+            .as_ref()
+            .map(|tls| TlsAcceptor::from(Arc::clone(&tls.borrow().config)));
+        door.peers.spawn(async move {
+            let _permit = permit;
+            let Some(acceptor) = acceptor else {
+                return speak(stream, arrival, router, stop).await;
+            };
+            let shaken = tokio::select! {
+                () = stop.cancelled() => return,
+                shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
+            };
+            // Who does not trust the certificate, or speaks no TLS, is no news.
+            if let Ok(Ok(stream)) = shaken {
+                speak(stream, arrival, router, stop).await;
+            }
+        });
+    }
+}
+
+/// Accepts connections of the local socket until told to stop.
+pub async fn serve_socket(listener: UnixListener, door: Door) {
+    let room = Room::new(&door);
+    let router = routes::router(door.clone());
+    while let Some(((stream, _), permit)) = room.next(&listener).await {
+        let arrival = Arrival::Socket {
+            ours: socket::is_ours(&stream),
+        };
+        let (router, stop) = (router.clone(), door.stop.clone());
+        door.peers.spawn(async move {
+            let _permit = permit;
+            speak(stream, arrival, router, stop).await;
+        });
+    }
+}
+
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    arrival: Arrival,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(arrival);
+        let mut router = router.clone();
+        async move {
+            let answer: Result<Response<Body>, Infallible> = router.call(request.map(Body::new)).await;
+            answer
+        }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(HEAD_SECS))
+        .max_buf_size(HTTP_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::select! {
+        () = stop.cancelled() => {}
+        // A client that breaks off or talks nonsense is no news.
+        _ = connection => {}
+    }
+}

@@ -1,0 +1,146 @@
+//! The gate: the task that owns the guard, and keeps its sessions on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::GATE_QUEUE;
+use acpd_proto::time::Now;
+use tokio::sync::{mpsc, oneshot};
+
+use super::guard::Guard;
+use super::keys::{self, KeysError};
+use super::sessions::Sessions;
+use crate::clock::Clock;
+
+/// What is done with the guard; what it gives back is done once that is on disk.
+type Job = Box<dyn FnOnce(&mut Guard, Now) -> Box<dyn FnOnce() + Send> + Send>;
+
+/// The longest sleep: the wall clock may be set meanwhile.
+const NAP: Duration = Duration::from_mins(1);
+
+/// Reaches the guard.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    jobs: mpsc::Sender<Job>,
+    data_dir: Arc<Path>,
+}
+
+impl Gate {
+    /// Sets the guard up.
+    pub fn open(guard: Guard, data_dir: &Path, clock: Clock) -> Self {
+        let (jobs, queue) = mpsc::channel(GATE_QUEUE);
+        tokio::spawn(keep(guard, queue, Sessions::path(data_dir), clock));
+        let data_dir = data_dir.into();
+        Self { jobs, data_dir }
+    }
+
+    /// Reads the tokens that were given out again. A file that cannot be read changes nothing.
+    pub async fn reload(&self) -> Result<(), KeysError> {
+        let data_dir = Arc::clone(&self.data_dir);
+        // Read there, so that of two who ask the later one does not find what the earlier one read.
+        let reloaded = self.ask(move |guard, _| Ok(guard.set_keys(keys::load(&data_dir)?)));
+        if let Some(ended) = reloaded.await.transpose()?
+            && ended > 0
+        {
+            tracing::info!(ended, "tokens were revoked");
+        }
+        Ok(())
+    }
+
+    /// Asks the guard. What it changed is stored before the answer is there; `None` if the daemon is going down.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Guard, Now) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(|guard, now| {
+            let told = question(guard, now);
+            // Whoever asked may have gone.
+            Box::new(|| drop(answer.send(told)))
+        });
+        self.jobs.send(job).await.ok()?;
+        answered.await.ok()
+    }
+}
+
+async fn keep(mut guard: Guard, mut queue: mpsc::Receiver<Job>, path: PathBuf, clock: Clock) {
+    loop {
+        store(&mut guard, &path).await;
+        let nap = guard.poll_timeout().map(|due| {
+            let millis = u64::try_from(due.saturating_sub(clock.now().wall)).unwrap_or(0);
+            Duration::from_millis(millis).min(NAP)
+        });
+        let over = async {
+            match nap {
+                Some(nap) => tokio::time::sleep(nap).await,
+                None => std::future::pending().await,
+            }
+        };
+        let job = tokio::select! {
+            job = queue.recv() => job,
+            () = over => {
+                guard.handle_timeout(clock.now());
+                continue;
+            }
+        };
+        let Some(job) = job else { return };
+        let answer = job(&mut guard, clock.now());
+        store(&mut guard, &path).await;
+        answer();
+    }
+}
+
+async fn store(guard: &mut Guard, path: &std::path::Path) {
+    let Some(bytes) = guard.take_unstored() else {
+        return;
+    };
+    let place = path.to_owned();
+    let stored = tokio::task::spawn_blocking(move || Sessions::store(&place, &bytes)).await;
+    if let Err(error) = stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+        // They hold until the daemon ends.
+        tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::Role;
+
+    use super::super::guard::Place;
+    use super::super::keys::{create, load};
+    use super::super::token::Token;
+    use super::*;
+
+    fn at(wall: i64) -> Now {
+        Now {
+            mono: Duration::from_secs(1),
+            wall,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_over_ends_without_being_asked_about() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = create(dir.path(), "a", Role::Owner, 0, Some(1000)).unwrap();
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let mut guard = Guard::new(&owner, load(dir.path()).unwrap(), Sessions::default(), at(1));
+        // Long ago it still held.
+        let pass = guard.token(&secret, Place::Socket, at(2)).unwrap();
+        let _gate = Gate::open(guard, dir.path(), Clock::new());
+        pass.ends.cancelled().await;
+    }
+
+    #[tokio::test]
+    async fn a_session_is_stored_before_anybody_knows_its_cookie() {
+        let dir = tempfile::tempdir().unwrap();
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let clock = Clock::new();
+        let guard = Guard::new(&owner, Vec::new(), Sessions::default(), clock.now());
+        let gate = Gate::open(guard, dir.path(), clock);
+        let begin = |guard: &mut Guard, now| guard.begin_session("cookie", &guard.owner(), now).is_some();
+        assert_eq!(gate.ask(begin).await, Some(true));
+        let mut again = Guard::new(&owner, Vec::new(), Sessions::load(dir.path()), clock.now());
+        assert!(again.cookie("cookie", clock.now()).is_ok());
+    }
+}

@@ -1,0 +1,212 @@
+use acpd_model::limits::SESSION_DAYS;
+
+use super::*;
+use crate::door::token::random;
+
+const DAY: i64 = 24 * 3600 * 1000;
+const HERE: Place = Place::Socket;
+
+fn at(secs: u64) -> Now {
+    Now {
+        mono: Duration::from_secs(secs),
+        wall: i64::try_from(secs).unwrap() * 1000,
+    }
+}
+
+fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> Key {
+    Key {
+        name: name.to_owned(),
+        role,
+        hash: Hash::of(secret),
+        created_at: 0,
+        expires_at,
+    }
+}
+
+fn guard(keys: Vec<Key>) -> Guard {
+    let owner = Token::given("thought-up-by-a-person").unwrap();
+    Guard::new(&owner, keys, Sessions::default(), at(1))
+}
+
+#[test]
+fn each_token_opens_what_it_is_for() {
+    let keys = Role::ALL.map(|role| key(role.name(), role, &format!("secret of {role}"), None));
+    let mut guard = guard(keys.into_iter().skip(1).collect());
+    let pass = guard.token("secret of approver", HERE, at(2)).unwrap();
+    assert_eq!((&*pass.principal, pass.role), ("approver", Role::Approver));
+    let pass = guard.token("thought-up-by-a-person", HERE, at(2)).unwrap();
+    assert_eq!((&*pass.principal, pass.role), ("owner", Role::Owner));
+    for wrong in [
+        "",
+        "secret of observer",
+        "thought-up-by-a-perso",
+        "Secret of approver",
+    ] {
+        assert_eq!(
+            guard.token(wrong, HERE, at(2)).unwrap_err(),
+            Denied::Wrong,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn what_is_revoked_ends_with_all_that_came_of_it() {
+    let (a, b) = (key("a", Role::Owner, "a", None), key("b", Role::Owner, "b", None));
+    let mut guard = guard(vec![a.clone(), b.clone()]);
+    let pass = guard.token("a", HERE, at(2)).unwrap();
+    let other = guard.token("b", HERE, at(2)).unwrap();
+    let session = guard.begin_session("cookie", &pass, at(2)).unwrap();
+    guard.admit_ticket("ticket", session.clone(), at(2)).unwrap();
+    assert_eq!(
+        guard.set_keys(vec![a.clone(), b.clone()]),
+        0,
+        "nothing has changed"
+    );
+    assert_eq!(guard.set_keys(vec![b.clone()]), 1);
+    assert!(pass.ends.is_cancelled() && session.ends.is_cancelled());
+    assert!(!other.ends.is_cancelled());
+    assert!(guard.token("a", HERE, at(3)).is_err());
+    assert!(guard.cookie("cookie", at(3)).is_err());
+    assert!(guard.ticket("ticket", HERE, at(3)).is_err());
+    // What opens something else is another token.
+    let less = Key {
+        role: Role::Observer,
+        ..b
+    };
+    assert_eq!(guard.set_keys(vec![less]), 1);
+    assert!(other.ends.is_cancelled());
+    assert_eq!(guard.token("b", HERE, at(3)).unwrap().role, Role::Observer);
+    assert!(guard.token("thought-up-by-a-person", HERE, at(3)).is_ok());
+}
+
+#[test]
+fn what_is_over_ends_by_itself() {
+    let mut guard = guard(vec![key("a", Role::Owner, "a", Some(5000))]);
+    assert_eq!(guard.poll_timeout(), Some(5000));
+    let pass = guard.token("a", HERE, at(4)).unwrap();
+    let session = guard.begin_session("cookie", &pass, at(4)).unwrap();
+    assert!(guard.token("a", HERE, at(5)).is_err(), "even before the time-out");
+    guard.handle_timeout(at(5));
+    assert!(pass.ends.is_cancelled() && session.ends.is_cancelled());
+    assert_eq!(guard.poll_timeout(), None);
+}
+
+#[test]
+fn a_ticket_opens_once_and_not_for_long() {
+    let mut guard = guard(Vec::new());
+    let owner = guard.owner();
+    guard.admit_ticket("one", owner.clone(), at(10)).unwrap();
+    assert_eq!(&*guard.ticket("one", HERE, at(11)).unwrap().principal, "owner");
+    assert_eq!(guard.ticket("one", HERE, at(11)).unwrap_err(), Denied::Wrong);
+    guard.admit_ticket("two", owner.clone(), at(20)).unwrap();
+    assert!(guard.ticket("two", HERE, at(20 + TICKET_SECS)).is_err());
+    for n in 0..TICKETS_OF_ONE {
+        guard
+            .admit_ticket(&format!("{n}"), owner.clone(), at(100))
+            .unwrap();
+    }
+    assert_eq!(guard.admit_ticket("more", owner.clone(), at(100)), Err(TooMany));
+    guard.admit_ticket("later", owner, at(100 + TICKET_SECS)).unwrap();
+}
+
+#[test]
+fn a_session_lives_while_it_is_used_and_ends_when_told() {
+    let mut guard = guard(Vec::new());
+    let owner = guard.owner();
+    let first = guard.begin_session("first", &owner, at(1)).unwrap();
+    guard.begin_session("other", &owner, at(1)).unwrap();
+    let day = |days: i64| Now {
+        mono: Duration::from_secs(1),
+        wall: days * DAY,
+    };
+    assert!(guard.cookie("first", day(SESSION_DAYS - 1)).is_ok());
+    guard.handle_timeout(day(SESSION_DAYS + 1));
+    assert!(
+        guard.cookie("first", day(SESSION_DAYS + 1)).is_ok(),
+        "it was used"
+    );
+    assert!(
+        guard.cookie("other", day(SESSION_DAYS + 1)).is_err(),
+        "it was not"
+    );
+    let used = guard.cookie("first", day(SESSION_DAYS + 2)).unwrap();
+    guard
+        .admit_ticket("ticket", used.clone(), day(SESSION_DAYS + 2))
+        .unwrap();
+    guard.end_session(&used);
+    assert!(first.ends.is_cancelled());
+    assert!(guard.cookie("first", day(SESSION_DAYS + 2)).is_err());
+    assert!(guard.ticket("ticket", HERE, day(SESSION_DAYS + 2)).is_err());
+    assert!(!owner.ends.is_cancelled(), "the token holds");
+}
+
+#[test]
+fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = vec![
+        key("a", Role::Operator, "a", None),
+        key("b", Role::Owner, "b", None),
+    ];
+    let mut before = guard(keys.clone());
+    for name in ["a", "b"] {
+        let pass = before.token(name, HERE, at(2)).unwrap();
+        before
+            .begin_session(&format!("cookie of {name}"), &pass, at(2))
+            .unwrap();
+    }
+    let stored = before.take_unstored().unwrap();
+    assert_eq!(before.take_unstored(), None, "nothing has changed since");
+    Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
+    let owner = Token::given("another-owner's-token").unwrap();
+    let mut after = Guard::new(&owner, keys[..1].to_vec(), Sessions::load(dir.path()), at(3));
+    let pass = after.cookie("cookie of a", at(3)).unwrap();
+    assert_eq!((&*pass.principal, pass.role), ("a", Role::Operator));
+    assert!(after.cookie("cookie of b", at(3)).is_err());
+    after.set_keys(Vec::new());
+    assert!(pass.ends.is_cancelled(), "it hangs on its token again");
+}
+
+#[test]
+fn guesses_are_held_up_and_nobody_else_is() {
+    let random = random().unwrap();
+    let mut guard = guard(vec![key("a", Role::Owner, &random, None)]);
+    let place = Place::of("192.0.2.1".parse().unwrap());
+    for _ in 0..FAILED_LOGINS {
+        assert_eq!(guard.token("guess", place, at(2)).unwrap_err(), Denied::Wrong);
+    }
+    assert!(matches!(guard.token("guess", place, at(2)), Err(Denied::Wait(_))));
+    let right = guard.token("thought-up-by-a-person", place, at(2));
+    assert!(
+        matches!(right, Err(Denied::Wait(_))),
+        "a right guess is held up as well"
+    );
+    assert!(guard.token(&random, place, at(2)).is_ok(), "this was not guessed");
+    assert!(
+        guard.token("thought-up-by-a-person", HERE, at(2)).is_ok(),
+        "from elsewhere"
+    );
+    let later = at(2 + FAILED_LOGIN_SECS);
+    assert!(guard.token("thought-up-by-a-person", place, later).is_ok());
+}
+
+#[test]
+fn a_place_is_a_household() {
+    let of = |text: &str| Place::of(text.parse().unwrap());
+    assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+    assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+    assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+}
+
+#[test]
+fn one_principal_does_not_use_up_anothers_requests() {
+    let mut guard = guard(vec![key("a", Role::Observer, "a", None)]);
+    let (a, owner) = (guard.token("a", HERE, at(2)).unwrap(), guard.owner());
+    for _ in 0..HTTP_REQUESTS {
+        assert_eq!(guard.request(&a, at(2)), Ok(()));
+    }
+    assert!(guard.request(&a, at(2)).is_err());
+    assert_eq!(guard.request(&owner, at(2)), Ok(()));
+    assert_eq!(guard.request(&a, at(3)), Ok(()));
+}

@@ -1,0 +1,209 @@
+//! Tickets and sessions over HTTP: what a browser, which can set no headers and should keep no token, comes in with.
+
+use std::time::Duration;
+
+use acpd_model::Role;
+use acpd_model::limits::{BODY_BYTES, HEAD_SECS, SESSION_MAX_DAYS, TICKET_SECS};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::accept::Arrival;
+use super::admit::{Shown, check, cookie_name, place, shown, stopping};
+use super::guard::{Pass, TooMany};
+use super::token::random;
+use super::{Door, refuse, unauthenticated};
+
+/// What `POST /api/session` takes: one of them, or nothing if `Authorization` says it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    token: Option<String>,
+    ticket: Option<String>,
+}
+
+/// `POST /api/tickets`: a ticket for whoever asks.
+pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) -> Response {
+    let Ok(ticket) = random() else {
+        return no_chance();
+    };
+    let kept = ticket.clone();
+    let taken = door
+        .gate
+        .ask(move |guard, now| guard.admit_ticket(&kept, pass, now));
+    match taken.await {
+        Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
+        Some(Err(TooMany)) => {
+            super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire")
+        }
+        None => stopping(),
+    }
+}
+
+/// `POST /api/session`: a token or a ticket, exchanged for a cookie.
+pub async fn begin(State(door): State<Door>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let login = match read(&parts.headers, body).await {
+        Ok(login) => login,
+        Err(refused) => return *refused,
+    };
+    let given = match (login.token, login.ticket) {
+        (Some(token), None) => Some(Shown::Token(token)),
+        (None, Some(ticket)) => Some(Shown::Ticket(ticket)),
+        (None, None) => match shown(&door, &parts) {
+            // A cookie begins nothing: what it stands for has begun.
+            Ok(Some(Shown::Token(token))) => Some(Shown::Token(token)),
+            Ok(_) => None,
+            Err(refused) => return *refused,
+        },
+        (Some(_), Some(_)) => return invalid("give token or ticket, not both"),
+    };
+    let Some(given) = given else {
+        return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
+    };
+    let pass = match check(&door, given, place(&parts)).await {
+        Ok(pass) => pass,
+        Err(refused) => return *refused,
+    };
+    let Ok(cookie) = random() else {
+        return no_chance();
+    };
+    let kept = cookie.clone();
+    let begun = door
+        .gate
+        .ask(move |guard, now| guard.begin_session(&kept, &pass, now));
+    match begun.await {
+        Some(Some(pass)) => {
+            tracing::info!(principal = %pass.principal, "a browser has logged in");
+            let mut answer = Json(told(&pass)).into_response();
+            let secs = SESSION_MAX_DAYS * 24 * 3600;
+            set_cookie(
+                &mut answer,
+                &door,
+                &parts.extensions,
+                &parts.headers,
+                &cookie,
+                secs,
+            );
+            answer
+        }
+        // Revoked at this very moment.
+        Some(None) => unauthenticated("the token is revoked"),
+        None => stopping(),
+    }
+}
+
+/// `GET /api/session`: who I am.
+pub async fn who(Extension(pass): Extension<Pass>) -> Response {
+    Json(told(&pass)).into_response()
+}
+
+/// `DELETE /api/session`: logs out; what came in with the session goes.
+pub async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, request: Request) -> Response {
+    if door
+        .gate
+        .ask(move |guard, _| guard.end_session(&pass))
+        .await
+        .is_none()
+    {
+        return stopping();
+    }
+    let (parts, _) = request.into_parts();
+    let mut answer = StatusCode::NO_CONTENT.into_response();
+    set_cookie(&mut answer, &door, &parts.extensions, &parts.headers, "", 0);
+    answer
+}
+
+fn told(pass: &Pass) -> serde_json::Value {
+    let Pass {
+        principal,
+        role,
+        session,
+        ..
+    } = pass;
+    let role: Role = *role;
+    json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) })
+}
+
+fn set_cookie(
+    answer: &mut Response,
+    door: &Door,
+    extensions: &axum::http::Extensions,
+    headers: &HeaderMap,
+    value: &str,
+    secs: i64,
+) {
+    // Behind a proxy with TLS the page says so; that it is our own was seen before.
+    let page = headers
+        .get(header::ORIGIN)
+        .map(HeaderValue::as_bytes)
+        .unwrap_or_default();
+    let secure = matches!(extensions.get(), Some(Arrival::Network { secure: true, .. }))
+        || page.starts_with(b"https:");
+    let name = cookie_name(door.address.port(), secure);
+    let flag = if secure { "; Secure" } else { "" };
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
+    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+        cookie.set_sensitive(true);
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+}
+
+/// A small JSON object, in time. A page of another origin could send it as text without asking first, so the type
+/// counts as well.
+async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
+    let bytes = tokio::time::timeout(Duration::from_secs(HEAD_SECS), to_bytes(body, BODY_BYTES)).await;
+    let bytes = match bytes {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            let told = format!("the body has more than {BODY_BYTES} bytes, or broke off");
+            return Err(Box::new(refuse(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "invalid_request",
+                &told,
+            )));
+        }
+        Err(_) => {
+            let told = "the body did not come in time";
+            return Err(Box::new(refuse(
+                StatusCode::REQUEST_TIMEOUT,
+                "invalid_request",
+                told,
+            )));
+        }
+    };
+    if bytes.is_empty() {
+        return Ok(Login::default());
+    }
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Box::new(refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "invalid_request",
+            "send application/json",
+        )));
+    }
+    // What serde says may repeat what was sent.
+    serde_json::from_slice(&bytes)
+        .map_err(|_| Box::new(invalid("the body is not {\"token\": …} or {\"ticket\": …}")))
+}
+
+fn invalid(message: &str) -> Response {
+    refuse(StatusCode::BAD_REQUEST, "invalid_params", message)
+}
+
+fn no_chance() -> Response {
+    refuse(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the system has no random numbers",
+    )
+}

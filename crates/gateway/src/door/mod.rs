@@ -1,0 +1,97 @@
+//! The door: where connections come in, and whom they speak for.
+//!
+//! In: connections of the network and of the local socket, and what they show. Out: requests that carry a
+//! [`Pass`], and sockets that go on as peers. Owns: tokens, tickets, sessions, certificates, the routes. Never:
+//! acts on a thread, keeps a secret as text (hashes only, the owner's token apart), or says one in a log or an error.
+
+mod accept;
+mod admit;
+mod gate;
+mod guard;
+pub mod keys;
+mod login;
+mod names;
+mod private;
+mod routes;
+mod sessions;
+pub mod socket;
+mod throttle;
+pub mod tls;
+mod token;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use accept::{serve, serve_socket};
+pub use gate::Gate;
+pub use guard::{Guard, Pass};
+pub use names::{BadHost, Names};
+pub use sessions::Sessions;
+pub use token::{Token, TokenError};
+
+use crate::calls::Calls;
+
+/// What every connection needs.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// What requests do.
+    pub calls: Calls,
+    /// Who may come in.
+    pub gate: Gate,
+    /// Under which names the daemon is called.
+    pub names: Arc<Names>,
+    /// Where the daemon listens.
+    pub address: SocketAddr,
+    /// Tells everyone to go.
+    pub stop: CancellationToken,
+    /// Connections that are still there.
+    pub peers: TaskTracker,
+}
+
+/// How the daemon stands in the network (`[server]`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Names under which browsers reach the daemon, besides this machine's own: `name` or `name:port`.
+    pub hosts: Vec<String>,
+    /// Listens to the network without TLS.
+    pub insecure_listen: bool,
+    /// Certificate and key.
+    pub tls: Option<tls::TlsConfig>,
+}
+
+/// An error as HTTP tells it.
+pub fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+    (
+        status,
+        Json(json!({ "error": { "code": code, "message": message } })),
+    )
+        .into_response()
+}
+
+/// Nobody in particular: what is missing.
+fn unauthenticated(message: &str) -> Response {
+    let mut refused = refuse(StatusCode::UNAUTHORIZED, "unauthenticated", message);
+    refused.headers_mut().insert(
+        header::WWW_AUTHENTICATE,
+        header::HeaderValue::from_static("Bearer"),
+    );
+    refused
+}
+
+/// Too much, too often.
+fn slow_down(secs: u64, message: &str) -> Response {
+    let mut refused = refuse(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message);
+    refused
+        .headers_mut()
+        .insert(header::RETRY_AFTER, secs.max(1).into());
+    refused
+}

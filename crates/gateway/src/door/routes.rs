@@ -1,0 +1,132 @@
+//! The routes, and what each of them asks of whoever uses it.
+
+use std::convert::Infallible;
+
+use acpd_model::Role;
+use acpd_proto::surface::app::Peer;
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use super::accept::Arrival;
+use super::guard::Pass;
+use super::names::{Foreign, is_of_others};
+use super::{Door, admit, login, refuse};
+use crate::export::{blob, export};
+use crate::peer::PeerActor;
+
+/// Every route. What stands under a role is open to those who have it; the app protocol checks each of its methods
+/// itself.
+pub fn router(door: Door) -> Router {
+    let needs = |role: Role| middleware::from_fn_with_state((door.clone(), role), admit::admit);
+    let open = Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready));
+    let observer = Router::new()
+        .route("/ws", get(websocket))
+        .route("/api/threads/{thread}/export", get(export))
+        .route("/api/blobs/{id}", get(blob))
+        .route("/api/tickets", post(login::ticket))
+        .route("/api/session", get(login::who).delete(login::end))
+        .route_layer(needs(Role::Observer));
+    let owner = Router::new()
+        .route("/api/tokens/reload", post(reload))
+        .route_layer(needs(Role::Owner));
+    // It looks at what is shown by itself.
+    let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
+    open.merge(observer)
+        .merge(owner)
+        .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
+        .layer(middleware::from_fn_with_state(door.clone(), ours_alone))
+        .layer(middleware::map_response(harden))
+        .with_state(door)
+}
+
+async fn ready(State(door): State<Door>) -> Result<&'static str, (StatusCode, &'static str)> {
+    if door.stop.is_cancelled() {
+        Err((StatusCode::SERVICE_UNAVAILABLE, "stopping\n"))
+    } else {
+        Ok("ready\n")
+    }
+}
+
+/// The tokens were changed by the command line: what was revoked ends before the answer is there.
+async fn reload(State(door): State<Door>) -> Response {
+    match door.gate.reload().await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => refuse(StatusCode::CONFLICT, "conflict", &error.to_string()),
+    }
+}
+
+/// A page of another origin, or one that made its name point here, is turned away before anything else; and so is,
+/// at the local socket, what was passed on for somebody else.
+async fn ours_alone(State(door): State<Door>, request: Request, next: Next) -> Result<Response, Infallible> {
+    let checked = match request.extensions().get() {
+        Some(Arrival::Network { local, secure, .. }) => {
+            door.names
+                .check(request.uri(), request.headers(), *local, *secure)
+        }
+        Some(Arrival::Socket { .. }) if !is_of_others(request.headers()) => Ok(()),
+        _ => Err(Foreign(
+            "the local socket is for programs of its user: browsers and proxies come by the network address",
+        )),
+    };
+    Ok(match checked {
+        Ok(()) => next.run(request).await,
+        Err(Foreign(told)) => refuse(StatusCode::FORBIDDEN, "forbidden", told),
+    })
+}
+
+/// What every answer says to browsers: it is what it says it is, nobody keeps it, nobody frames it. A route that
+/// needs something else says so itself.
+async fn harden(mut response: Response) -> Response {
+    const SAID: [(HeaderName, &str); 6] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in SAID {
+        response
+            .headers_mut()
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn websocket(
+    State(door): State<Door>,
+    Extension(pass): Extension<Pass>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let limits = (*door.calls.around.limits).clone();
+    let peers = door.peers.clone();
+    upgrade
+        .read_buffer_size(4096)
+        .write_buffer_size(32 << 10)
+        // One message at a time waits there, however large its event is: a client that could not be sent an
+        // event would never get past it.
+        .max_write_buffer_size(usize::MAX)
+        .max_message_size(limits.client_message_bytes)
+        .max_frame_size(limits.client_message_bytes)
+        .on_upgrade(move |socket| async move {
+            let peer = Peer::new(pass.principal.to_string(), pass.role, limits);
+            let _ = peers
+                .spawn(PeerActor::new(socket, peer, door.calls, door.stop, pass.ends).run())
+                .await;
+        })
+        .into_response()
+}
