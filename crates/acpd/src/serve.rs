@@ -130,6 +130,7 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
         title: Some("Demo agent".to_owned()),
         share: false,
         quirks: acpd_gateway::Quirks::default(),
+        mcp_servers: Vec::new(),
         policy: None,
     })
 }

@@ -10,6 +10,8 @@ use acpd_proto::agent::Quirks;
 use acpd_proto::policy::Policy;
 use serde::Deserialize;
 
+use crate::mcp::McpServer;
+
 /// Everything that a daemon needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -54,6 +56,9 @@ pub struct AgentConfig {
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,
+    /// MCP servers for each of its sessions, beside those that a thread wants.
+    #[serde(default)]
+    pub mcp_servers: Vec<McpServer>,
     /// What it may do, for every thread.
     #[serde(default)]
     pub policy: Option<Policy>,

@@ -20,6 +20,7 @@ mod export;
 mod follow;
 mod http;
 mod machine;
+pub mod mcp;
 mod peer;
 mod policies;
 mod recall;

@@ -11,6 +11,7 @@ mod command;
 mod items;
 mod machine;
 mod permits;
+mod reopening;
 mod requests;
 mod steps;
 mod terminals;

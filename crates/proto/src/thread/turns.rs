@@ -369,7 +369,7 @@ impl Ending {
         let status = match stop_reason.as_str() {
             "cancelled" => TurnStatus::Interrupted,
             "refusal" => TurnStatus::Refused,
-            "max_tokens" | "max_turn_requests" => TurnStatus::Limited,
+            "max_tokens" | "max_turn_requests" | "max_requests" => TurnStatus::Limited,
             _ => TurnStatus::Completed,
         };
         Self {

@@ -6,7 +6,7 @@ use acpd_proto::agent::TerminalExit;
 use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check, tool};
+use crate::support::{Scene, check, check_in, tool};
 
 fn exit(code: i32) -> TerminalExit {
     TerminalExit {
@@ -554,4 +554,67 @@ fn killing_and_releasing_a_terminal_are_on_record() {
         s.stops_with("end_turn");
         s.exits("exit status 0");
     });
+}
+
+#[test]
+fn a_terminals_name_is_its_own_for_as_long_as_the_thread_lives() {
+    let named = |s: &Scene| -> Vec<Value> {
+        let started = s.params("item/terminalCommand/started");
+        started
+            .iter()
+            .map(|started| started["terminalId"].clone())
+            .collect()
+    };
+    let before = check(|s| {
+        s.open_turn();
+        create(s, 5);
+        create(s, 6);
+        s.stops_with("end_turn");
+    });
+    assert_eq!(named(&before), ["term_1", "term_2"]);
+    check_in(Scene::restarted(&before.log), |s| {
+        s.prompt("again");
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        create(s, 5);
+        assert_eq!(
+            s.answer_to(&json!(5))["result"],
+            json!({ "terminalId": "term_3" })
+        );
+        terminal(s, 6, "kill", "term_3");
+        s.machine_says(Ok(MachineReply::Done));
+        assert_eq!(s.answer_to(&json!(6))["result"], json!({}));
+        s.stops_with("end_turn");
+        assert_eq!(named(s), ["term_1", "term_2", "term_3"]);
+    });
+}
+
+#[test]
+fn a_terminal_is_asked_for_in_either_spelling() {
+    let variable = || vec![("A".to_owned(), "1".to_owned())];
+    for (more, limit, env) in [
+        (r#","outputByteLimit":7"#, 7, Vec::new()),
+        (r#","maxOutputBytes":7"#, 7, Vec::new()),
+        (r#","maxOutputBytes":8,"outputByteLimit":7"#, 7, Vec::new()),
+        (r#","env":[{"name":"A","value":"1"}]"#, TERMINAL_BYTES, variable()),
+        (r#","env":{"A":"1"}"#, TERMINAL_BYTES, variable()),
+        (r#","env":null"#, TERMINAL_BYTES, Vec::new()),
+    ] {
+        check(|s| {
+            s.open_turn();
+            let params = format!(r#"{{"sessionId":"s-1","command":"ls"{more}}}"#);
+            s.calls("5", "terminal/create", &params);
+            let MachineCall::CreateTerminal {
+                output_bytes,
+                env: got,
+                ..
+            } = &s.waiting[0].1
+            else {
+                panic!("{more}: {:?}", s.waiting);
+            };
+            assert_eq!((*output_bytes, got), (limit, &env), "{more}");
+            s.machine_says(Err(Failure::agent("no")));
+            s.stops_with("end_turn");
+        });
+    }
 }

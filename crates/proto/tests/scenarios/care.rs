@@ -91,6 +91,7 @@ fn an_agent_that_fails_again_and_again_is_started_less_often() {
         s.send(Command::Wake);
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
+        s.later(100);
         s.prompt("hello");
         s.stops_with("end_turn");
         s.exits("exit status 1");

@@ -28,5 +28,6 @@ mod reopen;
 mod seed_turn;
 mod shared;
 mod start;
+mod stuck;
 mod tools;
 mod transcripts;

@@ -559,7 +559,7 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
     };
     let mut tool = ToolView::default();
     tool.apply(&tool_call);
-    if let Some(Input { command, cwd }) = tool.read("rawInput") {
+    if let Some(Input { command, cwd }) = tool.read("rawInput").or_else(|| tool.read("input")) {
         params.json(
             "command",
             command
