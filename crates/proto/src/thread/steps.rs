@@ -42,6 +42,8 @@ pub(super) enum Recalling {
     NotAsked,
     Asked,
     Here(String),
+    /// It cannot be read.
+    Failed,
 }
 
 /// The message that the agent is in the middle of.
@@ -89,6 +91,8 @@ pub struct Thread {
     /// What clients want of the agent beside turns, by the number of their command.
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
     pub(super) recall: Recalling,
+    /// The agent has taken a prompt without the conversation so far, which could not be read.
+    pub(super) recall_again: bool,
     pub(super) reopening: super::reopening::Reopening,
     pub(super) care: super::care::Care,
     pub(super) policies: Arc<Policies>,
@@ -133,6 +137,7 @@ impl Thread {
             opening: Vec::new(),
             asks: BTreeMap::new(),
             recall: Recalling::default(),
+            recall_again: false,
             reopening: super::reopening::Reopening::default(),
             care: super::care::Care::default(),
             policies: Arc::default(),

@@ -1,9 +1,9 @@
 //! Files and terminals that an agent uses through us.
 
 use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{ErrorCode, EventKind, Failure};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd};
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
+use acpd_proto::thread::{Input, MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, check_in, tool};
@@ -617,4 +617,35 @@ fn a_terminal_is_asked_for_in_either_spelling() {
             s.stops_with("end_turn");
         });
     }
+}
+
+/// The log has no more of its output than is kept until the command has ended.
+#[test]
+fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
+    let read = |s: &Scene| match s.transcript().turns[0].items.last().unwrap().content() {
+        Some(ItemEnd::TerminalCommand {
+            output, truncated, ..
+        }) => (output, truncated),
+        other => panic!("{other:?}"),
+    };
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        let mut says = |text: String| {
+            let event = MachineEvent::Output(text);
+            s.handle(Input::Terminal {
+                terminal_id: "term_1".into(),
+                event,
+            });
+            s.later(200);
+            read(s)
+        };
+        assert_eq!(says("a".repeat(60)), ("a".repeat(60), false));
+        // No more than is kept, from the end.
+        let (output, truncated) = says("é".repeat(30));
+        assert_eq!((output, truncated), ("a".repeat(40) + &"é".repeat(30), true));
+        let (output, _) = says("b".repeat(1000));
+        assert_eq!(output, "a".repeat(40) + &"é".repeat(30), "that is only shown");
+        s.stops_with("end_turn");
+    });
 }

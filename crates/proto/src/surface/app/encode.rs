@@ -485,6 +485,7 @@ pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option
             command,
             args,
             cwd,
+            output_bytes: _,
         } => {
             params
                 .put("type", "terminalCommand")
