@@ -327,7 +327,7 @@ mod tests {
             mcp_servers: Vec::new(),
             earlier_session: None,
             leave_out: Vec::new(),
-            patience: Duration::from_secs(60),
+            patience: Duration::from_mins(1),
             quirks: Quirks::default(),
         };
         let limits = Limits {

@@ -29,7 +29,9 @@ pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
     let took = each(&events, |event| drop(frame(&name, event)));
     add(report, "an update: written for clients, p99", took, 1.0);
     let mut live = Live::new(thread);
-    let took = each(&events, |event| drop(live.fold(event)));
+    let took = each(&events, |event| {
+        live.fold(event);
+    });
     add(report, "an update: a tool status applied, p99", took, 1.0);
     add(
         report,

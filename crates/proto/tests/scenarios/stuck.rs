@@ -29,7 +29,7 @@ fn binding(scene: &Scene) -> Option<Binding> {
         EventKind::AgentBound { how, .. } => Some(*how),
         _ => None,
     };
-    scene.kinds().filter_map(how).last()
+    scene.kinds().filter_map(how).next_back()
 }
 
 fn patience(scene: &mut Scene) {
