@@ -2,7 +2,7 @@
 
 mod support;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{Client, Daemon};
 
 /// An agent that says which MCP servers it was given.
@@ -25,17 +25,14 @@ fn servers_of_the_configuration_come_after_those_of_the_thread() {
     ));
     let mut client = Client::new(&daemon);
     let own = json!({ "name": "mine", "command": "own", "args": [], "env": [] });
-    let params = json!({ "agentType": "told", "cwd": std::env::temp_dir(), "mcpServers": [own] });
+    let params = json!({ "agentType": "told", "cwd": std::env::temp_dir(), "mcpServers": [&own] });
     let started = client.call("thread/start", &params);
     let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
     let said = client.turn(&thread, "which?").said();
-    assert!(
-        said.contains(r#"{"name":"mine","command":"own","args":[],"env":[]}"#),
-        "{said}"
-    );
-    assert!(
-        said.contains(r#""command":"mcp-files""#) && said.contains(r#"{"name":"K","value":"v"}"#),
-        "{said}"
-    );
-    assert!(!said.contains("not-this"), "{said}");
+    let list = said.strip_suffix("}}").expect("it ends the params");
+    let servers: Value = serde_json::from_str(list).expect("a list of servers");
+    let files = json!({
+        "name": "files", "command": "mcp-files", "args": [], "env": [{ "name": "K", "value": "v" }],
+    });
+    assert_eq!(servers, json!([own, files]));
 }
