@@ -115,6 +115,11 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let daemon = Daemon::start(settings.daemon, token).await?;
+    if exposed {
+        tracing::warn!(
+            "listening to the network without TLS: everybody on the way can read tokens and threads"
+        );
+    }
     let url = format!("{scheme}://{}", daemon.address());
     let running = Running::announce(&data_dir, daemon.address(), url.clone())
         .context("the daemon cannot be announced")?;
@@ -132,11 +137,6 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     );
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
-    }
-    if exposed {
-        tracing::warn!(
-            "listening to the network without TLS: everybody on the way can read tokens and threads"
-        );
     }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     let keep_up = async {
@@ -199,6 +199,7 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
         title: Some("Demo agent".to_owned()),
         share: false,
         quirks: acpd_gateway::Quirks::default(),
+        mcp_servers: Vec::new(),
         policy: None,
     })
 }

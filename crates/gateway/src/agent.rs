@@ -1,10 +1,11 @@
 //! The agent actor: one process and its connection.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
-use acpd_model::limits::{AGENT_BATCHES, AGENT_OUTBOX_BYTES, AGENT_WRITES};
+use acpd_model::limits::{AGENT_BATCHES, AGENT_OUTBOX_BYTES, AGENT_STALL_SECS, AGENT_WRITES};
 use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::Gone;
@@ -12,6 +13,7 @@ use acpd_proto::wire::LineDecoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -35,6 +37,8 @@ pub struct AgentHandle {
     /// What it does.
     pub events: mpsc::Receiver<FromAgent>,
     stop: CancellationToken,
+    /// How long it may take nothing while more waits for it than there is room for.
+    patience: Duration,
 }
 
 impl Drop for AgentHandle {
@@ -66,13 +70,23 @@ impl AgentHandle {
             commands,
             events,
             stop,
+            patience: Duration::from_secs(AGENT_STALL_SECS),
         };
         (handle, ends)
     }
 
-    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`].
+    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`]. One that
+    /// reads nothing, so that there is no more room for what waits for it, is stopped after a while: its thread could
+    /// do nothing else.
     pub async fn tell(&self, command: AgentCommand) {
-        let _ = self.commands.send(Box::new(command)).await;
+        let Err(TrySendError::Full(command)) = self.commands.try_send(Box::new(command)) else {
+            return;
+        };
+        let sent = tokio::time::timeout(self.patience, self.commands.send(command)).await;
+        if sent.is_err() {
+            tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
+            self.stop.cancel();
+        }
     }
 
     /// Ends the process, with its grace, or leaves it to the other threads that share it; [`FromAgent::Gone`] follows.
@@ -132,6 +146,9 @@ struct Actor {
 /// How long a reader keeps its buffer while the agent is silent.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// How long the rest of stdout is waited for after the process is gone.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 impl Actor {
     async fn run(mut self, mut process: AgentProcess, mut stdin: Option<ChildStdin>, ends: Ends) {
         let Ends {
@@ -144,7 +161,8 @@ impl Actor {
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
             // While the thread is behind, nothing more is read from the agent; that is what slows it down.
-            let may_read = self.events.is_empty() && self.outbox.len() < AGENT_OUTBOX_BYTES;
+            let has_room = self.outbox.len() < AGENT_OUTBOX_BYTES;
+            let may_read = self.events.is_empty() && has_room;
             tokio::select! {
                 () = stop.cancelled() => break,
                 read = read(&mut self.decoder, &mut process.stdout), if may_read => {
@@ -163,7 +181,7 @@ impl Actor {
                         stdin = None;
                     }
                 },
-                command = commands.recv() => match command {
+                command = commands.recv(), if has_room => match command {
                     Some(command) => self.connection.handle_command(*command, self.clock.now()),
                     None => break,
                 },
@@ -173,7 +191,7 @@ impl Actor {
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        self.finish(process, stdin, told).await;
+        self.finish(process, stdin, told, open).await;
     }
 
     /// Turns what was read into events.
@@ -194,29 +212,63 @@ impl Actor {
         }
     }
 
+    /// Ends the process. What it still says until then is heard, while it `speaks`.
     async fn finish(
         mut self,
         process: AgentProcess,
         stdin: Option<ChildStdin>,
         told: mpsc::Sender<FromAgent>,
+        mut speaks: bool,
     ) {
-        let now = self.clock.now();
-        if let Some(line) = self.decoder.finish() {
-            self.connection.handle_line(&line, now);
-        }
-        self.connection.handle_command(AgentCommand::Close, now);
+        self.connection
+            .handle_command(AgentCommand::Close, self.clock.now());
         self.collect();
         // Best effort: one that takes nothing any more is ended by its signals.
         if let Some(mut stdin) = stdin {
             let _ = tokio::time::timeout(self.grace, stdin.write_all(&self.outbox)).await;
         }
+        let (stopping, mut stdout) = process.into_stopping();
+        let mut stopped = pin!(stopping.stop(self.grace));
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = &mut stopped => break ended,
+                permit = told.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(FromAgent::Events(std::mem::take(&mut self.events))),
+                    // A thread that is gone needs no news; the process is ended all the same.
+                    Err(_) => {
+                        self.events.clear();
+                        speaks = false;
+                    }
+                },
+                read = read(&mut self.decoder, &mut stdout), if speaks && self.events.is_empty() => {
+                    speaks = matches!(read, Ok(1..));
+                    self.decode();
+                    self.collect();
+                }
+            }
+        };
+        // What is in the pipe; nobody is left who could write more, but for one that cannot be killed.
+        let rest = async {
+            while matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..)) {
+                let now = self.clock.now();
+                while let Some(line) = self.decoder.next_line() {
+                    self.connection.handle_line(&line, now);
+                }
+            }
+        };
+        if speaks {
+            let _ = tokio::time::timeout(LAST_WORDS, rest).await;
+        }
+        if let Some(line) = self.decoder.finish() {
+            self.connection.handle_line(&line, self.clock.now());
+        }
+        self.collect();
         if !self.events.is_empty() {
-            // A thread that is gone needs no news; the process is ended all the same.
             let _ = told
                 .send(FromAgent::Events(std::mem::take(&mut self.events)))
                 .await;
         }
-        let ended = process.stop(self.grace).await;
         let _ = told
             .send(FromAgent::Gone(Box::new(Gone {
                 reason: ended.reason,
@@ -253,5 +305,87 @@ pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     match deadline {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::RawJson;
+    use acpd_proto::agent::Quirks;
+
+    use super::*;
+
+    fn run(script: &str) -> AgentHandle {
+        let config = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+            ..AgentConfig::default()
+        };
+        let start = Start {
+            cwd: std::env::temp_dir().display().to_string(),
+            additional_directories: Vec::new(),
+            mcp_servers: Vec::new(),
+            earlier_session: None,
+            leave_out: Vec::new(),
+            patience: Duration::from_mins(1),
+            quirks: Quirks::default(),
+        };
+        let limits = Limits {
+            agent_exit_grace_secs: 1,
+            ..Limits::default()
+        };
+        spawn(&config, start, &limits, Clock::new()).unwrap()
+    }
+
+    /// The lines without meaning that it wrote until its end.
+    async fn words(mut handle: AgentHandle) -> Vec<String> {
+        let mut words = Vec::new();
+        while let Some(FromAgent::Events(events)) = handle.events.recv().await {
+            words.extend(events.into_iter().filter_map(|event| match event {
+                AgentEvent::Malformed { text, .. } => Some(text),
+                _ => None,
+            }));
+        }
+        words
+    }
+
+    #[tokio::test]
+    async fn the_last_words_of_an_agent_that_is_stopped_are_heard() {
+        for script in [
+            "cat >/dev/null; echo at the end; printf 'of input'",
+            "trap 'echo at the end; printf \"of input\"; exit' TERM; while :; do sleep 0.1; done",
+        ] {
+            let handle = run(script);
+            handle.stop();
+            assert_eq!(words(handle).await, ["at the end", "of input"], "{script}");
+        }
+    }
+
+    /// More than the pipe and the outbox hold.
+    #[tokio::test]
+    async fn an_agent_that_reads_nothing_fills_no_memory_and_is_stopped() {
+        let mut handle = run("exec sleep 1000");
+        handle.patience = Duration::from_millis(100);
+        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
+        let notify = || AgentCommand::Notify {
+            method: "_x".into(),
+            params: None,
+        };
+        handle
+            .tell(AgentCommand::Notify {
+                method: "_x".into(),
+                params: Some(text),
+            })
+            .await;
+        let mut told = 0;
+        while !handle.stop.is_cancelled() {
+            assert!(
+                told <= AGENT_WRITES + 2,
+                "what is not taken is not collected without end"
+            );
+            handle.tell(notify()).await;
+            told += 1;
+        }
+        assert!(words(handle).await.is_empty());
     }
 }

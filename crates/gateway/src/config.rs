@@ -11,6 +11,7 @@ use acpd_proto::policy::Policy;
 use serde::Deserialize;
 
 use crate::door::ServerConfig;
+use crate::mcp::McpServer;
 
 /// Everything that a daemon needs to know.
 #[derive(Debug, Clone)]
@@ -58,6 +59,9 @@ pub struct AgentConfig {
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,
+    /// MCP servers for each of its sessions, beside those that a thread wants.
+    #[serde(default)]
+    pub mcp_servers: Vec<McpServer>,
     /// What it may do, for every thread.
     #[serde(default)]
     pub policy: Option<Policy>,

@@ -21,6 +21,7 @@ mod door;
 mod export;
 mod follow;
 mod machine;
+pub mod mcp;
 pub mod paths;
 mod peer;
 mod policies;

@@ -397,6 +397,7 @@ impl ThreadActor {
                 let started = match self.around.agents.find(&spec.agent) {
                     Ok(Runnable { config, .. }) => {
                         start.quirks = config.quirks;
+                        start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
                         self.host = Some(Machine::new(spec, config.clone(), self.host_told.clone()));
                         agent::start(&self.around, &spec.agent, &config, start).await
                     }

@@ -91,10 +91,37 @@ impl AgentProcess {
         self.leader.exited().await;
     }
 
+    /// Ends the process, see [`Stopping::stop`]. What it says meanwhile is lost.
+    pub async fn stop(self, grace: Duration) -> Ended {
+        let (stopping, _stdout) = self.into_stopping();
+        stopping.stop(grace).await
+    }
+
+    /// Closes its stdin. What it says while it is stopped can be read until the end.
+    pub fn into_stopping(self) -> (Stopping, ChildStdout) {
+        let Self {
+            stdin: _,
+            stdout,
+            leader,
+            stderr,
+            name,
+        } = self;
+        (Stopping { leader, stderr, name }, stdout)
+    }
+}
+
+/// An agent whose stdin is closed and that is to end.
+#[derive(Debug)]
+pub struct Stopping {
+    leader: Leader,
+    stderr: StderrReader,
+    name: String,
+}
+
+impl Stopping {
     /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of
     /// the first two. Both signals go to all that came from it; nothing of that is left afterwards.
     pub async fn stop(mut self, grace: Duration) -> Ended {
-        self.stdin = None;
         let told = !self.leader.exits_within(grace).await;
         if told {
             self.leader.terminate();

@@ -54,6 +54,9 @@ pub enum ItemStart {
         args: Vec<String>,
         /// Where it runs.
         cwd: String,
+        /// Bytes of its output that are kept; the log has no more of it until the command has ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_bytes: Option<u32>,
     },
 }
 

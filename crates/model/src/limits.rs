@@ -111,6 +111,8 @@ pub const VIOLATIONS: usize = 64;
 pub const AGENT_CALLS: usize = 256;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
+/// Seconds that an agent may read nothing while all room for what waits for it is taken; then it is stopped.
+pub const AGENT_STALL_SECS: u64 = 10;
 /// Threads that one shared agent process takes in its life; then the next process is started. So few that a
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.
 pub const SHARED_SESSIONS: u32 = 1 << 20;

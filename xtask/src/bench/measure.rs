@@ -97,7 +97,7 @@ pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
 }
 
 /// One turn through the daemon; answers how long it took from the prompt to the turn's end.
-fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
+pub(super) fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
     let started = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?;
     let thread = started["thread"]["id"].clone();
     let begun = Instant::now();
@@ -108,7 +108,8 @@ fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
     Ok(took)
 }
 
-fn relay_turn(client: &mut Counter, session: &str, text: &str) -> anyhow::Result<Duration> {
+/// The same through the bare relay.
+pub(super) fn relay_turn(client: &mut Counter, session: &str, text: &str) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     prompt(client, session, text)?;
     client.count_until(&ENDS[1..])?;

@@ -4,6 +4,7 @@ mod client;
 mod daemon;
 mod measure;
 mod report;
+mod stream;
 mod terminal;
 
 use std::path::PathBuf;
@@ -46,6 +47,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     let mut report = Report::default();
     measure::all(&binaries, &sizes, &mut report)?;
+    stream::costs(&binaries, &mut report)?;
     terminal::flood(&binaries, args.contains(&"--quick"), &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;

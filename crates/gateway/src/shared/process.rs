@@ -325,6 +325,7 @@ mod tests {
                 additional_directories: Vec::new(),
                 mcp_servers: Vec::new(),
                 earlier_session: None,
+                leave_out: Vec::new(),
                 patience: Duration::ZERO,
                 quirks: acpd_proto::agent::Quirks::default(),
             };

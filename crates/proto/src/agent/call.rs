@@ -1,11 +1,13 @@
 //! Requests that an agent makes of its client.
 
+use std::collections::BTreeMap;
+
 use acpd_model::event::PermissionOption;
 use acpd_model::{Failure, RawJson};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::wire::RpcError;
+use crate::wire::{RpcError, members};
 
 /// What an agent asks of us.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,9 +128,34 @@ struct Create {
     #[serde(default, deserialize_with = "default_on_null")]
     args: Vec<String>,
     #[serde(default, deserialize_with = "default_on_null")]
-    env: Vec<Variable>,
+    env: Environment,
     cwd: Option<String>,
     output_byte_limit: Option<u64>,
+    /// An earlier spelling of `outputByteLimit`.
+    max_output_bytes: Option<u64>,
+}
+
+/// ACP's list of variables, or an object of them, which some agents send.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "env is a list of objects with a name and a value")]
+enum Environment {
+    List(Vec<Variable>),
+    Object(BTreeMap<String, String>),
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl From<Environment> for Vec<(String, String)> {
+    fn from(env: Environment) -> Self {
+        match env {
+            Environment::List(list) => list.into_iter().map(|v| (v.name, v.value)).collect(),
+            Environment::Object(object) => object.into_iter().collect(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -168,7 +195,14 @@ impl Call {
     }
 
     /// Reads a request. `Err` is the answer that the agent gets.
-    pub fn parse(method: &str, params: Option<&RawValue>, session: Option<&str>) -> Result<Self, RpcError> {
+    ///
+    /// It must be about our `session`, if that has a name yet, and not about one that was `given_up`.
+    pub fn parse(
+        method: &str,
+        params: Option<&RawValue>,
+        session: Option<&str>,
+        given_up: Option<&str>,
+    ) -> Result<Self, RpcError> {
         let params = params.map_or("{}", RawValue::get);
         let call = match method {
             "session/request_permission" => {
@@ -187,6 +221,7 @@ impl Call {
                     return Err(RpcError::new(-32602, text));
                 }
                 let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
+                let raw = without_request(&raw).unwrap_or(raw);
                 Self::Elicit { message, raw }
             }
             "fs/read_text_file" => {
@@ -204,14 +239,14 @@ impl Call {
                     env,
                     cwd,
                     output_byte_limit,
+                    max_output_bytes,
                 } = read(method, params)?;
-                let env = env.into_iter().map(|v| (v.name, v.value)).collect();
                 Self::CreateTerminal {
                     command,
                     args,
-                    env,
+                    env: env.into(),
                     cwd,
-                    output_byte_limit,
+                    output_byte_limit: output_byte_limit.or(max_output_bytes),
                 }
             }
             "terminal/output" => Self::TerminalOutput {
@@ -239,7 +274,7 @@ impl Call {
                 )),
             };
         };
-        if session.is_some_and(|ours| ours != session_id) {
+        if session.is_some_and(|ours| ours != session_id) || given_up == Some(&session_id) {
             return Err(RpcError::new(
                 -32602,
                 format!("{method}: unknown session {session_id:?}"),
@@ -247,6 +282,20 @@ impl Call {
         }
         Ok(call)
     }
+}
+
+/// The params without the number of our own request that they are about, which is nothing to anybody else.
+fn without_request(params: &RawJson) -> Option<RawJson> {
+    let mut kept = Vec::new();
+    let mut found = false;
+    members(params, |key, value| match key {
+        "requestId" => found = true,
+        _ => kept.push(format!("\"{key}\":{value}")),
+    });
+    if !found {
+        return None;
+    }
+    RawJson::parse(format!("{{{}}}", kept.join(","))).ok()
 }
 
 fn terminal(method: &str, params: &str) -> Result<String, RpcError> {

@@ -32,6 +32,8 @@ pub struct Start {
     pub mcp_servers: Vec<RawJson>,
     /// The session to go on with, if there was one.
     pub earlier_session: Option<String>,
+    /// Ways to go on with that session which are not to be tried: they broke an earlier process.
+    pub leave_out: Vec<Binding>,
     /// How long the agent may take for each step of starting.
     pub patience: Duration,
     /// Oddities that the configuration says the agent has, beside the known ones.
@@ -80,12 +82,16 @@ pub enum AgentCommand {
 pub enum AgentEvent {
     /// Its session is open: it takes prompts.
     Opened(Box<Opened>),
-    /// It has refused to go on with the earlier session in one way; the next one is tried.
+    /// It is asked to go on with the earlier session in this way.
+    Reopening(Binding),
+    /// It has not gone on with the earlier session in one way; the next one is tried.
     NotReopened {
         /// Which way.
         how: Binding,
         /// Its error.
         error: RpcError,
+        /// Whether that is ours: it did not answer in time.
+        late: bool,
     },
     /// It opens no session until somebody signs in with [`AgentRequest::Authenticate`].
     SignInRequired(Failure),
@@ -130,6 +136,11 @@ pub enum AgentEvent {
         /// Params as they came.
         params: Option<RawJson>,
     },
+    /// It reported on a session that is none of this thread's.
+    Foreign {
+        /// Params as they came.
+        params: Option<RawJson>,
+    },
     /// It sent a notification that is no `session/update`.
     Notified {
         /// Method.
@@ -171,6 +182,8 @@ pub struct Opened {
 pub(super) enum Sent {
     Initialize,
     Open(Binding),
+    /// A way to go on with the earlier session that took too long: nobody acts on its answer any more.
+    GivenUp,
     Prompt(TurnId),
     Ask {
         ask: u64,
@@ -193,6 +206,8 @@ pub struct AgentConnection {
     pub(super) agent: Option<RawJson>,
     pub(super) capabilities: Capabilities,
     pub(super) session: Option<String>,
+    /// The earlier session, once the agent was asked in vain to go on with it. What it still says there is late.
+    pub(super) given_up: Option<String>,
     /// What a line begins with if it is an update of our session in the usual form.
     pub(super) prefix: String,
     /// Ways to open the session that were not tried yet.
@@ -224,6 +239,7 @@ impl AgentConnection {
             agent: None,
             capabilities: Capabilities::default(),
             session: None,
+            given_up: None,
             prefix: String::new(),
             ways: VecDeque::new(),
             history: History::default(),
@@ -295,13 +311,18 @@ impl AgentConnection {
     /// Gives up on what has taken too long.
     pub fn handle_timeout(&mut self, now: Now) {
         self.end_history(now);
-        while let Some(sent) = self.pending.expired(now.mono) {
+        while let Some((id, sent)) = self.pending.expired(now.mono) {
             let seconds = self.start.patience.as_secs();
             match sent {
                 Sent::Initialize => {
                     self.fail(Failure::agent(format!(
                         "the agent did not answer initialize within {seconds} s"
                     )));
+                }
+                Sent::Open(how @ (Binding::Resume | Binding::Load)) => {
+                    self.pending.wait_on(id, Sent::GivenUp);
+                    let error = RpcError::new(-32603, format!("it did not answer within {seconds} s"));
+                    self.not_reopened(how, error, true, now);
                 }
                 Sent::Open(how) => {
                     self.fail(Failure::agent(format!(
@@ -324,7 +345,7 @@ impl AgentConnection {
                         result: Err(error),
                     });
                 }
-                Sent::Prompt(_) | Sent::Close => {}
+                Sent::Prompt(_) | Sent::Close | Sent::GivenUp => {}
             }
         }
     }
@@ -388,15 +409,19 @@ impl AgentConnection {
         let parsed = params_text
             .filter(|_| method == "session/update")
             .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok())
-            .filter(|params| {
-                self.session
-                    .as_deref()
-                    .is_none_or(|ours| *ours == *params.session_id)
-            })
             .filter(|params| params.update.get() != "null");
         let Some(Params { session_id, update }) = parsed else {
             return self.notified(method, params);
         };
+        if self.given_up.as_deref() == Some(&*session_id) {
+            return;
+        }
+        // Before the session has a name, only that one session is being opened.
+        if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
+            return self.event(AgentEvent::Foreign {
+                params: params.map(RawJson::from),
+            });
+        }
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
@@ -432,7 +457,7 @@ impl AgentConnection {
         let call = self.next_call;
         self.next_call += 1;
         self.calls.insert(call, id.into());
-        match Call::parse(method, params, self.session.as_deref()) {
+        match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
             Ok(request) => self.event(AgentEvent::Called { call, request }),
             Err(error) => {
                 let params = params.map(RawJson::from);
@@ -489,6 +514,7 @@ impl AgentConnection {
                 let around = Around {
                     session: self.session.as_deref().unwrap_or_default(),
                     cwd: &self.start.cwd,
+                    additional_directories: self.directories(),
                     mcp_servers: &self.start.mcp_servers,
                 };
                 wire::request(&mut line, id, &method, |params| other.fill(params, around));
@@ -529,7 +555,7 @@ impl AgentConnection {
                     self.signed_in(now);
                 }
             }
-            (Sent::Close, _) => {}
+            (Sent::Close | Sent::GivenUp, _) => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! Telling what an agent repeats of an earlier conversation, which the log has already, from what is new.
 //!
 //! In: how its session is opened, its updates, time. Out: whether an update is a repetition. Most agents repeat
-//! the conversation before they answer `session/load`; Gemini answers in the middle of it.
+//! the conversation before they answer `session/load` or `session/resume`; Gemini answers in the middle of it.
 
 use std::time::Duration;
 
@@ -10,8 +10,12 @@ use acpd_model::event::Binding;
 use super::update::{Update, UpdateKind};
 use crate::time::{Instant, earliest};
 
-/// How long an agent that has loaded a session must have been silent until what it says is new.
+/// How long an agent that goes on with a session must have been silent until what it says is new.
 const QUIET: Duration = Duration::from_millis(250);
+
+/// The same for one that has resumed a session, until it begins to repeat it. ACP has it repeat nothing, so that this
+/// is for the few that do.
+const RESUMED_QUIET: Duration = Duration::from_millis(100);
 
 /// Where an agent is with its repetition.
 #[derive(Debug, Default)]
@@ -21,7 +25,7 @@ pub(super) enum History {
     Over,
     /// Its session is being opened.
     Opening,
-    /// Its session is loaded; it may still repeat the conversation.
+    /// Its session is loaded or resumed; it may still repeat the conversation.
     Following {
         /// When it has been silent for long enough.
         quiet: Instant,
@@ -43,9 +47,14 @@ impl History {
     /// says so, after `patience` at the latest.
     pub fn opened(&mut self, how: Binding, now: Instant, patience: Duration) -> bool {
         *self = match how {
-            Binding::New | Binding::Resume => Self::Over,
-            Binding::Load => Self::Following {
-                quiet: now + QUIET,
+            Binding::New => Self::Over,
+            Binding::Load | Binding::Resume => Self::Following {
+                quiet: now
+                    + if how == Binding::Resume {
+                        RESUMED_QUIET
+                    } else {
+                        QUIET
+                    },
                 end: now + patience,
             },
         };

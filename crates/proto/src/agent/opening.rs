@@ -68,9 +68,13 @@ impl AgentConnection {
 
     fn find_ways(&mut self) {
         if self.start.earlier_session.is_some() {
-            self.ways
-                .extend(self.capabilities.resume.then_some(Binding::Resume));
-            self.ways.extend(self.capabilities.load.then_some(Binding::Load));
+            let declared = [
+                (self.capabilities.resume, Binding::Resume),
+                (self.capabilities.load, Binding::Load),
+            ];
+            let to_try = |way: &Binding| !self.start.leave_out.contains(way);
+            let ways = declared.into_iter().filter_map(|(has, way)| has.then_some(way));
+            self.ways.extend(ways.filter(to_try));
         }
         self.ways.push_back(Binding::New);
     }
@@ -81,6 +85,7 @@ impl AgentConnection {
         self.session = if how == Binding::New {
             None
         } else {
+            self.event(AgentEvent::Reopening(how));
             self.start.earlier_session.clone()
         };
         let id = self
@@ -94,11 +99,21 @@ impl AgentConnection {
             params
                 .put("cwd", &self.start.cwd)
                 .put("mcpServers", &self.start.mcp_servers);
-            if self.capabilities.additional_directories && !self.start.additional_directories.is_empty() {
-                params.put("additionalDirectories", &self.start.additional_directories);
+            let directories = self.directories();
+            if !directories.is_empty() {
+                params.put("additionalDirectories", directories);
             }
         });
         self.write(line);
+    }
+
+    /// The further directories of the workspace, for an agent that can be told of them.
+    pub(super) fn directories(&self) -> &[String] {
+        if self.capabilities.additional_directories {
+            &self.start.additional_directories
+        } else {
+            &[]
+        }
     }
 
     pub(super) fn opened(&mut self, how: Binding, result: &RawValue, now: Now) {
@@ -109,7 +124,10 @@ impl AgentConnection {
         }
         if how == Binding::New {
             match serde_json::from_str::<New>(result.get()) {
-                Ok(New { session_id }) => self.session = Some(session_id),
+                Ok(New { session_id }) => {
+                    self.given_up = self.given_up.take().filter(|old| *old != session_id);
+                    self.session = Some(session_id);
+                }
                 Err(_) => {
                     return self.not_opened(how, &RpcError::new(-32603, "its answer names no session"), now);
                 }
@@ -147,17 +165,22 @@ impl AgentConnection {
             return self.event(AgentEvent::SignInRequired(failure));
         }
         if how != Binding::New {
-            self.event(AgentEvent::NotReopened {
-                how,
-                error: error.clone(),
-            });
-            return self.open_next(now.mono);
+            return self.not_reopened(how, error.clone(), false, now);
         }
         let failure = match error.code {
             AUTH_REQUIRED => format!("the agent wants you to sign in first: {error}"),
             _ => format!("the agent could not open a session: {error}"),
         };
         self.fail(Failure::agent(failure));
+    }
+
+    /// The earlier session is not to be had in one way; the next one is tried.
+    pub(super) fn not_reopened(&mut self, how: Binding, error: RpcError, late: bool, now: Now) {
+        self.event(AgentEvent::NotReopened { how, error, late });
+        if self.ways.front() == Some(&Binding::New) {
+            self.given_up.clone_from(&self.start.earlier_session);
+        }
+        self.open_next(now.mono);
     }
 
     /// Somebody has signed in: what was refused for want of that is tried again.

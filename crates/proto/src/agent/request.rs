@@ -71,6 +71,8 @@ pub enum ConfigValue {
 pub(super) struct Around<'a> {
     pub session: &'a str,
     pub cwd: &'a str,
+    /// Empty for an agent that cannot be told of them.
+    pub additional_directories: &'a [String],
     pub mcp_servers: &'a [RawJson],
 }
 
@@ -140,6 +142,9 @@ impl AgentRequest {
                     .put("sessionId", around.session)
                     .put("cwd", around.cwd)
                     .put("mcpServers", around.mcp_servers);
+                if !around.additional_directories.is_empty() {
+                    params.put("additionalDirectories", around.additional_directories);
+                }
             }
             Self::Logout | Self::Extension { .. } => {}
         }

@@ -135,8 +135,14 @@ struct Wire<'a> {
     status: Lenient<'a>,
     #[serde(borrow, default)]
     entries: Option<&'a RawValue>,
-    #[serde(borrow, default, alias = "modeId")]
+    #[serde(borrow, default)]
     current_mode_id: Option<Text<'a>>,
+    /// An earlier spelling of `currentModeId`.
+    #[serde(borrow, default)]
+    mode_id: Option<Text<'a>>,
+    /// An earlier form of `usage_update`, with the members of today's in it.
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     #[serde(default)]
     used: Option<u64>,
     #[serde(default)]
@@ -149,6 +155,14 @@ struct Wire<'a> {
     description: Lenient<'a>,
     #[serde(borrow, default)]
     compaction_id: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Usage<'a> {
+    used: u64,
+    size: u64,
+    #[serde(borrow, default)]
+    cost: Option<&'a RawValue>,
 }
 
 /// A chunk that is a plain text block, perhaps of a named message, and nothing else.
@@ -276,16 +290,26 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         }),
         "plan" => UpdateKind::Plan(plan_entries(wire.entries?)?),
         "available_commands_update" => UpdateKind::Commands,
-        "current_mode_update" => UpdateKind::Mode(wire.current_mode_id.clone()?.into_string()),
+        "current_mode_update" => {
+            let mode = wire.current_mode_id.as_ref().or(wire.mode_id.as_ref());
+            UpdateKind::Mode(mode.cloned()?.into_string())
+        }
         "config_option_update" | "config_options_update" => UpdateKind::ConfigOptions,
         "session_info_update" => UpdateKind::SessionInfo {
             title: wire.title.to_text(),
         },
-        "usage_update" => UpdateKind::Usage {
-            used: wire.used?,
-            size: wire.size?,
-            cost: wire.cost.map(RawJson::from),
-        },
+        "usage_update" => {
+            let inner: Option<Usage<'_>> = wire
+                .usage
+                .and_then(|usage| serde_json::from_str(usage.get()).ok());
+            let (used, size, cost) = match (wire.used, wire.size, inner) {
+                (Some(used), Some(size), _) => (used, size, wire.cost),
+                (_, _, Some(Usage { used, size, cost })) => (used, size, cost),
+                _ => return None,
+            };
+            let cost = cost.map(RawJson::from);
+            UpdateKind::Usage { used, size, cost }
+        }
         "notice" => {
             let level = match &**wire.severity.as_ref()? {
                 "error" => Level::Error,
@@ -558,6 +582,54 @@ mod tests {
             ..ToolUpdate::default()
         };
         assert_eq!(update.kind, UpdateKind::Tool(expected));
+    }
+
+    /// Agents write what ACP's drafts said as well as what its schema says.
+    #[test]
+    fn both_spellings_are_read() {
+        let usage = |cost: Option<&str>| UpdateKind::Usage {
+            used: 5,
+            size: 10,
+            cost: cost.map(|cost| RawJson::parse(cost).unwrap()),
+        };
+        let mode = || UpdateKind::Mode("ask".into());
+        for (update, expected) in [
+            (
+                r#"{"sessionUpdate":"current_mode_update","currentModeId":"ask"}"#,
+                mode(),
+            ),
+            (
+                r#"{"sessionUpdate":"current_mode_update","modeId":"ask"}"#,
+                mode(),
+            ),
+            (
+                r#"{"sessionUpdate":"current_mode_update","modeId":"old","currentModeId":"ask"}"#,
+                mode(),
+            ),
+            (
+                r#"{"sessionUpdate":"config_option_update","configOptions":[]}"#,
+                UpdateKind::ConfigOptions,
+            ),
+            (
+                r#"{"sessionUpdate":"config_options_update","configOptions":[]}"#,
+                UpdateKind::ConfigOptions,
+            ),
+            (
+                r#"{"sessionUpdate":"usage_update","used":5,"size":10}"#,
+                usage(None),
+            ),
+            (
+                r#"{"sessionUpdate":"usage_update","usage":{"used":5,"size":10,"cost":{"amount":1.10}}}"#,
+                usage(Some(r#"{"amount":1.10}"#)),
+            ),
+            (
+                r#"{"sessionUpdate":"usage_update","usage":{"used":5}}"#,
+                UpdateKind::Other,
+            ),
+            (r#"{"sessionUpdate":"usage_update","usage":7}"#, UpdateKind::Other),
+        ] {
+            assert_eq!(parse(update).kind, expected, "{update}");
+        }
     }
 
     #[test]

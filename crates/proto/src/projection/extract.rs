@@ -196,6 +196,7 @@ mod tests {
                 command: "git".into(),
                 args: vec!["status".into(), "-s".into()],
                 cwd: "/w".into(),
+                output_bytes: None,
             },
         });
         assert_eq!(texts(&started), [(TextKind::Command, "git status -s".to_owned())]);

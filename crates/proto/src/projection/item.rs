@@ -21,8 +21,12 @@ pub enum ItemView {
     Terminal {
         /// Our id for it.
         terminal_id: String,
-        /// What it wrote.
+        /// What it wrote; the last of it, if that is more than is kept.
         output: String,
+        /// Bytes that it wrote, as far as the log has them.
+        written: usize,
+        /// Bytes of output that are kept; an old log does not say.
+        kept: Option<usize>,
     },
 }
 
@@ -63,9 +67,15 @@ impl ItemView {
                 Self::Tool(tool)
             }
             ItemStart::FileChange { path } => Self::File { path: path.clone() },
-            ItemStart::TerminalCommand { terminal_id, .. } => Self::Terminal {
+            ItemStart::TerminalCommand {
+                terminal_id,
+                output_bytes,
+                ..
+            } => Self::Terminal {
                 terminal_id: terminal_id.clone(),
                 output: String::new(),
+                written: 0,
+                kept: output_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
             },
         }
     }
@@ -85,7 +95,20 @@ impl ItemView {
                     tool.apply(raw);
                 }
             }
-            (Self::Terminal { output, .. }, EventKind::TerminalOutput { text, .. }) => output.push_str(text),
+            (
+                Self::Terminal {
+                    output,
+                    written,
+                    kept,
+                    ..
+                },
+                EventKind::TerminalOutput { text, .. },
+            ) => {
+                output.push_str(text);
+                *written += text.len();
+                let excess = output.len().saturating_sub(kept.unwrap_or(usize::MAX));
+                output.drain(..output.ceil_char_boundary(excess));
+            }
             _ => {}
         }
     }
@@ -106,12 +129,18 @@ impl ItemView {
                 diff: String::new(),
                 replaced: None,
             },
-            Self::Terminal { terminal_id, output } => ItemEnd::TerminalCommand {
+            Self::Terminal {
+                terminal_id,
+                output,
+                written,
+                kept,
+            } => ItemEnd::TerminalCommand {
                 terminal_id: terminal_id.clone(),
                 exit_code: None,
                 signal: None,
                 output: output.clone(),
-                truncated: false,
+                // Once as much was written as is kept, the log has no more until the end.
+                truncated: kept.is_some_and(|kept| *written >= kept),
             },
         }
     }

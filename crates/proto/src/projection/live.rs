@@ -110,6 +110,8 @@ pub struct Live {
     pub tools: BTreeMap<String, ToolRef>,
     /// Unanswered questions by number.
     pub requests: BTreeMap<u32, OpenRequest>,
+    /// The highest number in the name of a terminal.
+    pub last_terminal: u64,
     /// Number of the last item.
     pub last_item: u32,
     /// Number of the last question.
@@ -156,6 +158,7 @@ impl Live {
             items: BTreeMap::new(),
             tools: BTreeMap::new(),
             requests: BTreeMap::new(),
+            last_terminal: 0,
             last_item: 0,
             last_request: 0,
             mode: None,
@@ -310,6 +313,10 @@ impl Live {
                             status: *status,
                         },
                     );
+                }
+                if let ItemStart::TerminalCommand { terminal_id, .. } = start {
+                    let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
+                    self.last_terminal = self.last_terminal.max(number.unwrap_or_default());
                 }
                 let view = ItemView::new(start, event.raw.as_ref());
                 self.items.insert(

@@ -17,6 +17,11 @@ impl Thread {
             raw,
             raw_params,
         } = update;
+        if !matches!(kind, UpdateKind::Chunk(_))
+            && let Some(speaking) = &mut self.speaking
+        {
+            speaking.interrupted = true;
+        }
         let kind = match kind {
             UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
@@ -58,6 +63,9 @@ impl Thread {
             let raw = raw.unwrap_or_else(|| text_chunk(role, text));
             return self.emit_with_params(turn, By::Agent, unshown(), Some(raw), raw_params);
         }
+        if let Some(speaking) = &mut self.speaking {
+            speaking.interrupted = false;
+        }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
                 turn,
@@ -89,8 +97,8 @@ impl Thread {
             .capabilities
             .as_ref()
             .is_some_and(|c| c.quirks.repeats_messages);
-        let broken = self.speaking.as_ref().is_none_or(|open| open.broken);
-        if !quirky || broken || text.is_empty() {
+        let broken = |open: &Speaking| open.broken || open.interrupted;
+        if !quirky || self.speaking.as_ref().is_none_or(broken) || text.is_empty() {
             return false;
         }
         let Some(ItemView::Message(view)) = self.live.items.get(&item).map(|open| &open.view) else {
@@ -133,6 +141,7 @@ impl Thread {
             role,
             message_id,
             broken: false,
+            interrupted: false,
         });
         item
     }
@@ -158,10 +167,10 @@ impl Thread {
             (Some(known), _) => {
                 let before = self.tool_status(known.item);
                 if tool.opens && !asked {
-                    self.violation(known.item, "opened the same tool call twice");
+                    self.violation(Some(known.item), "opened the same tool call twice");
                 }
                 if !asked && tool.status.is_some_and(|new| new < before) {
-                    self.violation(known.item, "set the status of a tool call back");
+                    self.violation(Some(known.item), "set the status of a tool call back");
                 }
                 let status = tool.status.map_or(before, |new| new.max(before));
                 let kind = EventKind::ItemUpdated {
@@ -202,14 +211,20 @@ impl Thread {
     }
 
     /// Records what the agent did against the protocol, once for each item; it is not shown as if it were right.
-    fn violation(&mut self, item: ItemId, what: &'static str) {
+    fn violation(&mut self, item: Option<ItemId>, what: &'static str) {
         if self.violations.len() < VIOLATIONS && self.violations.insert((item, what)) {
-            self.notice(
-                Level::Info,
-                "protocolViolation",
-                &format!("The agent {what} ({item})."),
-            );
+            let message = match item {
+                Some(item) => format!("The agent {what} ({item})."),
+                None => format!("The agent {what}."),
+            };
+            self.notice(Level::Info, "protocolViolation", &message);
         }
+    }
+
+    /// What the agent says of a session that is not this thread's changes nothing here.
+    pub(super) fn foreign_update(&mut self, params: Option<RawJson>) {
+        self.emit(self.current_turn(), By::Agent, unshown(), params);
+        self.violation(None, "reported on a session that is not this thread's");
     }
 
     fn tool_status(&self, item: ItemId) -> ToolStatus {

@@ -12,6 +12,7 @@ mod command;
 mod items;
 mod machine;
 mod permits;
+mod reopening;
 mod requests;
 mod steps;
 mod terminals;

@@ -289,6 +289,10 @@ impl Thread {
                 let mut argv = vec![command.clone()];
                 argv.extend(args.iter().cloned());
                 let title = format!("Run {}", argv.join(" "));
+                let env: Vec<_> = env
+                    .iter()
+                    .map(|(name, value)| json!({ "name": name, "value": value }))
+                    .collect();
                 let call =
                     json!({ "kind": "execute", "rawInput": { "command": argv, "cwd": cwd, "env": env } });
                 (AskAbout::CommandExecution, title, call)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::event::{Binding, Content, Level, ThreadCreated};
+use acpd_model::event::{Content, Level, ThreadCreated};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     Before, BlobId, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId,
@@ -42,6 +42,8 @@ pub(super) enum Recalling {
     NotAsked,
     Asked,
     Here(String),
+    /// It cannot be read.
+    Failed,
 }
 
 /// The message that the agent is in the middle of.
@@ -52,6 +54,8 @@ pub(super) struct Speaking {
     pub message_id: Option<String>,
     /// Something else happened since, so that more text without a message id is another message.
     pub broken: bool,
+    /// Something that is not text came last, so that what looks like a repetition is none.
+    pub interrupted: bool,
 }
 
 /// One thread's machine.
@@ -87,6 +91,9 @@ pub struct Thread {
     /// What clients want of the agent beside turns, by the number of their command.
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
     pub(super) recall: Recalling,
+    /// The agent has taken a prompt without the conversation so far, which could not be read.
+    pub(super) recall_again: bool,
+    pub(super) reopening: super::reopening::Reopening,
     pub(super) care: super::care::Care,
     pub(super) policies: Arc<Policies>,
     /// What open questions are about.
@@ -96,7 +103,7 @@ pub struct Thread {
     /// What was allowed in this turn.
     pub(super) granted: Vec<Request>,
     /// What the agent did against the protocol in this turn.
-    pub(super) violations: BTreeSet<(ItemId, &'static str)>,
+    pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
     coalescer: Coalescer,
     pub(super) live_tail: LiveTail,
@@ -130,6 +137,8 @@ impl Thread {
             opening: Vec::new(),
             asks: BTreeMap::new(),
             recall: Recalling::default(),
+            recall_again: false,
+            reopening: super::reopening::Reopening::default(),
             care: super::care::Care::default(),
             policies: Arc::default(),
             questions: BTreeMap::new(),
@@ -155,6 +164,8 @@ impl Thread {
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
         self.now = now;
+        // A terminal is called after the callback that made it, and no two of a thread have one name.
+        self.calls = self.calls.max(self.live.last_terminal);
         self.abandon(
             "the daemon was stopped while the turn was running",
             &By::Daemon,
@@ -321,15 +332,8 @@ impl Thread {
     fn handle_agent(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Opened(opened) => self.agent_opened(*opened),
-            AgentEvent::NotReopened { how, error } => {
-                let way = match how {
-                    Binding::Load => "session/load",
-                    Binding::Resume => "session/resume",
-                    Binding::New => "session/new",
-                };
-                let message = format!("The agent did not go on with its session by {way}: {error}");
-                self.notice(Level::Info, "notReopened", &message);
-            }
+            AgentEvent::Reopening(how) => self.reopening.trying = Some(how),
+            AgentEvent::NotReopened { how, error, late } => self.not_reopened(how, &error, late),
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
             AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
@@ -357,6 +361,7 @@ impl Thread {
                     result: Err(error),
                 });
             }
+            AgentEvent::Foreign { params } => self.foreign_update(params),
             AgentEvent::Notified { method, params } => {
                 self.emit(
                     self.current_turn(),
@@ -405,6 +410,7 @@ impl Thread {
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
             earlier_session: self.live.session.clone(),
+            leave_out: self.reopening.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
         }));
@@ -415,8 +421,13 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return;
         }
-        let forgotten = self.live.session.is_some() && opened.how == acpd_model::event::Binding::New;
+        let is_new = opened.how == acpd_model::event::Binding::New;
+        let forgotten = self.live.session.is_some() && is_new;
+        let untold = is_new
+            && !opened.capabilities.additional_directories
+            && !self.live.spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
+        self.reopening.opened(opened.how);
         self.capabilities = Some(opened.capabilities);
         let crate::agent::Opened {
             session_id,
@@ -441,6 +452,14 @@ impl Thread {
                 Level::Warning,
                 "agentForgot",
                 "The agent began a new session: it remembers nothing of this thread.",
+            );
+        }
+        if untold {
+            self.notice(
+                Level::Warning,
+                "directoriesNotTold",
+                "The agent is not told of additionalDirectories: it did not declare \
+                 sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
         for call in std::mem::take(&mut self.opening) {
@@ -482,6 +501,7 @@ impl Thread {
             },
             None,
         );
+        self.reopening_ended(expected);
         self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
         self.abandon(&gone.reason, &By::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.

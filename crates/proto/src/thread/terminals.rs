@@ -84,11 +84,14 @@ impl Thread {
     ) {
         let item = self.next_item();
         let kept_as = terminal_id.clone();
+        let kept = self.kept_output.get(&terminal_id);
+        let output_bytes = kept.and_then(|bytes| u32::try_from(*bytes).ok());
         let start = ItemStart::TerminalCommand {
             terminal_id,
             command,
             args,
             cwd,
+            output_bytes,
         };
         let kind = EventKind::ItemStarted {
             item,
@@ -111,7 +114,7 @@ impl Thread {
             .copied()
             .unwrap_or(TERMINAL_BYTES);
         let written = match self.live.items.get(&item).map(|open| &open.view) {
-            Some(ItemView::Terminal { output, .. }) => output.len() + self.held_text(item).len(),
+            Some(ItemView::Terminal { written, .. }) => written + self.held_text(item).len(),
             _ => 0,
         };
         if written >= kept {
@@ -193,12 +196,17 @@ impl Thread {
     /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
     fn close_terminal(&mut self, item: ItemId) {
         self.flush();
-        let Some(ItemView::Terminal { terminal_id, output }) =
-            self.live.items.get(&item).map(|open| &open.view)
+        let Some(ItemView::Terminal {
+            terminal_id,
+            output,
+            written,
+            ..
+        }) = self.live.items.get(&item).map(|open| &open.view)
         else {
             return;
         };
         let (terminal_id, logged) = (terminal_id.clone(), output.clone());
+        let begins_later = *written > logged.len();
         let LiveEnd { unshown, text, cut } = self.live_tail.end(item);
         if let Some(shown) = unshown {
             self.show(shown);
@@ -213,7 +221,7 @@ impl Thread {
             exit_code: None,
             signal: None,
             output,
-            truncated: cut || excess > 0 || kept.is_none(),
+            truncated: begins_later || cut || excess > 0 || kept.is_none(),
         };
         let kind = EventKind::ItemCompleted {
             item,

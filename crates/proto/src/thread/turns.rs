@@ -166,7 +166,8 @@ impl Thread {
     /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
     /// being collected. It is not part of what the person said, and no event holds it.
     fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, NotYet> {
-        if !self.live.forgotten || self.limits.recall_bytes == 0 {
+        let has_to_know = self.live.forgotten || self.recall_again;
+        if !has_to_know || self.limits.recall_bytes == 0 {
             return Ok(None);
         }
         match std::mem::take(&mut self.recall) {
@@ -182,8 +183,15 @@ impl Thread {
                 self.recall = Recalling::Asked;
                 Err(NotYet)
             }
-            Recalling::Here(text) if text.is_empty() => Ok(None),
+            Recalling::Failed => {
+                self.recall_again = true;
+                Ok(None)
+            }
             Recalling::Here(text) => {
+                self.recall_again = false;
+                if text.is_empty() {
+                    return Ok(None);
+                }
                 let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
                 Ok(Some(primer_block(&text, embeds)))
             }
@@ -191,16 +199,15 @@ impl Thread {
     }
 
     /// The conversation so far is there. If it cannot be read the agent is told nothing of it: a part that looks
-    /// like the whole would mislead it.
+    /// like the whole would mislead it. It is tried again with the next prompt.
     pub(super) fn recalled(&mut self, recalled: Result<String, Failure>) {
-        let text = recalled.unwrap_or_else(|failure| {
+        self.recall = recalled.map_or_else(|failure| {
             let message = format!(
                 "The conversation so far could not be read, so that the agent, which has forgotten it, is not told of it: {failure}"
             );
             self.notice(Level::Warning, "notRecalled", &message);
-            String::new()
-        });
-        self.recall = Recalling::Here(text);
+            Recalling::Failed
+        }, Recalling::Here);
         self.prompt_if_ready();
     }
 
@@ -369,7 +376,7 @@ impl Ending {
         let status = match stop_reason.as_str() {
             "cancelled" => TurnStatus::Interrupted,
             "refusal" => TurnStatus::Refused,
-            "max_tokens" | "max_turn_requests" => TurnStatus::Limited,
+            "max_tokens" | "max_turn_requests" | "max_requests" => TurnStatus::Limited,
             _ => TurnStatus::Completed,
         };
         Self {

@@ -46,14 +46,19 @@ impl<T> Pending<T> {
         self.waiting.values().filter_map(|(_, deadline)| *deadline).min()
     }
 
-    /// Takes one request whose time is over.
-    pub fn expired(&mut self, now: Instant) -> Option<T> {
+    /// Takes one request whose time is over, with its id.
+    pub fn expired(&mut self, now: Instant) -> Option<(u64, T)> {
         let id = *self
             .waiting
             .iter()
             .find(|(_, (_, deadline))| deadline.is_some_and(|at| at <= now))?
             .0;
-        self.waiting.remove(&id).map(|(what, _)| what)
+        self.waiting.remove(&id).map(|(what, _)| (id, what))
+    }
+
+    /// Waits on for the answer to a request that was taken as expired, for ever.
+    pub fn wait_on(&mut self, id: u64, what: T) {
+        self.waiting.insert(id, (what, None));
     }
 }
 
@@ -75,6 +80,9 @@ mod tests {
         assert_eq!(pending.close(&id("0")), None);
         assert_eq!(pending.deadline(), Some(Duration::from_secs(5)));
         assert_eq!(pending.expired(Duration::from_secs(4)), None);
-        assert_eq!(pending.expired(Duration::from_secs(5)), Some("b"));
+        assert_eq!(pending.expired(Duration::from_secs(5)), Some((1, "b")));
+        pending.wait_on(1, "late");
+        assert_eq!(pending.deadline(), None);
+        assert_eq!(pending.close(&id("1")), Some("late"));
     }
 }

@@ -3,6 +3,7 @@
 use acpd_model::event::Level;
 use acpd_model::{By, ErrorCode, EventKind, RawJson};
 use acpd_proto::agent::{AgentRequest, ConfigValue};
+use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Command, Reply};
 use serde_json::{Value, json};
 
@@ -430,4 +431,31 @@ fn what_is_asked_while_the_old_process_goes_waits_for_the_next() {
         s.answer("session/set_mode", "{}");
         assert!(s.replies[&call].is_ok());
     });
+}
+
+#[test]
+fn a_fork_has_the_workspace_of_its_session() {
+    let spec = || Spec {
+        agent: "fake".into(),
+        cwd: "/workspace".into(),
+        additional_directories: vec!["/more".into()],
+        ..Spec::default()
+    };
+    for (declared, directories) in [
+        (r#"{"fork":{},"additionalDirectories":{}}"#, json!(["/more"])),
+        (r#"{"fork":{}}"#, Value::Null),
+    ] {
+        check(|s| {
+            s.create_as(spec());
+            let hello = format!(
+                r#"{{"protocolVersion":1,"agentCapabilities":{{"sessionCapabilities":{declared}}}}}"#
+            );
+            s.answer("initialize", &hello);
+            s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+            s.send(Command::Ask(AgentRequest::ForkSession));
+            let params = &s.sent_as("session/fork")[0].json["params"];
+            assert_eq!(params["additionalDirectories"], directories);
+            s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        });
+    }
 }

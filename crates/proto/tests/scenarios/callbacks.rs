@@ -1,12 +1,12 @@
 //! Files and terminals that an agent uses through us.
 
 use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{Before, ErrorCode, EventKind, Failure};
+use acpd_model::{Before, ErrorCode, EventKind, Failure, ItemEnd};
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
+use acpd_proto::thread::{Input, MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check, tool};
+use crate::support::{Scene, check, check_in, tool};
 
 fn exit(code: i32) -> TerminalExit {
     TerminalExit {
@@ -589,5 +589,99 @@ fn killing_and_releasing_a_terminal_are_on_record() {
         );
         s.stops_with("end_turn");
         s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn a_terminals_name_is_its_own_for_as_long_as_the_thread_lives() {
+    let named = |s: &Scene| -> Vec<Value> {
+        let started = s.params("item/terminalCommand/started");
+        started
+            .iter()
+            .map(|started| started["terminalId"].clone())
+            .collect()
+    };
+    let before = check(|s| {
+        s.open_turn();
+        create(s, 5);
+        create(s, 6);
+        s.stops_with("end_turn");
+    });
+    assert_eq!(named(&before), ["term_1", "term_2"]);
+    check_in(Scene::restarted(&before.log), |s| {
+        s.prompt("again");
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        create(s, 5);
+        assert_eq!(
+            s.answer_to(&json!(5))["result"],
+            json!({ "terminalId": "term_3" })
+        );
+        terminal(s, 6, "kill", "term_3");
+        s.machine_says(Ok(MachineReply::Done));
+        assert_eq!(s.answer_to(&json!(6))["result"], json!({}));
+        s.stops_with("end_turn");
+        assert_eq!(named(s), ["term_1", "term_2", "term_3"]);
+    });
+}
+
+#[test]
+fn a_terminal_is_asked_for_in_either_spelling() {
+    let variable = || vec![("A".to_owned(), "1".to_owned())];
+    for (more, limit, env) in [
+        (r#","outputByteLimit":7"#, 7, Vec::new()),
+        (r#","maxOutputBytes":7"#, 7, Vec::new()),
+        (r#","maxOutputBytes":8,"outputByteLimit":7"#, 7, Vec::new()),
+        (r#","env":[{"name":"A","value":"1"}]"#, TERMINAL_BYTES, variable()),
+        (r#","env":{"A":"1"}"#, TERMINAL_BYTES, variable()),
+        (r#","env":null"#, TERMINAL_BYTES, Vec::new()),
+    ] {
+        check(|s| {
+            s.open_turn();
+            let params = format!(r#"{{"sessionId":"s-1","command":"ls"{more}}}"#);
+            s.calls("5", "terminal/create", &params);
+            let MachineCall::CreateTerminal {
+                output_bytes,
+                env: got,
+                ..
+            } = &s.waiting[0].1
+            else {
+                panic!("{more}: {:?}", s.waiting);
+            };
+            assert_eq!((*output_bytes, got), (limit, &env), "{more}");
+            s.machine_says(Err(Failure::agent("no")));
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+/// The log has no more of its output than is kept until the command has ended.
+#[test]
+fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
+    let read = |s: &Scene| match s.transcript().turns[0].items.last().unwrap().content() {
+        Some(ItemEnd::TerminalCommand {
+            output, truncated, ..
+        }) => (output, truncated),
+        other => panic!("{other:?}"),
+    };
+    check(|s| {
+        s.open_turn();
+        create(s, 5);
+        let mut says = |text: String| {
+            let event = MachineEvent::Output(text);
+            s.handle(Input::Terminal {
+                terminal_id: "term_1".into(),
+                event,
+            });
+            s.later(200);
+            read(s)
+        };
+        assert_eq!(says("a".repeat(60)), ("a".repeat(60), false));
+        // No more than is kept, from the end.
+        let (output, truncated) = says("é".repeat(30));
+        assert_eq!((output, truncated), ("a".repeat(40) + &"é".repeat(30), true));
+        let (output, _) = says("b".repeat(1000));
+        assert_eq!(output, "a".repeat(40) + &"é".repeat(30), "that is only shown");
+        s.stops_with("end_turn");
     });
 }

@@ -91,6 +91,7 @@ fn an_agent_that_fails_again_and_again_is_started_less_often() {
         s.send(Command::Wake);
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
+        s.later(100);
         s.prompt("hello");
         s.stops_with("end_turn");
         s.exits("exit status 1");
@@ -213,6 +214,14 @@ fn a_conversation_that_cannot_be_read_is_told_to_nobody_and_people_know() {
             (&"notRecalled".into(), &"warning".into())
         );
         assert!(notice["message"].as_str().unwrap().contains("the disk is gone"));
+        s.stops_with("end_turn");
+        s.prompt("and now?");
+        let told = prompted(s);
+        assert_eq!(told.len(), 2, "it is tried again with the next prompt");
+        assert!(told[0].to_string().contains("and why?"), "{told:?}");
+        s.stops_with("end_turn");
+        s.prompt("and then?");
+        assert_eq!(prompted(s).len(), 1, "it knows by now");
         s.stops_with("end_turn");
     });
 }

@@ -138,3 +138,21 @@ fn what_is_no_question_is_refused() {
         assert!(s.thread.live().requests.is_empty());
     });
 }
+
+/// Our numbers for our requests are nothing to a client.
+#[test]
+fn a_question_about_a_request_of_ours_reaches_clients_without_its_number() {
+    check(|s| {
+        s.open_turn();
+        let wanted = r#"{"requestId":7,"mode":"url","message":"Sign in","elicitationId":"e","url":"https://a.example/","n":1.10}"#;
+        s.calls("9", "elicitation/create", wanted);
+        let asked = s.frames.iter().find(|frame| frame.ask.is_some()).unwrap();
+        let asked = std::str::from_utf8(&asked.text).unwrap();
+        assert!(
+            asked.contains(r#""n":1.10"#) && asked.contains("elicitationId"),
+            "{asked}"
+        );
+        assert!(!asked.contains(r#""requestId":7"#), "{asked}");
+        s.stops_with("end_turn");
+    });
+}

@@ -47,6 +47,7 @@ fn answered(s: &Scene) -> usize {
 fn comes_back(s: &mut Scene) {
     s.answer("initialize", FULL);
     s.answer("session/resume", "{}");
+    s.later(100);
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn numbers_go_on_after_a_restart() {
         assert_eq!(turn, TurnId(turns + 1));
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
+        s.later(100);
         s.chunk("two");
         s.asks_permission("7", "t2");
         let added = &s.log[events..];

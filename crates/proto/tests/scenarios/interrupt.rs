@@ -128,6 +128,7 @@ fn an_agent_that_never_confirms_is_stopped_and_the_turn_has_failed() {
         assert_eq!(s.starts[1].earlier_session.as_deref(), Some("s-1"));
         s.answer("initialize", crate::support::FULL);
         s.answer("session/resume", "{}");
+        s.later(100);
         s.stops_with("end_turn");
         assert_eq!(s.status(next), TurnStatus::Completed);
     });

@@ -19,6 +19,7 @@ fn expected(scene: &Scene) -> bool {
 fn comes_back(scene: &mut Scene) {
     scene.answer("initialize", FULL);
     scene.answer("session/resume", "{}");
+    scene.later(100);
 }
 
 #[test]

@@ -30,5 +30,6 @@ mod reopen;
 mod seed_turn;
 mod shared;
 mod start;
+mod stuck;
 mod tools;
 mod transcripts;

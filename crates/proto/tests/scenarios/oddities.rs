@@ -1,6 +1,7 @@
 //! What agents do against the protocol, and what is known to be odd about some of them.
 
-use acpd_model::{ErrorCode, EventKind, Failure};
+use acpd_model::event::TurnStatus;
+use acpd_model::{ErrorCode, EventKind, Failure, TurnId};
 use acpd_proto::agent::Quirks;
 use acpd_proto::thread::{MachineCall, MachineReply};
 use serde_json::json;
@@ -162,6 +163,80 @@ fn a_shell_line_is_one_only_where_it_is_known() {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             assert_eq!((command.as_str(), args), expected);
             s.machine_says(Ok(MachineReply::Created));
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+/// A repetition follows at once, or it is none: anything that is not text comes between.
+#[test]
+fn after_anything_that_is_not_text_the_same_words_are_text() {
+    for between in [
+        r#"{"sessionUpdate":"plan","entries":[]}"#,
+        r#"{"sessionUpdate":"current_mode_update","currentModeId":"x"}"#,
+        r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#,
+        r#"{"sessionUpdate":"hologram"}"#,
+    ] {
+        check_in(repeating(), |s| {
+            s.open_turn();
+            s.chunk("ha");
+            s.update(between);
+            s.chunk("ha");
+            s.chunk("haha");
+            s.stops_with("end_turn");
+            assert_eq!(s.said(), ["haha"], "{between}");
+        });
+    }
+}
+
+#[test]
+fn what_is_said_of_another_session_is_on_record_and_nothing_more() {
+    check(|s| {
+        s.open_turn();
+        let before = s.next_seq();
+        for text in ["a", "b"] {
+            s.says(&format!(
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-9","update":{}}}}}"#,
+                message(text)
+            ));
+        }
+        assert_eq!(
+            s.methods_from(before),
+            ["agent/notification", "thread/notice", "agent/notification"],
+            "the violation is told once in a turn"
+        );
+        let notice = &s.params("thread/notice")[0];
+        assert_eq!(notice["code"], "protocolViolation");
+        assert!(s.said().is_empty());
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn every_limit_ends_a_turn_as_limited() {
+    for reason in ["max_tokens", "max_turn_requests", "max_requests"] {
+        check(|s| {
+            s.open_turn();
+            s.stops_with(reason);
+            assert_eq!(s.ending(TurnId(1)), (TurnStatus::Limited, Some(reason), None));
+        });
+    }
+}
+
+#[test]
+fn a_question_shows_the_command_in_either_spelling() {
+    for input in ["rawInput", "input"] {
+        check(|s| {
+            s.open_turn();
+            let params = format!(
+                r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t","kind":"execute","{input}":{{"command":"ls -l","cwd":"/w"}}}},"options":[]}}"#
+            );
+            s.calls("9", "session/request_permission", &params);
+            let asked = &s.params("item/commandExecution/requestApproval")[0];
+            assert_eq!(
+                (&asked["command"], &asked["cwd"]),
+                (&"ls -l".into(), &"/w".into())
+            );
             s.stops_with("end_turn");
         });
     }

@@ -383,3 +383,18 @@ fn what_an_agent_was_allowed_is_no_more_than_what_it_asked() {
         s.exits("exit status 0");
     });
 }
+
+#[test]
+fn a_question_of_the_policys_own_names_variables_as_acp_does() {
+    check(|s| {
+        under(s, json!({ "ask": ["Bash"] }));
+        let params = r#"{"sessionId":"s-1","command":"ls","env":[{"name":"A","value":"1"}]}"#;
+        s.calls("9", "terminal/create", params);
+        let asked = &s.params("item/commandExecution/requestApproval")[0];
+        assert_eq!(
+            asked["toolCall"]["rawInput"]["env"],
+            json!([{ "name": "A", "value": "1" }])
+        );
+        s.stops_with("end_turn");
+    });
+}

@@ -110,6 +110,7 @@ fn works_again(scene: &mut Scene) {
             .into_iter()
             .find(|way| scene.awaits(way));
         scene.answer(way.unwrap(), r#"{"sessionId":"s-3"}"#);
+        scene.later(100);
     }
     while scene.awaits("session/prompt") {
         scene.stops_with("end_turn");

@@ -50,6 +50,7 @@ fn resume_comes_first() {
             &json!({ "sessionId": "s-1", "cwd": "/workspace", "mcpServers": [] })
         );
         s.answer("session/resume", "{}");
+        s.later(100);
         assert_eq!(bindings(s), [Binding::New, Binding::Resume]);
         assert!(s.sent_as("session/load").is_empty());
         assert!(!s.notices().contains(&"agentForgot".to_owned()));

@@ -162,6 +162,8 @@ fn a_directory_and_servers_are_passed_on() {
             params.get("additionalDirectories").is_none(),
             "it did not declare them"
         );
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(s.notices(), ["directoriesNotTold"], "it is said");
     });
 }
 

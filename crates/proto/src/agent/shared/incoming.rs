@@ -149,7 +149,14 @@ impl SharedAgent {
                 }
             }
             (Some(Sent::Reopen(session)), Err(_)) => {
-                self.sessions.remove(&session);
+                // It may be asked for it in another way by now, or another thread may have it.
+                let again = sitting
+                    .sent
+                    .values()
+                    .any(|sent| *sent == Sent::Reopen(session.clone()));
+                if !again && self.sessions.get(&session) == Some(&seat) {
+                    self.sessions.remove(&session);
+                }
             }
             (Some(Sent::Authenticate), Ok(_)) => {
                 self.hear(seat, line, now);

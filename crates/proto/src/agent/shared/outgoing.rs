@@ -31,6 +31,9 @@ impl SharedAgent {
         let sent = match method {
             "initialize" => return self.initialize(seat, id, line),
             "session/new" | "session/fork" => {
+                if method == "session/new" {
+                    self.give_up_earlier(seat);
+                }
                 self.to_open.push_back((seat, id, line.to_owned()));
                 return self.open_next();
             }
@@ -86,6 +89,13 @@ impl SharedAgent {
             sitting.sent.insert(id, Sent::Open);
         }
         self.writes.extend_from_slice(&line);
+    }
+
+    /// Who opens a new session has none: what it wanted to go on with and did not get is nobody's any more.
+    fn give_up_earlier(&mut self, seat: Seat) {
+        for session in self.sessions_of(seat) {
+            self.depart(session);
+        }
     }
 
     /// The session that is about to be loaded is this connection's from now on: the agent may speak of it before it

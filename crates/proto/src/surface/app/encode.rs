@@ -496,6 +496,7 @@ pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option
             command,
             args,
             cwd,
+            output_bytes: _,
         } => {
             params
                 .put("type", "terminalCommand")
@@ -571,7 +572,7 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
     };
     let mut tool = ToolView::default();
     tool.apply(&tool_call);
-    if let Some(Input { command, cwd }) = tool.read("rawInput") {
+    if let Some(Input { command, cwd }) = tool.read("rawInput").or_else(|| tool.read("input")) {
         params.json(
             "command",
             command

@@ -303,6 +303,7 @@ fn fill_start(line: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
             command,
             args,
             cwd,
+            output_bytes: _,
         } => {
             line.put("terminalId", terminal_id).put("command", command);
             line.put("args", args).put("cwd", cwd);

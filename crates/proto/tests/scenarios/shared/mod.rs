@@ -264,7 +264,7 @@ fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
     assert_eq!(s.take(b).len(), 2);
     // A session that nobody has ever had is on record, too.
     s.chunk("s-z", "from nowhere");
-    assert!(matches!(s.only(b), AgentEvent::Notified { method, .. } if method == "session/update"));
+    assert!(matches!(s.only(b), AgentEvent::Foreign { .. }));
     s.silent();
 }
 
@@ -298,6 +298,7 @@ fn one_that_leaves_closes_its_session_and_the_others_stay() {
     let again = s.join_as("/workspace", Some("s-a"));
     let resume = s.next("session/resume");
     s.answer(&resume, &json!({}));
+    s.later(100);
     assert!(matches!(s.only(again), AgentEvent::Opened(opened) if opened.how == Binding::Resume));
     s.chunk("s-a", "back");
     assert_eq!(s.said(again), "back");
@@ -402,6 +403,7 @@ fn one_session_is_one_threads() {
     let resume = s.next("session/resume");
     s.chunk("s-old", "while it is opened");
     s.answer(&resume, &json!({}));
+    s.later(100);
     assert!(
         matches!(&s.take(fifth)[..], [AgentEvent::Opened(_)]),
         "what is repeated is known"
@@ -434,6 +436,7 @@ fn forks_and_new_sessions_come_one_after_the_other() {
     let fourth = s.join_as("/workspace", Some("s-f"));
     let resume = s.next("session/resume");
     s.answer(&resume, &json!({}));
+    s.later(100);
     assert!(matches!(s.only(fourth), AgentEvent::Opened(_)));
     s.chunk("s-a", "a's");
     assert_eq!(s.said(a), "a's");
@@ -500,4 +503,37 @@ fn a_handshake_that_fails_fails_for_all_and_nobody_new_comes() {
     s.take(b);
     s.later(30_000);
     assert!(matches!(s.only(b), AgentEvent::Failed(_)));
+}
+
+/// The agent takes the session up after all, when its thread has long begun another one.
+#[test]
+fn a_session_that_was_given_up_is_nobodys() {
+    let (mut s, a, _b) = two();
+    let late = s.join_as("/workspace", Some("s-old"));
+    let resume = s.next("session/resume");
+    s.later(60_000);
+    let load = s.next("session/load");
+    s.refuse(&resume, -32603, "too late");
+    // It is still asked for, in the other way.
+    s.chunk("s-old", "history");
+    s.later(60_000);
+    let new = s.next("session/new");
+    s.chunk("s-old", "more history");
+    s.answer(&load, &json!({}));
+    s.answer(&new, &json!({ "sessionId": "s-new" }));
+    let heard = s.take(late);
+    let [
+        AgentEvent::NotReopened { late: true, .. },
+        AgentEvent::NotReopened { late: true, .. },
+        AgentEvent::Opened(opened),
+    ] = &heard[..]
+    else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(opened.session_id, "s-new");
+    s.chunk("s-old", "for nobody");
+    s.chunk("s-new", "news");
+    assert_eq!(s.said(late), "news");
+    assert!(s.take(a).is_empty());
+    s.silent();
 }

@@ -51,7 +51,12 @@ impl Stage {
         while let Some((seat, news)) = self.agent.poll_news() {
             assert!(!self.left.contains(&seat), "nothing follows the end");
             match news {
-                News::Events(events) => self.heard.entry(seat).or_default().extend(events),
+                News::Events(mut events) => {
+                    events.retain(|event| !matches!(event, AgentEvent::Reopening(_)));
+                    if !events.is_empty() {
+                        self.heard.entry(seat).or_default().append(&mut events);
+                    }
+                }
                 News::Left => self.left.push(seat),
             }
         }
@@ -85,6 +90,7 @@ impl Stage {
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
             earlier_session: earlier.map(str::to_owned),
+            leave_out: Vec::new(),
             patience: PATIENCE,
             quirks: Quirks::default(),
         };

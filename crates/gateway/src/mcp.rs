@@ -1,0 +1,168 @@
+//! MCP servers of the configuration.
+//!
+//! In: an agent's `mcp_servers` as a person writes them. Out: ACP's `McpServer` objects. Never: starts one or talks to
+//! one; agents do that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_model::RawJson;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// One server: a program, or an address with its transport.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an MCP server has a name and a command, or a name, a type (http or sse) and a url"
+)]
+pub enum McpServer {
+    /// A program that speaks over its stdin and stdout.
+    Program(McpProgram),
+    /// One that listens somewhere.
+    Address(McpAddress),
+}
+
+/// An MCP server that the agent starts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McpProgram {
+    /// What it is called; a thread's own server of this name takes its place.
+    pub name: String,
+    /// Its program.
+    pub command: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables to set.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// An MCP server that the agent calls.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McpAddress {
+    /// What it is called; a thread's own server of this name takes its place.
+    pub name: String,
+    /// How it is called.
+    #[serde(rename = "type")]
+    pub transport: McpTransport,
+    /// Where it is.
+    pub url: String,
+    /// HTTP headers to send.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// How an MCP server is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpTransport {
+    /// Streamable HTTP.
+    Http,
+    /// Server-sent events, as before that.
+    Sse,
+}
+
+impl McpServer {
+    fn name(&self) -> &str {
+        match self {
+            Self::Program(McpProgram { name, .. }) | Self::Address(McpAddress { name, .. }) => name,
+        }
+    }
+
+    fn to_acp(&self) -> RawJson {
+        let pairs = |map: &BTreeMap<String, String>| -> Vec<Value> {
+            map.iter()
+                .map(|(name, value)| json!({ "name": name, "value": value }))
+                .collect()
+        };
+        match self {
+            Self::Program(server) => json!({
+                "name": server.name, "command": server.command, "args": server.args, "env": pairs(&server.env),
+            }),
+            Self::Address(server) => {
+                let transport = match server.transport {
+                    McpTransport::Http => "http",
+                    McpTransport::Sse => "sse",
+                };
+                json!({
+                    "type": transport, "name": server.name, "url": server.url, "headers": pairs(&server.headers),
+                })
+            }
+        }
+        .into()
+    }
+}
+
+/// The servers for a session: those that its thread wants, and those of the configuration that have other names.
+pub fn servers(wanted: Vec<RawJson>, configured: &[McpServer]) -> Vec<RawJson> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let named = wanted.iter().filter_map(|server| server.read::<Named>().ok());
+    let taken: BTreeSet<String> = named.map(|server| server.name).collect();
+    let others = configured.iter().filter(|server| !taken.contains(server.name()));
+    let others: Vec<RawJson> = others.map(McpServer::to_acp).collect();
+    [wanted, others].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configured(json: Value) -> Vec<McpServer> {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn a_server_is_what_acp_wants_whole() {
+        let servers = servers(
+            Vec::new(),
+            &configured(json!([
+                { "name": "a", "command": "mcp-a" },
+                { "name": "b", "command": "mcp-b", "args": ["-x"], "env": { "K": "v" } },
+                { "name": "c", "type": "http", "url": "https://c.example/", "headers": { "H": "v" } },
+                { "name": "d", "type": "sse", "url": "https://d.example/" },
+            ])),
+        );
+        let expected = json!([
+            { "name": "a", "command": "mcp-a", "args": [], "env": [] },
+            { "name": "b", "command": "mcp-b", "args": ["-x"], "env": [{ "name": "K", "value": "v" }] },
+            {
+                "type": "http", "name": "c", "url": "https://c.example/",
+                "headers": [{ "name": "H", "value": "v" }],
+            },
+            { "type": "sse", "name": "d", "url": "https://d.example/", "headers": [] },
+        ]);
+        assert_eq!(serde_json::to_value(&servers).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_threads_own_server_takes_the_place_of_one_of_the_same_name() {
+        let own = RawJson::parse(r#"{"name":"a","command":"mine","n":1.10}"#).unwrap();
+        let configured = configured(json!([
+            { "name": "a", "command": "mcp-a" },
+            { "name": "b", "command": "mcp-b" },
+        ]));
+        let servers = servers(vec![own.clone()], &configured);
+        assert_eq!(servers.len(), 2);
+        assert_eq!(servers[0], own, "as it came");
+        assert!(servers[1].get().contains("mcp-b"));
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused() {
+        for wrong in [
+            json!({ "name": "a" }),
+            json!({ "command": "a" }),
+            json!({ "name": "a", "url": "https://a.example/" }),
+            json!({ "name": "a", "type": "pigeon", "url": "https://a.example/" }),
+            json!({ "name": "a", "command": "a", "argv": [] }),
+        ] {
+            let error = serde_json::from_value::<McpServer>(wrong).unwrap_err();
+            assert!(error.to_string().contains("a name and a command"), "{error}");
+        }
+    }
+}

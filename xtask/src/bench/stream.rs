@@ -1,0 +1,142 @@
+//! What one update costs on its way: to be written for clients, to be applied, to be stored; and the way to the first
+//! one. The bounds are those that a person would notice.
+
+use std::time::{Duration, Instant};
+
+use acpd_log::{Durability, EventLog, Sqlite};
+use acpd_model::item::ToolStatus;
+use acpd_model::{By, Event, EventKind, ItemId, ItemStart, RawJson, Seq, Summary, ThreadId, TurnId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::frame;
+
+use super::Binaries;
+use super::daemon::{Daemon, Relay};
+use super::measure::{daemon_turn, percentile, relay_turn};
+use super::report::{Report, Target};
+
+/// Updates measured one by one.
+const UPDATES: u64 = 2_000;
+/// Turns measured of each.
+const TURNS: usize = 20;
+/// A turn of one update.
+const FIRST: &str = "lone n=1 ms=1 bytes=300";
+
+/// Measures all of it.
+pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
+    let events: Vec<Event> = (1..=UPDATES).map(update).collect();
+    let thread = ThreadId(uuid::Uuid::from_u128(8 << 76));
+    let name = thread.to_string();
+    let took = each(&events, |event| drop(frame(&name, event)));
+    add(report, "an update: written for clients, p99", took, 1.0);
+    let mut live = Live::new(thread);
+    let took = each(&events, |event| {
+        live.fold(event);
+    });
+    add(report, "an update: a tool status applied, p99", took, 1.0);
+    add(
+        report,
+        "an update: stored by itself, p99",
+        stored(thread, &events)?,
+        5.0,
+    );
+    first_update(binaries, report)
+}
+
+/// The first opens a tool call, the others change it.
+fn update(seq: Seq) -> Event {
+    let item = ItemId(1);
+    let kind = if seq == 1 {
+        EventKind::ItemStarted {
+            item,
+            parent: None,
+            start: ItemStart::ToolCall {
+                tool_call_id: "call".into(),
+                title: "work".into(),
+                kind: "other".into(),
+                status: ToolStatus::InProgress,
+            },
+        }
+    } else {
+        EventKind::ItemUpdated {
+            item,
+            status: ToolStatus::InProgress,
+        }
+    };
+    let update = serde_json::json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "call", "status": "in_progress",
+        "rawOutput": { "n": seq, "pad": "x".repeat(200) },
+    });
+    Event {
+        seq,
+        at: 1_700_000_000_000,
+        turn: Some(TurnId(1)),
+        by: By::Agent,
+        kind,
+        raw: Some(RawJson::from(&update)),
+        raw_params: None,
+    }
+}
+
+/// Nanoseconds that each took.
+fn each(events: &[Event], mut work: impl FnMut(&Event)) -> Vec<u64> {
+    let timed = |event| {
+        let begun = Instant::now();
+        work(event);
+        nanos(begun.elapsed())
+    };
+    events.iter().map(timed).collect()
+}
+
+fn stored(thread: ThreadId, events: &[Event]) -> anyhow::Result<Vec<u64>> {
+    let dir = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(async {
+        let log = Sqlite::open(&dir.path().join("log.db"), Durability::Process)?;
+        let summary = Summary::default();
+        let mut took = Vec::new();
+        for event in events {
+            let begun = Instant::now();
+            let summary = (event.seq == 1).then_some(&summary);
+            log.append(thread, std::slice::from_ref(event), summary).await?;
+            took.push(nanos(begun.elapsed()));
+        }
+        log.close().await?;
+        Ok(took)
+    })
+}
+
+/// From the prompt to the end of a turn that has one update, which is no less than to that update.
+fn first_update(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
+    let relay = Relay::start(binaries)?;
+    let (mut client, session) = relay.client()?;
+    let mut bare = Vec::new();
+    for _ in 0..TURNS {
+        bare.push(nanos(relay_turn(&mut client, &session, FIRST)?));
+    }
+    drop(relay);
+    let dir = tempfile::tempdir()?;
+    let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
+    let mut client = daemon.client()?;
+    let mut ours = Vec::new();
+    for _ in 0..TURNS {
+        ours.push(nanos(daemon_turn(&mut client, FIRST)?));
+    }
+    let (bare, ours) = (percentile(&mut bare, 0.5), percentile(&mut ours, 0.5));
+    add(
+        report,
+        "prompt to first update: added, p50",
+        vec![ours.saturating_sub(bare)],
+        150.0,
+    );
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one run")]
+fn add(report: &mut Report, name: &str, mut nanos: Vec<u64>, millis: f64) {
+    let value = percentile(&mut nanos, 0.99) as f64 / 1e6;
+    report.add(name, value, "ms", Some(Target::AtMost(millis)));
+}
+
+fn nanos(took: Duration) -> u64 {
+    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+}
