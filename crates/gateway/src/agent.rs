@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
+use acpd_model::Failure;
 use acpd_model::limits::{AGENT_BATCHES, AGENT_OUTBOX_BYTES, AGENT_WRITES};
-use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::Gone;
 use acpd_proto::wire::LineDecoder;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::metrics::Present;
 use crate::thread::Surroundings;
 
 /// What an agent's thread hears.
@@ -92,11 +93,12 @@ pub(crate) async fn start(
         // Boxed, so that the threads that share nothing have no room for it.
         return Box::pin(around.shared.join(name, config, start)).await;
     }
-    spawn(config, start, &around.limits, around.clock)
+    spawn(config, start, around)
 }
 
 /// Starts the process and the task that owns it.
-fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> Result<AgentHandle, Failure> {
+fn spawn(config: &AgentConfig, start: Start, around: &Surroundings) -> Result<AgentHandle, Failure> {
+    let (limits, clock) = (&around.limits, around.clock);
     let program = Program {
         command: config.command.clone(),
         args: config.args.clone(),
@@ -113,6 +115,7 @@ fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> R
         outbox: Vec::new(),
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
+        _running: around.metrics.agent(),
     };
     tokio::spawn(actor.run(process, stdin, ends));
     Ok(handle)
@@ -127,6 +130,7 @@ struct Actor {
     /// What the thread has not taken yet.
     events: Vec<AgentEvent>,
     grace: Duration,
+    _running: Present,
 }
 
 /// How long a reader keeps its buffer while the agent is silent.

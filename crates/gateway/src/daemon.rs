@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::directory::Directory;
 use crate::http::{self, Door};
+use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
 use crate::thread::Surroundings;
@@ -106,10 +107,12 @@ impl Daemon {
             None => Token::load_or_create(&data_dir)?,
         };
         let (limits, clock) = (Arc::new(limits), Clock::new());
+        let metrics = Arc::new(Metrics::new(log.clone()));
         let around = Surroundings {
             log: log.clone(),
+            metrics: Arc::clone(&metrics),
             agents: Arc::new(Agents::new(agents, &data_dir)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock),
+            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics),
             limits,
             clock,
             policies: policies_now,

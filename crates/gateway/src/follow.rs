@@ -13,6 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 use crate::batch::Batch;
 use crate::calls::Follow;
 use crate::directory::Directory;
+use crate::metrics::Metrics;
 use crate::thread::Subscribed;
 
 /// Frames for one client.
@@ -50,6 +51,7 @@ impl Delivery {
 pub async fn follow(
     directory: Directory,
     log: SharedLog,
+    metrics: Arc<Metrics>,
     follow: Follow,
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
@@ -61,6 +63,8 @@ pub async fn follow(
     } = follow;
     let mut follower = Follower {
         log,
+        metrics,
+        lags: false,
         name: thread.to_string(),
         thread,
         subscription,
@@ -89,6 +93,9 @@ pub async fn follow(
 
 struct Follower {
     log: SharedLog,
+    metrics: Arc<Metrics>,
+    /// Whether it has missed something that is kept for it no longer.
+    lags: bool,
     thread: ThreadId,
     name: String,
     subscription: u64,
@@ -126,6 +133,12 @@ impl Follower {
         self.deliver.send(delivery).await.ok()
     }
 
+    fn lagged(&mut self, missed: u64) {
+        tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
+        self.metrics.lagged(missed);
+        self.lags = true;
+    }
+
     /// Catches up, then follows live until something was missed. `None` if the client is gone.
     async fn follow(&mut self, subscribed: Subscribed) -> Option<()> {
         let Subscribed {
@@ -137,6 +150,9 @@ impl Follower {
         let open = Arc::new(pending);
         let pending = Pending { end, open };
         drop(live);
+        if std::mem::take(&mut self.lags) {
+            self.metrics.behind(end.saturating_sub(self.at.cursor()));
+        }
         self.at.on_lag();
         while self.at.cursor() < end && !self.at.is_live() {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
@@ -169,10 +185,13 @@ impl Follower {
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
                     Step::Send { from } => self.deliver(batch, from, None).await?,
                     Step::Skip => {}
-                    Step::CatchUp { .. } => return Some(()),
+                    Step::CatchUp { .. } => {
+                        self.lagged(0);
+                        return Some(());
+                    }
                 },
                 Err(broadcast::error::RecvError::Lagged(missed)) => {
-                    tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
+                    self.lagged(missed);
                     return Some(());
                 }
                 Err(broadcast::error::RecvError::Closed) => return Some(()),
@@ -240,6 +259,8 @@ mod tests {
         };
         let (deliver, mut delivered) = mpsc::channel(16);
         let mut follower = Follower {
+            metrics: Arc::new(Metrics::new(log.clone())),
+            lags: false,
             log,
             thread,
             name: String::new(),

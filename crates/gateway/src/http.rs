@@ -90,10 +90,15 @@ fn router(door: Door) -> Router {
         .route("/ws", get(websocket))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .route("/metrics", get(crate::metrics::expose))
         .route("/api/threads/{thread}/export", get(export))
         .route("/api/blobs/{id}", get(blob))
         .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(door.clone(), same_origin))
+        .layer(middleware::from_fn_with_state(
+            door.clone(),
+            crate::metrics::count_refusals,
+        ))
         .with_state(door)
 }
 

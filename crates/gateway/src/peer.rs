@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
-use acpd_model::limits::{PEER_QUEUE, PING_SECS, PONG_SECS, WRITE_SECS};
 use acpd_model::{By, Failure, RawJson, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
@@ -18,6 +17,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::{Asker, Called, Calls, Follow};
 use crate::follow::{Delivery, follow};
+use crate::heartbeat::{Due, Heartbeat};
+use crate::metrics::Present;
 
 type Answered = (u64, Result<RawJson, Failure>);
 
@@ -33,6 +34,10 @@ pub struct PeerActor {
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
     stop: CancellationToken,
+    /// Batches or replies that leave in one flush, beside the first.
+    queue: usize,
+    write_time: Duration,
+    _connected: Present,
 }
 
 /// A subscription of this client.
@@ -55,9 +60,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 impl PeerActor {
     /// Takes over a connection that has shown its credentials.
     pub fn new(socket: WebSocket, peer: Peer, calls: Calls, stop: CancellationToken) -> Self {
-        let (deliver, deliveries) = mpsc::channel(PEER_QUEUE);
+        let limits = &calls.around.limits;
+        let (queue, write_time) = (limits.outbound_queue, Duration::from_secs(limits.write_secs));
+        let (deliver, deliveries) = mpsc::channel(queue);
         let answers = FuturesUnordered::new();
         Self {
+            _connected: calls.around.metrics.client(),
+            queue,
+            write_time,
             socket,
             peer,
             calls,
@@ -93,9 +103,12 @@ impl PeerActor {
     }
 
     async fn serve(&mut self) -> Result<(), End> {
-        let mut ping = tokio::time::interval(Duration::from_secs(PING_SECS));
-        ping.tick().await;
-        let mut heard = Instant::now();
+        let limits = &self.calls.around.limits;
+        let mut heartbeat = Heartbeat::new(
+            Duration::from_secs(limits.ping_secs),
+            Duration::from_secs(limits.pong_secs),
+            Instant::now(),
+        );
         loop {
             tokio::select! {
                 biased;
@@ -104,21 +117,22 @@ impl PeerActor {
                     return Err(STOPPING);
                 }
                 message = self.socket.recv() => {
-                    heard = Instant::now();
+                    heartbeat.heard();
                     self.message(message)?;
                 }
                 Some((token, result)) = self.answers.next() => self.peer.reply(token, result),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
-                _ = ping.tick() => {
-                    if heard.elapsed() > Duration::from_secs(PING_SECS + PONG_SECS) {
-                        return Err(End::Refused(close_code::POLICY, "no sign of life"));
+                () = tokio::time::sleep_until(heartbeat.deadline()) => match heartbeat.due(Instant::now()) {
+                    Due::Nothing => {}
+                    Due::Ping => {
+                        in_time(self.write_time, self.socket.feed(Message::Ping(Bytes::new()))).await?;
                     }
-                    in_time(self.socket.feed(Message::Ping(Bytes::new()))).await?;
-                }
+                    Due::Gone => return Err(End::Refused(close_code::POLICY, "no sign of life")),
+                },
             }
             self.outputs().await?;
             // What is there already leaves in the same flush.
-            for _ in 0..PEER_QUEUE {
+            for _ in 0..self.queue {
                 if let Some(Some((token, result))) = self.answers.next().now_or_never() {
                     self.peer.reply(token, result);
                     self.outputs().await?;
@@ -128,7 +142,7 @@ impl PeerActor {
                     break;
                 }
             }
-            in_time(self.socket.flush()).await?;
+            in_time(self.write_time, self.socket.flush()).await?;
         }
     }
 
@@ -139,7 +153,7 @@ impl PeerActor {
         while let Some(delivery) = self.deliveries.recv().await {
             self.delivered(&delivery).await?;
         }
-        in_time(self.socket.flush()).await
+        in_time(self.write_time, self.socket.flush()).await
     }
 
     fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
@@ -188,6 +202,7 @@ impl PeerActor {
                 }
             }
         }
+        self.calls.around.metrics.handled(&self.peer.take_handled());
         Ok(())
     }
 
@@ -213,7 +228,14 @@ impl PeerActor {
         self.subscriptions += 1;
         let number = self.subscriptions;
         let Calls { directory, around } = self.calls.clone();
-        let task = follow(directory, around.log, to_follow, number, self.deliver.clone());
+        let task = follow(
+            directory,
+            around.log,
+            around.metrics,
+            to_follow,
+            number,
+            self.deliver.clone(),
+        );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
         self.follows.insert(thread, Following { number, _task: task });
     }
@@ -235,18 +257,23 @@ impl PeerActor {
             .filter(|frame| frame.seq >= delivery.from);
         let texts =
             frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(frame.seq, request)));
-        in_time(async {
+        let (mut sent, mut bytes) = (0, 0);
+        let written = in_time(self.write_time, async {
             for text in texts {
+                (sent, bytes) = (sent + 1, bytes + text.len() as u64);
                 feed(socket, text.clone()).await?;
             }
             Ok(())
         })
-        .await
+        .await;
+        self.calls.around.metrics.sent(sent, bytes);
+        written
     }
 
     /// Queues one message; it leaves with the next flush.
     async fn send(&mut self, text: Bytes) -> Result<(), End> {
-        in_time(feed(&mut self.socket, text)).await
+        self.calls.around.metrics.sent(1, text.len() as u64);
+        in_time(self.write_time, feed(&mut self.socket, text)).await
     }
 }
 
@@ -255,9 +282,12 @@ async fn feed(socket: &mut WebSocket, text: Bytes) -> Result<(), axum::Error> {
     socket.feed(Message::Text(text)).await
 }
 
-/// A client that takes nothing for [`WRITE_SECS`] is gone.
-async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
-    match tokio::time::timeout(Duration::from_secs(WRITE_SECS), write).await {
+/// A client that takes nothing for `write_time` is gone.
+async fn in_time(
+    write_time: Duration,
+    write: impl Future<Output = Result<(), axum::Error>>,
+) -> Result<(), End> {
+    match tokio::time::timeout(write_time, write).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) | Err(_) => Err(End::Gone),
     }
