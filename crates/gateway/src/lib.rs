@@ -23,6 +23,8 @@ mod follow;
 mod heartbeat;
 mod http;
 mod machine;
+#[cfg(test)]
+mod many_clients;
 mod metrics;
 pub mod paths;
 mod peer;

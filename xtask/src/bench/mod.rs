@@ -1,6 +1,7 @@
 //! The benchmark: the daemon beside the bare relay, in one run. This machine's speed varies, so ratios count.
 
 mod client;
+mod crowd;
 mod daemon;
 mod measure;
 mod report;
@@ -46,6 +47,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     let mut report = Report::default();
     measure::all(&binaries, &sizes, &mut report)?;
+    crowd::streaming(&binaries, args.contains(&"--quick"), &mut report)?;
     terminal::flood(&binaries, args.contains(&"--quick"), &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
