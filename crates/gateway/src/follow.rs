@@ -46,6 +46,15 @@ impl Delivery {
     }
 }
 
+/// Why a client follows a thread no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The client is gone, or the daemon stops.
+    Gone,
+    /// The thread or the log fails. The client must hear of it, since nothing more comes.
+    Lost,
+}
+
 /// Follows `thread` from `cursor` until the client is gone or the thread is. What it delivers is marked with
 /// `subscription`.
 pub async fn follow(
@@ -55,7 +64,7 @@ pub async fn follow(
     follow: Follow,
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
-) {
+) -> Ended {
     let Follow {
         thread,
         cursor,
@@ -73,19 +82,19 @@ pub async fn follow(
     };
     let mut subscribed = first;
     if follower.ask_again(&subscribed, cursor).await.is_none() {
-        return;
+        return Ended::Gone;
     }
     loop {
-        if follower.follow(subscribed).await.is_none() {
-            return;
+        if let Err(ended) = follower.follow(subscribed).await {
+            return ended;
         }
         subscribed = match directory.subscribe(thread).await {
             Ok(subscribed) => subscribed,
             // The daemon stops.
-            Err(failure) if failure.code == ErrorCode::Overloaded => return,
+            Err(failure) if failure.code == ErrorCode::Overloaded => return Ended::Gone,
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
-                return;
+                return Ended::Lost;
             }
         };
     }
@@ -139,8 +148,8 @@ impl Follower {
         self.lags = true;
     }
 
-    /// Catches up, then follows live until something was missed. `None` if the client is gone.
-    async fn follow(&mut self, subscribed: Subscribed) -> Option<()> {
+    /// Catches up, then follows live until something was missed.
+    async fn follow(&mut self, subscribed: Subscribed) -> Result<(), Ended> {
         let Subscribed {
             mut batches,
             pending,
@@ -159,7 +168,7 @@ impl Follower {
                 Ok(page) => page,
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
-                    return None;
+                    return Err(Ended::Lost);
                 }
             };
             let from = self.at.cursor() + 1;
@@ -167,34 +176,36 @@ impl Follower {
                 .on_page(page.events.last().map(|event| event.seq), page.at_end);
             if !page.events.is_empty() {
                 let batch = Arc::new(Batch::encode(&self.name, &page.events));
-                self.deliver(batch, from, Some(pending.clone())).await?;
+                self.deliver(batch, from, Some(pending.clone()))
+                    .await
+                    .ok_or(Ended::Gone)?;
             }
         }
         loop {
             let batch = tokio::select! {
                 batch = batches.recv() => batch,
-                () = self.deliver.closed() => return None,
+                () = self.deliver.closed() => return Err(Ended::Gone),
             };
             match batch {
                 // What is only shown is for who is exactly there: after a look into the log it would come too late.
                 Ok(batch) if batch.is_shown_only() => {
                     if batch.last == self.at.cursor() {
-                        self.deliver(batch, 0, None).await?;
+                        self.deliver(batch, 0, None).await.ok_or(Ended::Gone)?;
                     }
                 }
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                    Step::Send { from } => self.deliver(batch, from, None).await?,
+                    Step::Send { from } => self.deliver(batch, from, None).await.ok_or(Ended::Gone)?,
                     Step::Skip => {}
                     Step::CatchUp { .. } => {
                         self.lagged(0);
-                        return Some(());
+                        return Ok(());
                     }
                 },
                 Err(broadcast::error::RecvError::Lagged(missed)) => {
                     self.lagged(missed);
-                    return Some(());
+                    return Ok(());
                 }
-                Err(broadcast::error::RecvError::Closed) => return Some(()),
+                Err(broadcast::error::RecvError::Closed) => return Ok(()),
             }
         }
     }

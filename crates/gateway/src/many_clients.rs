@@ -20,7 +20,7 @@ use crate::calls::Follow;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::directory::Directory;
-use crate::follow::{Delivery, follow};
+use crate::follow::{Delivery, Ended, follow};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
@@ -134,7 +134,7 @@ impl Stage {
 
     fn prompt() -> Command {
         Command::StartTurn {
-            input: blocks(Some("go on"), Vec::new()),
+            input: blocks(Some("go on"), None),
             client_turn_id: None,
         }
     }
@@ -163,7 +163,7 @@ struct Watcher {
     /// What it has seen since it began after `base`, in order.
     seen: Vec<(Seq, Bytes)>,
     base: Seq,
-    attached: Option<(mpsc::Receiver<Delivery>, AbortOnDropHandle<()>)>,
+    attached: Option<(mpsc::Receiver<Delivery>, AbortOnDropHandle<Ended>)>,
 }
 
 impl Watcher {
@@ -235,8 +235,8 @@ impl Watcher {
 
 /// Clients come, go, stop reading and come back at any cursor; the thread lags them, dies of a failing log, sleeps
 /// over a restart. In the end each has seen what the log holds, byte for byte, in order, once; and what it was told
-/// of the thread when it came is what the log gave at that moment.
-async fn anything_may_happen(seed: u64) {
+/// of the thread when it came is what the log gave at that moment. Answers the numbers that were counted.
+async fn anything_may_happen(seed: u64) -> BTreeMap<String, u64> {
     let mut dice = Dice(seed);
     let limits = Limits {
         live_batches: 1 + dice.pick(3),
@@ -319,10 +319,17 @@ async fn anything_may_happen(seed: u64) {
     for live in moments {
         let mut folded = Live::new(stage.thread);
         let before = events.iter().take_while(|event| event.seq <= live.last_seq);
-        before.for_each(|event| folded.fold(event));
+        for event in before {
+            folded.fold(event);
+        }
         assert_eq!(folded, *live, "seed {seed}: the view at event {}", live.last_seq);
     }
     stage.directory.close_within(Duration::from_secs(30)).await;
+    let text = stage.around.metrics.text();
+    let numbers = text.lines().filter_map(|line| line.split_once(' '));
+    numbers
+        .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
+        .collect()
 }
 
 /// Waits until no turn runs and none waits; `false` if the thread died instead.
@@ -342,9 +349,37 @@ async fn settled(stage: &Stage) -> bool {
 
 #[tokio::test]
 async fn whatever_happens_every_client_sees_what_the_log_holds() {
+    let mut happened: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..12 {
-        anything_may_happen(seed).await;
+        for (name, value) in anything_may_happen(seed).await {
+            *happened.entry(name).or_default() += value;
+        }
     }
+    for name in [
+        "acpd_client_catch_ups_total",
+        "acpd_client_missed_batches_total",
+        "acpd_threads_woken_total",
+        "acpd_turns_total{status=\"completed\"}",
+        "acpd_turns_total{status=\"failed\"}",
+    ] {
+        assert!(happened[name] > 0, "{name}: that never happened: {happened:#?}");
+    }
+    assert_eq!(happened["acpd_threads_awake"], 0, "all are asleep");
+    assert_eq!(happened["acpd_agents_running"], 0);
+}
+
+#[tokio::test]
+async fn a_client_hears_that_its_thread_cannot_be_read() {
+    let stage = Stage::new("unreadable", Limits::default()).await;
+    let mut watcher = Watcher {
+        seen: Vec::new(),
+        base: 0,
+        attached: None,
+    };
+    stage.log.inject(Fault::FailRead { after: 0 });
+    watcher.attach(&stage, 0).await;
+    let (_deliveries, task) = watcher.attached.take().unwrap();
+    assert_eq!(task.await.unwrap(), Ended::Lost);
 }
 
 #[tokio::test]

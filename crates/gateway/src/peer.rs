@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::{Asker, Called, Calls, Follow};
-use crate::follow::{Delivery, follow};
+use crate::follow::{Delivery, Ended, follow};
 use crate::heartbeat::{Due, Heartbeat};
 use crate::metrics::Present;
 
@@ -33,6 +33,9 @@ pub struct PeerActor {
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
+    /// Says that a thread, for a reason of ours, is followed no longer.
+    lose: mpsc::Sender<()>,
+    lost: mpsc::Receiver<()>,
     stop: CancellationToken,
     /// Batches or replies that leave in one flush, beside the first.
     queue: usize,
@@ -63,6 +66,7 @@ impl PeerActor {
         let limits = &calls.around.limits;
         let (queue, write_time) = (limits.outbound_queue, Duration::from_secs(limits.write_secs));
         let (deliver, deliveries) = mpsc::channel(queue);
+        let (lose, lost) = mpsc::channel(1);
         let answers = FuturesUnordered::new();
         Self {
             _connected: calls.around.metrics.client(),
@@ -76,6 +80,8 @@ impl PeerActor {
             subscriptions: 0,
             deliver,
             deliveries,
+            lose,
+            lost,
             stop,
         }
     }
@@ -122,6 +128,10 @@ impl PeerActor {
                 }
                 Some((token, result)) = self.answers.next() => self.peer.reply(token, result),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
+                // It would wait for events that never come; connected anew, it is told what is wrong.
+                Some(()) = self.lost.recv() => {
+                    return Err(End::Refused(close_code::ERROR, "a thread cannot be followed; connect again"));
+                }
                 () = tokio::time::sleep_until(heartbeat.deadline()) => match heartbeat.due(Instant::now()) {
                     Due::Nothing => {}
                     Due::Ping => {
@@ -236,7 +246,13 @@ impl PeerActor {
             number,
             self.deliver.clone(),
         );
-        let task = AbortOnDropHandle::new(tokio::spawn(task));
+        let lose = self.lose.clone();
+        let task = AbortOnDropHandle::new(tokio::spawn(async move {
+            if task.await == Ended::Lost {
+                // Another thread may have said so already.
+                let _ = lose.try_send(());
+            }
+        }));
         self.follows.insert(thread, Following { number, _task: task });
     }
 
