@@ -52,7 +52,24 @@ struct Following {
 /// Why a connection ends.
 enum End {
     Gone,
+    /// It takes nothing of what is sent.
+    Stalled,
     Refused(u16, &'static str),
+}
+
+impl End {
+    /// As it is counted; nothing for a client that went by itself.
+    fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::Gone => None,
+            Self::Stalled => Some("stalled"),
+            Self::Refused(close_code::AWAY, _) => Some("stopping"),
+            Self::Refused(close_code::POLICY, _) => Some("silent"),
+            Self::Refused(close_code::SIZE, _) => Some("too_long"),
+            Self::Refused(close_code::UNSUPPORTED, _) => Some("binary"),
+            Self::Refused(..) => Some("lost"),
+        }
+    }
 }
 
 const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
@@ -94,6 +111,9 @@ impl PeerActor {
             // One that takes nothing must not hold the daemon up.
             () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(STOPPING),
         };
+        if let Some(reason) = ended.as_ref().err().and_then(End::word) {
+            self.calls.around.metrics.dropped(reason);
+        }
         if let Err(End::Refused(code, reason)) = ended {
             let frame = CloseFrame {
                 code,
@@ -305,6 +325,7 @@ async fn in_time(
 ) -> Result<(), End> {
     match tokio::time::timeout(write_time, write).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(End::Gone),
+        Ok(Err(_)) => Err(End::Gone),
+        Err(_) => Err(End::Stalled),
     }
 }

@@ -43,6 +43,7 @@ pub struct Metrics {
     terminals_started: Counter,
     clients_connected: Gauge,
     clients: Counter,
+    dropped: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
     /// Looked up for each request: a connection may make only so many.
     requests: Family<[(&'static str, &'static str); 2], Counter>,
@@ -93,6 +94,7 @@ impl Metrics {
             terminals_started: Counter::default(),
             clients_connected: Gauge::default(),
             clients: Counter::default(),
+            dropped: Family::default(),
             refused: Family::default(),
             requests: Family::default(),
             mailbox_depth: Arc::new(Distribution::new(SIZES)),
@@ -154,6 +156,11 @@ impl Metrics {
             self.clients_connected.clone(),
         );
         r.register("clients", "Clients that have connected", self.clients.clone());
+        r.register(
+            "clients_dropped",
+            "Clients that were disconnected, by reason",
+            self.dropped.clone(),
+        );
         r.register(
             "http_refused",
             "HTTP requests, among them those for a connection, that were refused, by reason",
@@ -281,6 +288,11 @@ impl Metrics {
     /// So many events has such a client to read again.
     pub fn behind(&self, events: u64) {
         self.lag_events.observe(events);
+    }
+
+    /// A client was disconnected.
+    pub fn dropped(&self, reason: &'static str) {
+        self.dropped.get_or_create(&[("reason", reason)]).inc();
     }
 
     fn refused(&self, reason: &'static str) {
