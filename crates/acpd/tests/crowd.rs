@@ -276,15 +276,17 @@ fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_an
 
 /// A WebSocket without a library, which answers no ping.
 fn deaf(daemon: &Daemon) -> TcpStream {
-    let mut stream = TcpStream::connect(daemon.address()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut stream = TcpStream::connect(daemon.address()).expect("the daemon listens");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a time-out can be set");
     let head = format!(
         "GET /ws HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
         daemon.address(),
         daemon.place.token()
     );
-    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(head.as_bytes()).expect("the daemon reads");
     stream
 }
 

@@ -1,6 +1,6 @@
 //! What the daemon counts of its work, for `GET /metrics`.
 //!
-//! In: what happened, from every task. Out: numbers as OpenMetrics text. Owns: the counters, made once; who counts
+//! In: what happened, from every task. Out: numbers as `OpenMetrics` text. Owns: the counters, made once; who counts
 //! adds to an atomic. Never: holds anything that people or agents wrote, or the name of anything of theirs: every
 //! label is a word of this program.
 //!
@@ -213,7 +213,7 @@ impl Metrics {
         registry
     }
 
-    /// All of it, as OpenMetrics text.
+    /// All of it, as `OpenMetrics` text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
