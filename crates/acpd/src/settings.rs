@@ -68,8 +68,12 @@ impl Settings {
         };
         let (file, config_file) = match std::fs::read_to_string(&path) {
             Ok(text) => {
-                let file = toml::from_str(&text)
+                let file: File = toml::from_str(&text)
                     .with_context(|| format!("the configuration {} is wrong", path.display()))?;
+                let File { limits, .. } = &file;
+                if let Err(wrong) = limits.check() {
+                    bail!("the configuration {} is wrong: {wrong}", path.display());
+                }
                 (file, Some(absolute(&path)?))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => (File::default(), None),

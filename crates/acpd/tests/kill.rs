@@ -194,6 +194,89 @@ fn while_a_question_is_open_or_a_command_runs() {
     ordeal.next_turn();
 }
 
+/// What clients were told of how a question ended.
+fn ends_of<'a>(seen: &'a BTreeMap<u64, (String, Value)>, question: &Value) -> Vec<&'a Value> {
+    let told = seen
+        .values()
+        .filter(|(method, _)| method == "serverRequest/resolved");
+    told.map(|(_, params)| params)
+        .filter(|params| params["requestId"] == *question)
+        .collect()
+}
+
+#[test]
+fn a_question_that_was_open_is_void_and_everyone_is_told() {
+    let mut ordeal = Ordeal::new();
+    let turn = ordeal.client.start(&ordeal.thread, "permission");
+    let question = ordeal.client.question();
+    let request = question.params["requestId"].clone();
+    ordeal.kill(&turn);
+    // The agent's process died with its question: there is nobody left who could hear the answer.
+    let ends = ends_of(&ordeal.seen, &request);
+    assert_eq!(ends.len(), 1, "{ends:#?}");
+    assert_eq!(ends[0]["outcome"], "void", "{}", ends[0]);
+    assert!(!ends[0]["reason"].as_str().unwrap().is_empty(), "{}", ends[0]);
+    let void = ends[0]["seq"].as_u64().unwrap();
+
+    // Who had seen the question and comes back is told, and not asked.
+    let mut back = Client::new(&ordeal.daemon);
+    back.resume(&ordeal.thread, question.seq());
+    let told = back.until(|message| message.seq() == void);
+    assert!(told.iter().all(|message| message.id.is_none()), "{told:#?}");
+    // Whoever answers all the same hears at once that it is too late, whichever way it answers.
+    back.respond(&question, &json!({ "decision": "accept" }));
+    let rejected = back.wait_for("serverRequest/rejected");
+    assert_eq!(rejected.params["error"]["data"]["code"], "already_resolved");
+    assert_eq!(rejected.params["requestId"], request);
+    // Who comes for the first time sees no open question.
+    let mut late = Client::new(&ordeal.daemon);
+    let shown = late.call("thread/resume", &json!({ "threadId": ordeal.thread }));
+    assert_eq!(shown["thread"]["pendingRequestIds"], json!([]));
+    late.refused("item/approve", &json!({ "requestId": request, "approved": true }));
+
+    // The new process asks under another id, and hears the answer.
+    let turn = ordeal.client.start(&ordeal.thread, "permission");
+    let next = ordeal.client.question();
+    assert_ne!(next.params["requestId"], request);
+    ordeal.client.respond(&next, &json!({ "decision": "accept" }));
+    let end = ordeal.client.finish(&ordeal.thread, &turn);
+    assert_eq!(
+        (end.status(), &end.said()[..]),
+        ("completed", "allowed (allow_once)")
+    );
+    assert!(
+        late.seen
+            .iter()
+            .all(|message| message.params["requestId"] != request)
+    );
+}
+
+#[test]
+fn an_answer_that_the_kill_overtakes_counts_once_or_not_at_all() {
+    let mut ordeal = Ordeal::new();
+    for _ in 0..4 {
+        let turn = ordeal.client.start(&ordeal.thread, "permission; permission");
+        let question = ordeal.client.question();
+        let request = question.params["requestId"].clone();
+        // Whether it is stored before the daemon dies is left to chance.
+        ordeal.client.respond(&question, &json!({ "decision": "accept" }));
+        ordeal.kill(&turn);
+        let ends = ends_of(&ordeal.seen, &request);
+        assert_eq!(ends.len(), 1, "{ends:#?}");
+        let outcome = ends[0]["outcome"].as_str().unwrap();
+        assert_eq!(
+            outcome == "void",
+            ends[0]["by"]["client"].is_null(),
+            "{}",
+            ends[0]
+        );
+        let late = json!({ "requestId": request, "approved": false });
+        let late = ordeal.client.refused("item/approve", &late);
+        assert_eq!(late["data"]["code"], "already_resolved", "{late}");
+        ordeal.next_turn();
+    }
+}
+
 #[test]
 fn between_two_turns_and_before_the_first() {
     let mut ordeal = Ordeal::new();

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::metrics::{Metrics, Present};
 use crate::thread::Surroundings;
 
 /// What an agent's thread hears.
@@ -106,11 +107,17 @@ pub(crate) async fn start(
         // Boxed, so that the threads that share nothing have no room for it.
         return Box::pin(around.shared.join(name, config, start)).await;
     }
-    spawn(config, start, &around.limits, around.clock)
+    spawn(config, start, &around.limits, around.clock, &around.metrics)
 }
 
 /// Starts the process and the task that owns it.
-fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> Result<AgentHandle, Failure> {
+fn spawn(
+    config: &AgentConfig,
+    start: Start,
+    limits: &Limits,
+    clock: Clock,
+    metrics: &Metrics,
+) -> Result<AgentHandle, Failure> {
     let program = Program {
         command: config.command.clone(),
         args: config.args.clone(),
@@ -120,15 +127,17 @@ fn spawn(config: &AgentConfig, start: Start, limits: &Limits, clock: Clock) -> R
     let mut process = AgentProcess::spawn(&program)?;
     let (handle, ends) = AgentHandle::new();
     let stdin = process.stdin.take();
-    let actor = Actor {
+    // In boxes: a future keeps room twice for what is moved into it.
+    let actor = Box::new(Actor {
         connection: AgentConnection::new(start, clock.now()),
         decoder: LineDecoder::new(limits.agent_line_bytes),
         clock,
         outbox: Vec::new(),
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
-    };
-    tokio::spawn(actor.run(process, stdin, ends));
+        _running: metrics.agent(),
+    });
+    tokio::spawn(actor.run(Box::new(process), stdin, ends));
     Ok(handle)
 }
 
@@ -141,6 +150,7 @@ struct Actor {
     /// What the thread has not taken yet.
     events: Vec<AgentEvent>,
     grace: Duration,
+    _running: Present,
 }
 
 /// How long a reader keeps its buffer while the agent is silent.
@@ -150,7 +160,12 @@ const QUIET: Duration = Duration::from_secs(1);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Actor {
-    async fn run(mut self, mut process: AgentProcess, mut stdin: Option<ChildStdin>, ends: Ends) {
+    async fn run(
+        mut self: Box<Self>,
+        mut process: Box<AgentProcess>,
+        mut stdin: Option<ChildStdin>,
+        ends: Ends,
+    ) {
         let Ends {
             mut commands,
             told,
@@ -191,7 +206,7 @@ impl Actor {
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        self.finish(process, stdin, told, open).await;
+        Box::pin(self.finish(*process, stdin, told, open)).await;
     }
 
     /// Turns what was read into events.
@@ -214,7 +229,7 @@ impl Actor {
 
     /// Ends the process. What it still says until then is heard, while it `speaks`.
     async fn finish(
-        mut self,
+        mut self: Box<Self>,
         process: AgentProcess,
         stdin: Option<ChildStdin>,
         told: mpsc::Sender<FromAgent>,
@@ -313,6 +328,8 @@ mod tests {
     use acpd_model::RawJson;
     use acpd_proto::agent::Quirks;
 
+    use std::sync::Arc;
+
     use super::*;
 
     fn run(script: &str) -> AgentHandle {
@@ -334,7 +351,8 @@ mod tests {
             agent_exit_grace_secs: 1,
             ..Limits::default()
         };
-        spawn(&config, start, &limits, Clock::new()).unwrap()
+        let metrics = Metrics::new(Arc::new(acpd_log::Memory::default()));
+        spawn(&config, start, &limits, Clock::new(), &metrics).unwrap()
     }
 
     /// The lines without meaning that it wrote until its end.

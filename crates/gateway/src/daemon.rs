@@ -23,6 +23,7 @@ use crate::directory::Directory;
 use crate::door::keys::{self, KeysError};
 use crate::door::tls::{self, Certified, TlsConfig, TlsError};
 use crate::door::{self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError};
+use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
@@ -161,10 +162,12 @@ impl Daemon {
         let given_out = keys::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::new());
         let guard = Guard::new(&token, given_out, Sessions::load(&data_dir), clock.now());
+        let metrics = Arc::new(Metrics::new(log.clone()));
         let around = Surroundings {
             log: log.clone(),
+            metrics: Arc::clone(&metrics),
             agents: Arc::new(Agents::new(agents, &data_dir)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock),
+            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics),
             limits,
             clock,
             policies: policies_now,

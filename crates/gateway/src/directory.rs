@@ -1,14 +1,16 @@
 //! The directory: knows which threads are awake, and wakes them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
-use acpd_model::limits::{LIST_PAGE, THREAD_COMMANDS};
+use acpd_model::limits::LIST_PAGE;
 use acpd_model::{By, ErrorCode, Failure, ThreadId};
 use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::metrics::Metrics;
 use crate::thread::{Subscribed, Surroundings, ThreadActor, ToThread};
 
 type Mailbox = mpsc::Sender<ToThread>;
@@ -28,6 +30,7 @@ enum ToDirectory {
 #[derive(Debug, Clone)]
 pub struct Directory {
     asks: mpsc::Sender<ToDirectory>,
+    metrics: Arc<Metrics>,
 }
 
 /// An answer that comes later.
@@ -36,8 +39,9 @@ pub type Answer = oneshot::Receiver<Result<Reply, Failure>>;
 impl Directory {
     /// Starts the directory. Threads that a dead daemon left with a running turn are woken, so that they say so.
     pub async fn open(around: Surroundings) -> Result<Self, LogError> {
-        let (asks, asked) = mpsc::channel(THREAD_COMMANDS);
-        let directory = Self { asks };
+        let (asks, asked) = mpsc::channel(around.limits.thread_commands);
+        let metrics = Arc::clone(&around.metrics);
+        let directory = Self { asks, metrics };
         let interrupted = active_threads(&around).await?;
         tokio::spawn(
             Task {
@@ -98,6 +102,7 @@ impl Directory {
         let mut message = message;
         for _ in 0..ATTEMPTS {
             let mailbox = self.find(thread, create).await?;
+            self.metrics.mailbox(mailbox.max_capacity() - mailbox.capacity());
             message = match mailbox.try_send(message) {
                 Ok(()) => return Ok(()),
                 Err(mpsc::error::TrySendError::Full(_)) => {
@@ -215,7 +220,7 @@ impl Task {
                 .await
                 .map_err(|error| log_failure(&error))?;
         }
-        let (mailbox, messages) = mpsc::channel(THREAD_COMMANDS);
+        let (mailbox, messages) = mpsc::channel(self.around.limits.thread_commands);
         let around = self.around.clone();
         self.actors.spawn(async move {
             let actor = if create {

@@ -13,6 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 use crate::batch::Batch;
 use crate::calls::Follow;
 use crate::directory::Directory;
+use crate::metrics::Metrics;
 use crate::thread::Subscribed;
 
 /// Frames for one client.
@@ -45,15 +46,25 @@ impl Delivery {
     }
 }
 
+/// Why a client follows a thread no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The client is gone, or the daemon stops.
+    Gone,
+    /// The thread or the log fails. The client must hear of it, since nothing more comes.
+    Lost,
+}
+
 /// Follows `thread` from `cursor` until the client is gone or the thread is. What it delivers is marked with
 /// `subscription`.
 pub async fn follow(
     directory: Directory,
     log: SharedLog,
+    metrics: Arc<Metrics>,
     follow: Follow,
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
-) {
+) -> Ended {
     let Follow {
         thread,
         cursor,
@@ -61,6 +72,8 @@ pub async fn follow(
     } = follow;
     let mut follower = Follower {
         log,
+        metrics,
+        lags: false,
         name: thread.to_string(),
         thread,
         subscription,
@@ -69,19 +82,19 @@ pub async fn follow(
     };
     let mut subscribed = first;
     if follower.ask_again(&subscribed, cursor).await.is_none() {
-        return;
+        return Ended::Gone;
     }
     loop {
-        if follower.follow(subscribed).await.is_none() {
-            return;
+        if let Err(ended) = follower.follow(subscribed).await {
+            return ended;
         }
         subscribed = match directory.subscribe(thread).await {
             Ok(subscribed) => subscribed,
             // The daemon stops.
-            Err(failure) if failure.code == ErrorCode::Overloaded => return,
+            Err(failure) if failure.code == ErrorCode::Overloaded => return Ended::Gone,
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
-                return;
+                return Ended::Lost;
             }
         };
     }
@@ -89,6 +102,9 @@ pub async fn follow(
 
 struct Follower {
     log: SharedLog,
+    metrics: Arc<Metrics>,
+    /// Whether it has missed something that is kept for it no longer.
+    lags: bool,
     thread: ThreadId,
     name: String,
     subscription: u64,
@@ -126,8 +142,14 @@ impl Follower {
         self.deliver.send(delivery).await.ok()
     }
 
-    /// Catches up, then follows live until something was missed. `None` if the client is gone.
-    async fn follow(&mut self, subscribed: Subscribed) -> Option<()> {
+    fn lagged(&mut self, missed: u64) {
+        tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
+        self.metrics.lagged(missed);
+        self.lags = true;
+    }
+
+    /// Catches up, then follows live until something was missed.
+    async fn follow(&mut self, subscribed: Subscribed) -> Result<(), Ended> {
         let Subscribed {
             mut batches,
             pending,
@@ -137,13 +159,16 @@ impl Follower {
         let open = Arc::new(pending);
         let pending = Pending { end, open };
         drop(live);
+        if std::mem::take(&mut self.lags) {
+            self.metrics.behind(end.saturating_sub(self.at.cursor()));
+        }
         self.at.on_lag();
         while self.at.cursor() < end && !self.at.is_live() {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
                 Ok(page) => page,
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
-                    return None;
+                    return Err(Ended::Lost);
                 }
             };
             let from = self.at.cursor() + 1;
@@ -151,31 +176,36 @@ impl Follower {
                 .on_page(page.events.last().map(|event| event.seq), page.at_end);
             if !page.events.is_empty() {
                 let batch = Arc::new(Batch::encode(&self.name, &page.events));
-                self.deliver(batch, from, Some(pending.clone())).await?;
+                self.deliver(batch, from, Some(pending.clone()))
+                    .await
+                    .ok_or(Ended::Gone)?;
             }
         }
         loop {
             let batch = tokio::select! {
                 batch = batches.recv() => batch,
-                () = self.deliver.closed() => return None,
+                () = self.deliver.closed() => return Err(Ended::Gone),
             };
             match batch {
                 // What is only shown is for who is exactly there: after a look into the log it would come too late.
                 Ok(batch) if batch.is_shown_only() => {
                     if batch.last == self.at.cursor() {
-                        self.deliver(batch, 0, None).await?;
+                        self.deliver(batch, 0, None).await.ok_or(Ended::Gone)?;
                     }
                 }
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                    Step::Send { from } => self.deliver(batch, from, None).await?,
+                    Step::Send { from } => self.deliver(batch, from, None).await.ok_or(Ended::Gone)?,
                     Step::Skip => {}
-                    Step::CatchUp { .. } => return Some(()),
+                    Step::CatchUp { .. } => {
+                        self.lagged(0);
+                        return Ok(());
+                    }
                 },
                 Err(broadcast::error::RecvError::Lagged(missed)) => {
-                    tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
-                    return Some(());
+                    self.lagged(missed);
+                    return Ok(());
                 }
-                Err(broadcast::error::RecvError::Closed) => return Some(()),
+                Err(broadcast::error::RecvError::Closed) => return Ok(()),
             }
         }
     }
@@ -240,6 +270,8 @@ mod tests {
         };
         let (deliver, mut delivered) = mpsc::channel(16);
         let mut follower = Follower {
+            metrics: Arc::new(Metrics::new(log.clone())),
+            lags: false,
             log,
             thread,
             name: String::new(),

@@ -20,8 +20,12 @@ pub mod doctor;
 mod door;
 mod export;
 mod follow;
+mod heartbeat;
 mod machine;
+#[cfg(test)]
+mod many_clients;
 pub mod mcp;
+mod metrics;
 pub mod paths;
 mod peer;
 mod policies;

@@ -14,6 +14,7 @@ use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply, Whose};
 use tokio::sync::mpsc;
 
 use crate::config::AgentConfig;
+use crate::metrics::Metrics;
 use crate::terminals::{Held, Terminals};
 
 /// What the machine tells a thread.
@@ -51,11 +52,17 @@ pub struct Machine {
     agent: AgentConfig,
     terminals: Terminals,
     told: mpsc::Sender<Box<FromMachine>>,
+    metrics: Arc<Metrics>,
 }
 
 impl Machine {
     /// Opens the workspace of a thread.
-    pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<Box<FromMachine>>) -> Self {
+    pub fn new(
+        spec: &Spec,
+        agent: AgentConfig,
+        told: mpsc::Sender<Box<FromMachine>>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         let directories = crate::paths::directories(spec);
         let workspace = Arc::new(Workspace::open(directories.iter().cloned()));
         Self {
@@ -64,6 +71,7 @@ impl Machine {
             agent,
             terminals: Terminals::default(),
             told,
+            metrics,
         }
     }
 
@@ -210,7 +218,9 @@ impl Machine {
         };
         self.terminals.insert(terminal_id.clone(), terminal);
         let told = self.told.clone();
+        let running = self.metrics.terminal();
         tokio::spawn(async move {
+            let _running = running;
             // First that it runs, then what it says.
             let mut next = FromMachine::Done {
                 call,
@@ -292,6 +302,10 @@ mod tests {
 
     use super::*;
 
+    fn metrics() -> Arc<Metrics> {
+        Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())))
+    }
+
     #[test]
     fn a_command_begins_in_the_workspace() {
         let place = std::env::temp_dir().join(format!("acpd-cwd-{}", std::process::id()));
@@ -302,7 +316,7 @@ mod tests {
             cwd: work.display().to_string(),
             ..Spec::default()
         };
-        let machine = Machine::new(&spec, AgentConfig::default(), mpsc::channel(1).0);
+        let machine = Machine::new(&spec, AgentConfig::default(), mpsc::channel(1).0, metrics());
         for (cwd, inside) in [
             ("", true),
             ("/sub", true),
@@ -366,7 +380,7 @@ mod tests {
             ..Spec::default()
         };
         let (tells, mut told) = mpsc::channel(16);
-        let mut machine = Machine::new(&spec, AgentConfig::default(), tells);
+        let mut machine = Machine::new(&spec, AgentConfig::default(), tells, metrics());
         assert_eq!(run(&mut machine, &mut told, "old", &["%s", "x"]).await, "x");
         for id in 0..ENDED_TERMINALS {
             run(&mut machine, &mut told, &id.to_string(), &["%s", "y"]).await;

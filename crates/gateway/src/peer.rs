@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
-use acpd_model::limits::{PEER_QUEUE, PING_SECS, PONG_SECS, WRITE_SECS};
 use acpd_model::{By, Failure, RawJson, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
@@ -17,7 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::{Asker, Called, Calls, Follow};
-use crate::follow::{Delivery, follow};
+use crate::follow::{Delivery, Ended, follow};
+use crate::heartbeat::{Due, Heartbeat};
+use crate::metrics::Present;
 
 type Answered = (u64, Result<RawJson, Failure>);
 
@@ -32,8 +33,15 @@ pub struct PeerActor {
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
+    /// Says that a thread, for a reason of ours, is followed no longer.
+    lose: mpsc::Sender<()>,
+    lost: mpsc::Receiver<()>,
     stop: CancellationToken,
     ends: CancellationToken,
+    /// Batches or replies that leave in one flush, beside the first.
+    queue: usize,
+    write_time: Duration,
+    _connected: Present,
 }
 
 /// A subscription of this client.
@@ -45,7 +53,24 @@ struct Following {
 /// Why a connection ends.
 enum End {
     Gone,
+    /// It takes nothing of what is sent.
+    Stalled,
     Refused(u16, &'static str),
+}
+
+impl End {
+    /// As it is counted; nothing for a client that went by itself.
+    fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::Gone => None,
+            Self::Stalled => Some("stalled"),
+            Self::Refused(close_code::AWAY, _) => Some("stopping"),
+            Self::Refused(close_code::POLICY, _) => Some("silent"),
+            Self::Refused(close_code::SIZE, _) => Some("too_long"),
+            Self::Refused(close_code::UNSUPPORTED, _) => Some("binary"),
+            Self::Refused(..) => Some("lost"),
+        }
+    }
 }
 
 const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
@@ -64,9 +89,15 @@ impl PeerActor {
         stop: CancellationToken,
         ends: CancellationToken,
     ) -> Self {
-        let (deliver, deliveries) = mpsc::channel(PEER_QUEUE);
+        let limits = &calls.around.limits;
+        let (queue, write_time) = (limits.outbound_queue, Duration::from_secs(limits.write_secs));
+        let (deliver, deliveries) = mpsc::channel(queue);
+        let (lose, lost) = mpsc::channel(1);
         let answers = FuturesUnordered::new();
         Self {
+            _connected: calls.around.metrics.client(),
+            queue,
+            write_time,
             socket,
             peer,
             calls,
@@ -75,6 +106,8 @@ impl PeerActor {
             subscriptions: 0,
             deliver,
             deliveries,
+            lose,
+            lost,
             stop,
             ends,
         }
@@ -90,6 +123,9 @@ impl PeerActor {
             // One that takes nothing must not hold the daemon up.
             () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(STOPPING),
         };
+        if let Some(reason) = ended.as_ref().err().and_then(End::word) {
+            self.calls.around.metrics.dropped(reason);
+        }
         if let Err(End::Refused(code, reason)) = ended {
             let frame = CloseFrame {
                 code,
@@ -105,9 +141,12 @@ impl PeerActor {
     }
 
     async fn serve(&mut self) -> Result<(), End> {
-        let mut ping = tokio::time::interval(Duration::from_secs(PING_SECS));
-        ping.tick().await;
-        let mut heard = Instant::now();
+        let limits = &self.calls.around.limits;
+        let mut heartbeat = Heartbeat::new(
+            Duration::from_secs(limits.ping_secs),
+            Duration::from_secs(limits.pong_secs),
+            Instant::now(),
+        );
         loop {
             tokio::select! {
                 biased;
@@ -116,21 +155,26 @@ impl PeerActor {
                     return Err(STOPPING);
                 }
                 message = self.socket.recv() => {
-                    heard = Instant::now();
+                    heartbeat.heard();
                     self.message(message)?;
                 }
                 Some((token, result)) = self.answers.next() => self.peer.reply(token, result),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
-                _ = ping.tick() => {
-                    if heard.elapsed() > Duration::from_secs(PING_SECS + PONG_SECS) {
-                        return Err(End::Refused(close_code::POLICY, "no sign of life"));
-                    }
-                    in_time(self.socket.feed(Message::Ping(Bytes::new()))).await?;
+                // It would wait for events that never come; connected anew, it is told what is wrong.
+                Some(()) = self.lost.recv() => {
+                    return Err(End::Refused(close_code::ERROR, "a thread cannot be followed; connect again"));
                 }
+                () = tokio::time::sleep_until(heartbeat.deadline()) => match heartbeat.due(Instant::now()) {
+                    Due::Nothing => {}
+                    Due::Ping => {
+                        in_time(self.write_time, self.socket.feed(Message::Ping(Bytes::new()))).await?;
+                    }
+                    Due::Gone => return Err(End::Refused(close_code::POLICY, "no sign of life")),
+                },
             }
             self.outputs().await?;
             // What is there already leaves in the same flush.
-            for _ in 0..PEER_QUEUE {
+            for _ in 0..self.queue {
                 if let Some(Some((token, result))) = self.answers.next().now_or_never() {
                     self.peer.reply(token, result);
                     self.outputs().await?;
@@ -140,7 +184,7 @@ impl PeerActor {
                     break;
                 }
             }
-            in_time(self.socket.flush()).await?;
+            in_time(self.write_time, self.socket.flush()).await?;
         }
     }
 
@@ -151,7 +195,7 @@ impl PeerActor {
         while let Some(delivery) = self.deliveries.recv().await {
             self.delivered(&delivery).await?;
         }
-        in_time(self.socket.flush()).await
+        in_time(self.write_time, self.socket.flush()).await
     }
 
     fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
@@ -200,6 +244,7 @@ impl PeerActor {
                 }
             }
         }
+        self.calls.around.metrics.handled(&self.peer.take_handled());
         Ok(())
     }
 
@@ -225,8 +270,21 @@ impl PeerActor {
         self.subscriptions += 1;
         let number = self.subscriptions;
         let Calls { directory, around } = self.calls.clone();
-        let task = follow(directory, around.log, to_follow, number, self.deliver.clone());
-        let task = AbortOnDropHandle::new(tokio::spawn(task));
+        let task = follow(
+            directory,
+            around.log,
+            around.metrics,
+            to_follow,
+            number,
+            self.deliver.clone(),
+        );
+        let lose = self.lose.clone();
+        let task = AbortOnDropHandle::new(tokio::spawn(async move {
+            if task.await == Ended::Lost {
+                // Another thread may have said so already.
+                let _ = lose.try_send(());
+            }
+        }));
         self.follows.insert(thread, Following { number, _task: task });
     }
 
@@ -247,18 +305,23 @@ impl PeerActor {
             .filter(|frame| frame.seq >= delivery.from);
         let texts =
             frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(frame.seq, request)));
-        in_time(async {
+        let (mut sent, mut bytes) = (0, 0);
+        let written = in_time(self.write_time, async {
             for text in texts {
+                (sent, bytes) = (sent + 1, bytes + text.len() as u64);
                 feed(socket, text.clone()).await?;
             }
             Ok(())
         })
-        .await
+        .await;
+        self.calls.around.metrics.sent(sent, bytes);
+        written
     }
 
     /// Queues one message; it leaves with the next flush.
     async fn send(&mut self, text: Bytes) -> Result<(), End> {
-        in_time(feed(&mut self.socket, text)).await
+        self.calls.around.metrics.sent(1, text.len() as u64);
+        in_time(self.write_time, feed(&mut self.socket, text)).await
     }
 }
 
@@ -267,10 +330,14 @@ async fn feed(socket: &mut WebSocket, text: Bytes) -> Result<(), axum::Error> {
     socket.feed(Message::Text(text)).await
 }
 
-/// A client that takes nothing for [`WRITE_SECS`] is gone.
-async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
-    match tokio::time::timeout(Duration::from_secs(WRITE_SECS), write).await {
+/// A client that takes nothing for `write_time` is gone.
+async fn in_time(
+    write_time: Duration,
+    write: impl Future<Output = Result<(), axum::Error>>,
+) -> Result<(), End> {
+    match tokio::time::timeout(write_time, write).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(End::Gone),
+        Ok(Err(_)) => Err(End::Gone),
+        Err(_) => Err(End::Stalled),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
+use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{By, ErrorCode, Event, Failure, Limits, ThreadId};
 use acpd_proto::projection::{Live, extract};
 use acpd_proto::surface::app::live_frame;
@@ -19,6 +19,7 @@ use crate::batch::Batch;
 use crate::clock::Clock;
 use crate::directory::log_failure;
 use crate::machine::{FromMachine, Machine};
+use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
 use crate::recall::recall;
@@ -60,6 +61,8 @@ pub struct Surroundings {
     pub agents: Arc<Agents>,
     /// Those whose processes are shared.
     pub shared: crate::shared::SharedAgents,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
     /// Every bound.
     pub limits: Arc<Limits>,
     /// The time.
@@ -85,6 +88,7 @@ pub struct ThreadActor {
     policies_of: Option<String>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
+    _awake: Present,
 }
 
 /// How long a thread with nothing to do and no agent stays awake.
@@ -106,9 +110,15 @@ enum Happened {
 impl ThreadActor {
     /// A thread that is about to be made. In a box: a future would keep room for it twice.
     pub fn new(id: ThreadId, around: Surroundings) -> Box<Self> {
+        Self::awake(id, around, false)
+    }
+
+    fn awake(id: ThreadId, around: Surroundings, woken: bool) -> Box<Self> {
         let machine = Thread::new(id, (*around.limits).clone(), around.clock.now());
         let (host_told, host_tells) = mpsc::channel(16);
         Box::new(Self {
+            _awake: around.metrics.thread(woken),
+            publish: broadcast::channel(around.limits.live_batches).0,
             around,
             id,
             id_text: id.to_string(),
@@ -117,7 +127,6 @@ impl ThreadActor {
             host: None,
             host_told,
             host_tells,
-            publish: broadcast::channel(LIVE_BATCHES).0,
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
@@ -126,7 +135,7 @@ impl ThreadActor {
 
     /// A thread that the log knows.
     pub async fn load(id: ThreadId, around: Surroundings) -> Result<Box<Self>, LogError> {
-        let mut actor = Self::new(id, around);
+        let mut actor = Self::awake(id, around, true);
         let mut after = 0;
         loop {
             let page = actor.around.log.read(id, after).await?;
@@ -357,6 +366,7 @@ impl ThreadActor {
         }
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.around.log);
+        let begun = std::time::Instant::now();
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
@@ -371,6 +381,7 @@ impl ThreadActor {
             self.fail_callers(&error);
             return Err(error);
         }
+        self.around.metrics.appended(events, begun.elapsed());
         Ok(batch)
     }
 
@@ -398,7 +409,12 @@ impl ThreadActor {
                     Ok(Runnable { config, .. }) => {
                         start.quirks = config.quirks;
                         start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
-                        self.host = Some(Machine::new(spec, config.clone(), self.host_told.clone()));
+                        self.host = Some(Machine::new(
+                            spec,
+                            config.clone(),
+                            self.host_told.clone(),
+                            Arc::clone(&self.around.metrics),
+                        ));
                         agent::start(&self.around, &spec.agent, &config, start).await
                     }
                     Err(failure) => Err(failure),

@@ -21,6 +21,7 @@ mod filter;
 mod memory;
 mod search;
 mod sqlite;
+pub mod stats;
 
 pub use memory::{Fault, Memory};
 pub use search::{Hit, Piece, Search, SearchCursor};
@@ -183,6 +184,11 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
 
     /// The content that `put_blob` named so.
     fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+
+    /// What it has done so far. A backend that counts nothing says nothing.
+    fn stats(&self) -> stats::Stats {
+        stats::Stats::default()
+    }
 
     /// Waits until everything appended so far is stored, then refuses all further calls.
     fn close(&self) -> Answer<'_, ()>;

@@ -63,6 +63,28 @@ impl ErrorCode {
         }
     }
 
+    /// Its text form.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ParseError => "parse_error",
+            Self::InvalidRequest => "invalid_request",
+            Self::MethodNotFound => "method_not_found",
+            Self::InvalidParams => "invalid_params",
+            Self::Internal => "internal",
+            Self::Unauthenticated => "unauthenticated",
+            Self::SignInRequired => "sign_in_required",
+            Self::Overloaded => "overloaded",
+            Self::NotFound => "not_found",
+            Self::Handshake => "handshake",
+            Self::Conflict => "conflict",
+            Self::AlreadyResolved => "already_resolved",
+            Self::RateLimited => "rate_limited",
+            Self::Unsupported => "unsupported",
+            Self::Forbidden => "forbidden",
+            Self::AgentFailed => "agent_failed",
+        }
+    }
+
     /// Whether the same request may succeed later without any other change.
     pub fn retryable(self) -> bool {
         matches!(self, Self::Overloaded | Self::RateLimited | Self::AgentFailed)

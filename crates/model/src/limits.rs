@@ -16,6 +16,20 @@ pub struct Limits {
     pub request_window_secs: u64,
     /// Connections served at once.
     pub connections: usize,
+    /// Requests of one connection that may be unanswered at once.
+    pub requests_in_flight: usize,
+    /// Commands that may wait for a thread.
+    pub thread_commands: usize,
+    /// Batches of events that may wait for one client's socket, for each of its connections.
+    pub outbound_queue: usize,
+    /// Batches of events that a thread keeps for clients that follow live; who falls further behind re-reads the log.
+    pub live_batches: usize,
+    /// Seconds between pings to a client.
+    pub ping_secs: u64,
+    /// Seconds of silence after a ping until a client counts as gone.
+    pub pong_secs: u64,
+    /// Seconds that a client has for one write: who takes nothing for so long is disconnected.
+    pub write_secs: u64,
     /// Turns that may wait in one thread.
     pub queued_turns: usize,
     /// Seconds that an agent has to answer `initialize`, and again to open its session.
@@ -41,6 +55,13 @@ impl Default for Limits {
             requests_per_window: 60,
             request_window_secs: 10,
             connections: 1024,
+            requests_in_flight: 64,
+            thread_commands: 128,
+            outbound_queue: 32,
+            live_batches: 32,
+            ping_secs: 30,
+            pong_secs: 35,
+            write_secs: 30,
             queued_turns: 16,
             agent_start_secs: 60,
             cancel_secs: 30,
@@ -48,6 +69,38 @@ impl Default for Limits {
             agent_idle_secs: 600,
             agent_silence_secs: 7200,
             recall_bytes: 64 << 10,
+        }
+    }
+}
+
+/// Most that a queue may be configured to hold; each keeps room for all of it.
+pub const QUEUE_MAX: usize = 4096;
+
+impl Limits {
+    /// What is wrong with them, if anything: a queue that holds nothing, or a time that is none, serves nobody.
+    pub fn check(&self) -> Result<(), String> {
+        let queues = [
+            ("thread_commands", self.thread_commands),
+            ("outbound_queue", self.outbound_queue),
+            ("live_batches", self.live_batches),
+        ];
+        for (name, value) in queues {
+            if !(1..=QUEUE_MAX).contains(&value) {
+                return Err(format!("limits.{name} is {value}: it must be 1 to {QUEUE_MAX}"));
+            }
+        }
+        let counts = [
+            ("client_message_bytes", self.client_message_bytes as u64),
+            ("requests_per_window", u64::from(self.requests_per_window)),
+            ("requests_in_flight", self.requests_in_flight as u64),
+            ("connections", self.connections as u64),
+            ("ping_secs", self.ping_secs),
+            ("pong_secs", self.pong_secs),
+            ("write_secs", self.write_secs),
+        ];
+        match counts.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(format!("limits.{name} is 0: it must be at least 1")),
+            None => Ok(()),
         }
     }
 }
@@ -69,14 +122,8 @@ pub const RESTART_MILLIS: u64 = 1000;
 pub const RESTART_MILLIS_MAX: u64 = 30_000;
 /// Messages that may wait for an agent's stdin.
 pub const AGENT_WRITES: usize = 64;
-/// Commands that may wait for a thread.
-pub const THREAD_COMMANDS: usize = 128;
-/// Batches of events kept for clients that follow live; who falls further behind re-reads the log.
-pub const LIVE_BATCHES: usize = 32;
 /// Events that are appended, and sent on, as one batch.
 pub const BATCH_EVENTS: usize = 512;
-/// Frames or replies that may wait for one client's socket.
-pub const PEER_QUEUE: usize = 32;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.
@@ -169,12 +216,6 @@ pub const SIGN_IN_SECS: u64 = 600;
 /// Bytes of finished items that an exported document holds back until their turn is over; then they are written
 /// before the turn is.
 pub const EXPORT_TURN_BYTES: usize = 16 << 20;
-/// Seconds between pings to a client.
-pub const PING_SECS: u64 = 30;
-/// Seconds of silence after a ping until a client counts as gone.
-pub const PONG_SECS: u64 = 35;
-/// Seconds that a client has for one write.
-pub const WRITE_SECS: u64 = 30;
 /// Seconds that a new connection has to send its HTTP head, and again for a body; and for the handshake of TLS.
 pub const HEAD_SECS: u64 = 10;
 /// Bytes of a connection that wait to be parsed as HTTP; a longer head is refused.

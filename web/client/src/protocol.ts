@@ -403,10 +403,18 @@ export type Level = "info" | "warning" | "error";
 
 /** The limits in force. */
 export interface LimitsInForce {
+  /** Connections served at once; further ones wait. */
+  connections: number;
+  /** Batches of events that a connection may be behind before it is sent them from the log. */
+  liveBatches: number;
   /** Bytes of one message of a client. */
   messageBytes: number;
+  /** Batches of events that may wait for one connection. */
+  outboundQueue: number;
   /** Seconds between the daemon's pings. */
   pingSecs: number;
+  /** Seconds of silence after a ping until the connection is closed. */
+  pongSecs: number;
   /** Turns that may wait in a thread. */
   queuedTurns: number;
   requestWindowSecs: number;
@@ -414,6 +422,10 @@ export interface LimitsInForce {
   requestsInFlight: number;
   /** Requests of one connection within `requestWindowSecs`. */
   requestsPerWindow: number;
+  /** Commands that may wait for a thread; beyond them requests are refused with -32001. */
+  threadCommands: number;
+  /** Seconds that a client may take nothing of what is sent until the connection is closed. */
+  writeSecs: number;
 }
 
 /** Which threads. */

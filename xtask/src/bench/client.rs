@@ -43,6 +43,11 @@ impl Counter {
         })
     }
 
+    /// The connection, and what was read of it and not taken yet.
+    pub fn into_parts(self) -> (TcpStream, Vec<u8>) {
+        (self.stream, self.buffer[self.start..self.end].to_vec())
+    }
+
     /// Sends one message, masked with zeros as a client must.
     pub fn send(&mut self, message: &Value) -> anyhow::Result<()> {
         let text = message.to_string();
@@ -131,7 +136,8 @@ impl Counter {
     }
 }
 
-fn head(bytes: &[u8]) -> Option<(usize, usize)> {
+/// Where the first frame's payload begins, and how long it is, once that is there.
+pub(super) fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     match *bytes.get(1)? & 0x7f {
         126 => Some((
             4,

@@ -1,6 +1,7 @@
 //! The benchmark: the daemon beside the bare relay, in one run. This machine's speed varies, so ratios count.
 
 mod client;
+mod crowd;
 mod daemon;
 mod measure;
 mod report;
@@ -25,7 +26,7 @@ pub struct Binaries {
     pub relay: PathBuf,
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`.
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, only prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
@@ -46,9 +47,14 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
         );
     }
     let mut report = Report::default();
+    let quick = args.contains(&"--quick");
+    crowd::streaming(&binaries, quick, &mut report)?;
+    if args.contains(&"--crowd") {
+        return Ok(());
+    }
     measure::all(&binaries, &sizes, &mut report)?;
     stream::costs(&binaries, &mut report)?;
-    terminal::flood(&binaries, args.contains(&"--quick"), &mut report)?;
+    terminal::flood(&binaries, quick, &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
     std::fs::write(out.join("bench.json"), report.to_json())?;

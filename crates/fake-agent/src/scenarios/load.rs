@@ -76,11 +76,23 @@ pub fn lone(turn: &mut Turn, args: &Args) -> Flow {
         args.number("ms", 10),
         args.number("bytes", 300),
     );
-    let id = open(turn, "lone");
-    // A number in the JSON text, put there as digits: the line must not be built anew after the clock was read.
-    let line = tool_line(turn, &id, &json!({ "sentNs": TIME })).replacen(&format!("\"{TIME}\""), TIME, 1);
+    // The digits of the time are put into the line: it must not be built anew after the clock was read.
+    let (line, id) = match args.text("kind", "update") {
+        "update" => {
+            let id = open(turn, "lone");
+            let line = tool_line(turn, &id, &json!({ "sentNs": TIME }));
+            (line.replacen(&format!("\"{TIME}\""), TIME, 1), Some(id))
+        }
+        "delta" => {
+            let text = wire::text(&format!("{COUNTER} sentNs:{TIME}; "));
+            let chunk = wire::chunk("agent_message_chunk", &text);
+            (wire::update(&turn.id, &chunk).to_string(), None)
+        }
+        other => return Err(End::Fail(RpcError::params(format!("no kind {other:?}")))),
+    };
     let at = line.find(TIME).unwrap_or_default();
-    let template = Template::new(&line, PAD, bytes);
+    let (pad, bytes) = if id.is_some() { (PAD, bytes) } else { ("", 0) };
+    let template = Template::new(&line, pad, bytes);
     for k in 1..=n {
         turn.pause(ms)?;
         let mut line = template.line(k);
@@ -88,6 +100,8 @@ pub fn lone(turn: &mut Turn, args: &Args) -> Flow {
         line[at..at + TIME.len()].copy_from_slice(&now.as_bytes()[..TIME.len()]);
         turn.raw(&line);
     }
-    close(turn, &id);
+    if let Some(id) = id {
+        close(turn, &id);
+    }
     Ok(())
 }

@@ -150,8 +150,9 @@ pub const TABLE: &[Scenario] = &[
     // load
     entry("flood", "n=100000 bytes=300 kind=update|delta|chunkmeta", "n updates as fast as the pipe takes them",
         Words::None, &["n", "bytes", "kind"], load::flood),
-    entry("lone", "n=200 ms=10 bytes=300", "n updates one at a time, each with _meta.sentNs",
-        Words::None, &["n", "ms", "bytes"], load::lone),
+    entry("lone", "n=200 ms=10 bytes=300 kind=update|delta",
+        "n updates one at a time, each with _meta.sentNs; a delta says sentNs:DIGITS in its text",
+        Words::None, &["n", "ms", "bytes", "kind"], load::lone),
 ];
 
 /// Runs the turn that the prompt asks for: the first text block that is a script, else the demo.

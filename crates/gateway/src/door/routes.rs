@@ -28,6 +28,7 @@ pub fn router(door: Door) -> Router {
         .route("/readyz", get(ready));
     let observer = Router::new()
         .route("/ws", get(websocket))
+        .route("/metrics", get(crate::metrics::expose))
         .route("/api/threads/{thread}/export", get(export))
         .route("/api/blobs/{id}", get(blob))
         .route("/api/tickets", post(login::ticket))
@@ -42,6 +43,10 @@ pub fn router(door: Door) -> Router {
         .merge(owner)
         .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(door.clone(), ours_alone))
+        .layer(middleware::from_fn_with_state(
+            door.clone(),
+            crate::metrics::count_refusals,
+        ))
         .layer(middleware::map_response(harden))
         .with_state(door)
 }

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::{AgentHandle, Ends};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::metrics::Metrics;
 
 /// The way to the shared processes.
 #[derive(Debug, Clone)]
@@ -40,12 +41,13 @@ struct Joining {
 
 impl SharedAgents {
     /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
-    pub fn open(limits: Arc<Limits>, clock: Clock) -> Self {
+    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>) -> Self {
         let (asks, asked) = mpsc::channel(SHARED_INBOX);
         let registry = Registry {
             processes: HashMap::new(),
             limits,
             clock,
+            metrics,
         };
         tokio::spawn(registry.run(asked));
         Self { asks }
@@ -83,6 +85,7 @@ struct Registry {
     processes: HashMap<String, Entry>,
     limits: Arc<Limits>,
     clock: Clock,
+    metrics: Arc<Metrics>,
 }
 
 impl Registry {
@@ -111,7 +114,7 @@ impl Registry {
                 Err(mpsc::error::SendError(back)) => joining = back,
             }
         }
-        let joins = process::spawn(&config, joining, &self.limits, self.clock)?;
+        let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics)?;
         self.processes.insert(name, Entry { config, joins });
         Ok(())
     }

@@ -25,6 +25,7 @@ use super::Joining;
 use crate::agent::{Ends, FromAgent, read, sleep_until, write};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::metrics::{Metrics, Present};
 
 /// What a thread does.
 enum FromSeat {
@@ -47,6 +48,7 @@ pub(super) fn spawn(
     first: Joining,
     limits: &Limits,
     clock: Clock,
+    metrics: &Metrics,
 ) -> Result<mpsc::Sender<Joining>, Failure> {
     let program = Program {
         command: config.command.clone(),
@@ -67,6 +69,7 @@ pub(super) fn spawn(
         told: BTreeMap::new(),
         inbox,
         grace,
+        _running: metrics.agent(),
     };
     actor.seat(first);
     tokio::spawn(actor.run(process, stdin, joining, said));
@@ -82,6 +85,7 @@ struct Actor {
     told: BTreeMap<Seat, Told>,
     inbox: mpsc::Sender<(Seat, FromSeat)>,
     grace: Duration,
+    _running: Present,
 }
 
 impl Actor {

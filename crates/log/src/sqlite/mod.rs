@@ -24,6 +24,7 @@ mod store;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
@@ -33,6 +34,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::stats::{Counters, Stats};
 use crate::{
     Answer, Backlog, EventLog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor, blob_id,
 };
@@ -70,6 +72,7 @@ pub struct Sqlite {
     readers: Vec<mpsc::Sender<Query>>,
     next_reader: AtomicUsize,
     jobs: mpsc::Sender<Job>,
+    counters: Arc<Counters>,
     /// After the senders, because it waits for a thread that ends when they are gone.
     _writer: Joined,
 }
@@ -88,13 +91,16 @@ impl Sqlite {
             .collect::<Result<_, _>>()?;
         let queries = readers.iter().map(|reader| reader.queries.clone()).collect();
         let (jobs, queue) = mpsc::channel(LOG_QUEUE);
+        let counters = Arc::new(Counters::default());
+        let counting = Arc::clone(&counters);
         let writer = start("log-writer".into(), move || {
-            writer::run(connection, queue, readers, lock);
+            writer::run(connection, queue, readers, lock, &counting);
         })?;
         Ok(Self {
             readers: queries,
             next_reader: AtomicUsize::new(0),
             jobs,
+            counters,
             _writer: Joined(Some(writer)),
         })
     }
@@ -203,6 +209,11 @@ impl EventLog for Sqlite {
 
     fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
         self.ask(move |connection| query::blob(connection, id))
+    }
+
+    fn stats(&self) -> Stats {
+        self.counters
+            .stats(self.jobs.max_capacity() - self.jobs.capacity())
     }
 
     fn close(&self) -> Answer<'_, ()> {

@@ -2,6 +2,8 @@
 //! for one append and for many.
 
 use std::fs::File;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use acpd_model::limits::{LOG_GROUP, LOG_REWRITE_BYTES};
 use rusqlite::Connection;
@@ -10,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::reader::Reader;
 use super::store::{Change, Failed, Store};
 use crate::LogError;
+use crate::stats::Counters;
 
 /// What the writer is asked for, and whom it tells.
 #[derive(Debug)]
@@ -22,7 +25,13 @@ type Waiting = (Change, oneshot::Sender<Result<(), LogError>>);
 
 /// Stores what is queued until it is told to close, or nobody is left who could ask. The writer is the last to
 /// leave: when `close` is answered, all files are closed and unlocked.
-pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, readers: Vec<Reader>, lock: File) {
+pub(super) fn run(
+    connection: Connection,
+    mut queue: mpsc::Receiver<Job>,
+    readers: Vec<Reader>,
+    lock: File,
+    counters: &Counters,
+) {
     let mut store = Store::new(connection);
     let mut jobs = Vec::with_capacity(LOG_GROUP);
     let mut closing = None;
@@ -37,7 +46,7 @@ pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, reader
                 Job::Store(change, answer) => group.push((change, answer)),
             }
         }
-        commit(&mut store, group);
+        commit(&mut store, group, counters);
     }
 
     drop(queue);
@@ -54,12 +63,16 @@ pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, reader
 
 /// Stores a group and answers it. If a change fails, each is tried alone, so that only those fail
 /// that must. What was deleted is out of the files too before that is answered, unless they are large.
-fn commit(store: &mut Store, group: Vec<Waiting>) {
+fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     if group.is_empty() {
         return;
     }
-    let error = match store.store(group.iter().map(|(change, _)| change)) {
+    let begun = Instant::now();
+    let stored = store.store(group.iter().map(|(change, _)| change));
+    counters.commit_time.observe_time(begun.elapsed());
+    let error = match stored {
         Ok(answers) => {
+            counters.commit_changes.observe(group.len() as u64);
             let deleted = group
                 .iter()
                 .any(|(change, _)| matches!(change, Change::Delete(_)));
@@ -73,12 +86,13 @@ fn commit(store: &mut Store, group: Vec<Waiting>) {
         }
         Err(Failed::Change(_)) if group.len() > 1 => {
             for one in group {
-                commit(store, vec![one]);
+                commit(store, vec![one], counters);
             }
             return;
         }
         Err(Failed::Change(error) | Failed::Transaction(error)) => error,
     };
+    counters.failed_commits.fetch_add(1, Ordering::Relaxed);
     tracing::error!(%error, "the log did not store {} changes", group.len());
     for (_, waiting) in group {
         let _nobody_waits = waiting.send(Err(error.clone()));

@@ -147,6 +147,53 @@ mod tests {
     }
 
     #[test]
+    fn a_delta_of_four_kib_never_waits() {
+        let mut c = Coalescer::default();
+        let large = "x".repeat(COALESCE_BYTES);
+        c.push(delta(1, "a"), ms(0));
+        assert_eq!(texts(c.push(delta(1, &large), ms(1))), [&large[..]]);
+        assert_eq!(
+            texts(c.push(delta(2, &large), ms(2))),
+            [&large[..]],
+            "nor of another item"
+        );
+        assert!(texts(c.push(delta(1, "b"), ms(3))).is_empty());
+        assert_eq!(
+            texts(c.push(delta(2, &large), ms(4))),
+            ["b", &large[..]],
+            "after what was held"
+        );
+        assert_eq!(c.deadline(), None);
+    }
+
+    #[test]
+    fn what_is_held_is_due_ten_milliseconds_after_the_last_that_left() {
+        let mut c = Coalescer::default();
+        c.push(delta(1, "a"), ms(0));
+        c.push(delta(1, "b"), ms(9));
+        assert_eq!(c.deadline(), Some(ms(10)));
+        c.push(delta(2, "c"), ms(9));
+        assert_eq!(c.deadline(), Some(ms(10)), "another item does not wait longer");
+        assert_eq!(
+            texts(c.push(delta(2, "d"), ms(10))),
+            ["cd"],
+            "late timers delay nothing"
+        );
+        assert_eq!(c.held(ItemId(2)), None);
+    }
+
+    #[test]
+    fn items_that_take_turns_are_not_reordered_and_not_merged() {
+        let mut c = Coalescer::default();
+        let mut out = texts(c.push(delta(1, "a"), ms(0)));
+        for (item, text) in [(2, "b"), (1, "c"), (1, "d"), (2, "e"), (1, "f")] {
+            out.extend(texts(c.push(delta(item, text), ms(1))));
+        }
+        out.extend(c.flush().map(|held| held.text));
+        assert_eq!(out, ["a", "b", "cd", "e", "f"]);
+    }
+
+    #[test]
     fn only_neighbours_of_one_item_merge() {
         let mut c = Coalescer::default();
         c.push(delta(1, "a"), ms(0));

@@ -69,12 +69,19 @@ fn four_kib_do_not_wait_for_the_window() {
 
 #[test]
 fn whatever_else_happens_flushes_first() {
-    let others: [fn(&mut Scene); 7] = [
+    let others: [fn(&mut Scene); 12] = [
         |s| s.update(&tool("t", false, "")),
         |s| s.update(&thought("hm")),
         |s| s.update(r#"{"sessionUpdate":"plan","entries":[]}"#),
         |s| s.says("rubbish"),
         |s| s.asks_permission("7", "t"),
+        |s| s.update(&with_id("other", "m2")),
+        |s| s.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#),
+        |s| s.calls("8", "_example.com/unknown", "{}"),
+        |s| {
+            s.prompt("next");
+        },
+        |s| s.stops_with("end_turn"),
         Scene::interrupt,
         |s| s.exits("gone"),
     ];

@@ -18,7 +18,7 @@ pub use params::{
     InterruptTurn, ListSessions, ListThreads, ListedStatus, Named, NoParams, On, ReadThread, ResumeThread,
     RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
 };
-pub use peer::{Client, Peer, PeerOutput};
+pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
 pub use table::{METHODS, Method, Order, Request};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 

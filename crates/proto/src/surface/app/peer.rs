@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use acpd_model::limits::PING_SECS;
 use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -71,13 +70,26 @@ pub struct Peer {
     client: Client,
     current: Option<ThreadId>,
     recent: VecDeque<Instant>,
-    waiting: BTreeMap<u64, ReplyTo>,
+    waiting: BTreeMap<u64, (&'static str, ReplyTo)>,
     next_token: u64,
     out: Queue<PeerOutput>,
+    handled: Vec<Handled>,
 }
 
-/// Requests of one connection that may be unanswered at once.
-const IN_FLIGHT: usize = 64;
+/// How a request of a client was answered, without anything that it said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handled {
+    /// Its method; [`UNKNOWN_METHOD`] for what is none of ours, [`ANSWER`] for the answer to a question.
+    pub method: &'static str,
+    /// What it was refused with.
+    pub error: Option<ErrorCode>,
+}
+
+/// Stands for every method that does not exist, and for what is no request.
+pub const UNKNOWN_METHOD: &str = "unknown";
+/// Stands for a response to one of our own requests.
+pub const ANSWER: &str = "answer";
+const INITIALIZE: &str = "initialize";
 
 impl Peer {
     /// A connection of `principal`, before its handshake.
@@ -93,6 +105,7 @@ impl Peer {
             waiting: BTreeMap::new(),
             next_token: 0,
             out: Queue::default(),
+            handled: Vec::new(),
         }
     }
 
@@ -116,6 +129,9 @@ impl Peer {
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => {
                 if let Err(failure) = self.request(id, &method, params, now.mono) {
+                    let known = Method::find(&method).map(|method| method.name);
+                    let initialize = (&*method == INITIALIZE).then_some(INITIALIZE);
+                    self.handled(known.or(initialize).unwrap_or(UNKNOWN_METHOD), Some(failure.code));
                     self.send_error(id.get(), &failure);
                 }
             }
@@ -125,24 +141,42 @@ impl Peer {
                 }
             }
             Ok(Message::Response { id, result }) => self.response(id, result.map_err(|_| ())),
-            Err(malformed) if malformed.is_json => {
-                self.send_error("null", &Failure::new(ErrorCode::InvalidRequest, malformed.reason));
+            Err(malformed) => {
+                let code = if malformed.is_json {
+                    ErrorCode::InvalidRequest
+                } else {
+                    ErrorCode::ParseError
+                };
+                self.handled(UNKNOWN_METHOD, Some(code));
+                self.send_error("null", &Failure::new(code, malformed.reason));
             }
-            Err(malformed) => self.send_error("null", &Failure::new(ErrorCode::ParseError, malformed.reason)),
         }
+    }
+
+    /// How requests were answered since this was last asked.
+    pub fn take_handled(&mut self) -> Vec<Handled> {
+        std::mem::take(&mut self.handled)
+    }
+
+    fn handled(&mut self, method: &'static str, error: Option<ErrorCode>) {
+        self.handled.push(Handled { method, error });
     }
 
     /// Takes the answer to a [`PeerOutput::Call`].
     pub fn reply(&mut self, token: u64, result: Result<RawJson, Failure>) {
-        match (self.waiting.remove(&token), result) {
-            (Some(ReplyTo::Request(id)), Ok(result)) => {
+        let Some((method, reply_to)) = self.waiting.remove(&token) else {
+            return;
+        };
+        self.handled(method, result.as_ref().err().map(|failure| failure.code));
+        match (reply_to, result) {
+            (ReplyTo::Request(id), Ok(result)) => {
                 let mut out = Vec::new();
                 crate::wire::response(&mut out, id.get(), result.get());
                 self.out.push(PeerOutput::Send(out));
             }
-            (Some(ReplyTo::Request(id)), Err(failure)) => self.send_error(id.get(), &failure),
-            (Some(ReplyTo::Response(request)), Err(failure)) => self.late_answer(request, &failure),
-            (Some(ReplyTo::Response(_)), Ok(_)) | (None, _) => {}
+            (ReplyTo::Request(id), Err(failure)) => self.send_error(id.get(), &failure),
+            (ReplyTo::Response(request), Err(failure)) => self.late_answer(request, &failure),
+            (ReplyTo::Response(_), Ok(_)) => {}
         }
     }
 
@@ -206,7 +240,7 @@ impl Peer {
         })?;
         self.check_role(method.role, method.name)?;
         let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
-        self.call(request, method.order, ReplyTo::Request(id.into()))
+        self.call(request, method.name, method.order, ReplyTo::Request(id.into()))
     }
 
     fn check_role(&self, needed: Role, what: &str) -> Result<(), Failure> {
@@ -232,21 +266,29 @@ impl Peer {
             .and_then(|()| Response::read(request, result.map(RawValue::get)))
             .and_then(|answered| {
                 let answer = Request::ItemApprove(Approve(answered));
-                self.call(answer, Order::Thread, ReplyTo::Response(request))
+                self.call(answer, ANSWER, Order::Thread, ReplyTo::Response(request))
             });
         if let Err(failure) = called {
+            self.handled(ANSWER, Some(failure.code));
             self.late_answer(request, &failure);
         }
     }
 
-    fn call(&mut self, request: Request, order: Order, reply_to: ReplyTo) -> Result<(), Failure> {
-        if self.waiting.len() >= IN_FLIGHT {
-            let message = format!("{IN_FLIGHT} requests of this connection are unanswered already");
+    fn call(
+        &mut self,
+        request: Request,
+        method: &'static str,
+        order: Order,
+        reply_to: ReplyTo,
+    ) -> Result<(), Failure> {
+        let most = self.limits.requests_in_flight;
+        if self.waiting.len() >= most {
+            let message = format!("{most} requests of this connection are unanswered already");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
         let token = self.next_token;
         self.next_token += 1;
-        self.waiting.insert(token, reply_to);
+        self.waiting.insert(token, (method, reply_to));
         self.out.push(PeerOutput::Call {
             token,
             request,
@@ -315,6 +357,7 @@ impl Peer {
             .object("result", |result| self.fill_welcome(result));
         message.close();
         self.out.push(PeerOutput::Send(out));
+        self.handled(INITIALIZE, None);
         Ok(())
     }
 
@@ -333,8 +376,14 @@ impl Peer {
             l.put("requestsPerWindow", &self.limits.requests_per_window);
             l.put("requestWindowSecs", &self.limits.request_window_secs);
             l.put("queuedTurns", &self.limits.queued_turns);
-            l.put("requestsInFlight", &IN_FLIGHT);
-            l.put("pingSecs", &PING_SECS);
+            l.put("requestsInFlight", &self.limits.requests_in_flight);
+            l.put("threadCommands", &self.limits.thread_commands);
+            l.put("outboundQueue", &self.limits.outbound_queue);
+            l.put("liveBatches", &self.limits.live_batches);
+            l.put("connections", &self.limits.connections);
+            l.put("pingSecs", &self.limits.ping_secs);
+            l.put("pongSecs", &self.limits.pong_secs);
+            l.put("writeSecs", &self.limits.write_secs);
         });
         result.object("identity", |i| {
             i.put("principal", &self.principal).put("role", &self.role);

@@ -74,8 +74,20 @@ pub struct LimitsInForce {
     queued_turns: u64,
     /// Requests of one connection that may be unanswered.
     requests_in_flight: u64,
+    /// Commands that may wait for a thread; beyond them requests are refused with -32001.
+    thread_commands: u64,
+    /// Batches of events that may wait for one connection.
+    outbound_queue: u64,
+    /// Batches of events that a connection may be behind before it is sent them from the log.
+    live_batches: u64,
+    /// Connections served at once; further ones wait.
+    connections: u64,
     /// Seconds between the daemon's pings.
     ping_secs: u64,
+    /// Seconds of silence after a ping until the connection is closed.
+    pong_secs: u64,
+    /// Seconds that a client may take nothing of what is sent until the connection is closed.
+    write_secs: u64,
 }
 
 /// As whom a client has come in.
