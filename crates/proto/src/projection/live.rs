@@ -3,13 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, PermissionOption, TurnStatus};
+use acpd_model::event::{Binding, PermissionOption, ThreadForked, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, TurnId,
+    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
+    TurnId,
 };
 
+use super::dropped::Dropped;
 use super::item::ItemView;
+use super::names::Names;
+use crate::agent::Capabilities;
 use crate::policy::{Policy, Remembered};
 
 /// How a thread was made.
@@ -85,6 +89,15 @@ pub struct OpenRequest {
     pub options: Vec<PermissionOption>,
 }
 
+/// What an agent can do, as far as it matters while it does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Declared {
+    /// `session/fork`.
+    pub fork: bool,
+    /// `session/delete`.
+    pub delete: bool,
+}
+
 /// The bounded view that a thread acts on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
@@ -94,6 +107,14 @@ pub struct Live {
     pub last_seq: Seq,
     /// The thread at a glance.
     pub summary: Summary,
+    /// What it is called, and what it would be called otherwise.
+    pub names: Names,
+    /// Number of the last turn, dropped ones included.
+    pub last_turn: u32,
+    /// Turns that are no longer part of the conversation.
+    pub dropped: Dropped,
+    /// What the agent declared, as it was last started.
+    pub declared: Declared,
     /// How it was made.
     pub spec: Spec,
     /// The agent's id for the session that the thread was last bound to.
@@ -148,6 +169,10 @@ impl Live {
             thread,
             last_seq: 0,
             summary: Summary::default(),
+            names: Names::default(),
+            last_turn: 0,
+            dropped: Dropped::default(),
+            declared: Declared::default(),
             spec: Spec::default(),
             session: None,
             turn: None,
@@ -180,15 +205,23 @@ impl Live {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
             | EventKind::SessionInfoUpdated { .. }
+            | EventKind::ThreadRenamed { .. }
+            | EventKind::MetadataSet { .. }
+            | EventKind::ThreadArchived {}
+            | EventKind::ThreadUnarchived {}
+            | EventKind::ThreadDeleted { .. }
+            | EventKind::ThreadForked(_)
+            | EventKind::TurnsRolledBack { .. }
             | EventKind::TurnQueued { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::TurnSettled { .. } => {
                 self.fold_thread(event);
                 return true;
             }
-            EventKind::UserMessageAdded { content, .. } if self.summary.name.is_none() => {
+            EventKind::UserMessageAdded { content, .. } if self.names.prompt.is_none() => {
                 self.fold_item(event);
-                self.summary.name = name_from(content);
+                self.names.prompted(content);
+                self.summary.name = self.names.shown().cloned();
                 return true;
             }
             EventKind::ItemStarted { .. }
@@ -221,6 +254,7 @@ impl Live {
                     additional_directories: additional_directories.clone(),
                     mcp_servers: mcp_servers.clone(),
                 };
+                self.names.person.clone_from(name);
                 self.summary = Summary {
                     agent: agent.clone(),
                     cwd: cwd.clone(),
@@ -233,7 +267,22 @@ impl Live {
                 };
             }
             EventKind::StatusChanged { status } => self.summary.status = *status,
-            EventKind::SessionInfoUpdated { title: Some(title) } => self.summary.name = Some(title.clone()),
+            EventKind::SessionInfoUpdated {
+                title: Some(title), ..
+            } => {
+                self.names.agent = Some(title.clone());
+                self.summary.name = self.names.shown().cloned();
+            }
+            EventKind::ThreadRenamed { name, .. } => {
+                self.names.person.clone_from(name);
+                self.summary.name = self.names.shown().cloned();
+            }
+            EventKind::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
+            EventKind::ThreadArchived {} => self.summary.archived = true,
+            EventKind::ThreadUnarchived {} => self.summary.archived = false,
+            EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,
+            EventKind::ThreadForked(forked) => self.fold_forked(forked, event.at),
+            EventKind::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
             EventKind::TurnQueued {
                 input,
                 client_turn_id,
@@ -279,7 +328,10 @@ impl Live {
     }
 
     fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {
-        self.summary.turns = self.summary.turns.max(id.0);
+        if id.0 > self.last_turn {
+            self.last_turn = id.0;
+            self.summary.turns += 1;
+        }
         let Some(name) = client_turn_id else { return };
         self.client_turns
             .insert(name.clone(), ClientTurn { id, status: None });
@@ -355,8 +407,15 @@ impl Live {
                 session_id,
                 session,
                 how,
-                ..
-            } => self.fold_bound(session_id, *how, session),
+                agent,
+            } => {
+                let agent = Capabilities::read(agent);
+                self.declared = Declared {
+                    fork: agent.fork,
+                    delete: agent.delete,
+                };
+                self.fold_bound(session_id, *how, session);
+            }
             EventKind::InterruptRequested {} => {
                 if let Some(turn) = &mut self.turn {
                     turn.interrupted = true;
@@ -411,6 +470,44 @@ impl Live {
 }
 
 impl Live {
+    /// Whether the thread is about to vanish.
+    pub fn is_deleted(&self) -> bool {
+        self.summary.status == ThreadStatus::Deleting
+    }
+
+    /// The last turn that is part of the conversation.
+    pub fn last_kept(&self) -> Option<TurnId> {
+        let mut turns = (1..=self.last_turn).rev().map(TurnId);
+        turns.find(|turn| !self.dropped.contains(*turn))
+    }
+
+    /// The session that the agent had knows what is dropped, so that it is none of the thread's any more.
+    fn fold_rolled_back(&mut self, last_kept: Option<TurnId>) {
+        self.dropped.drop_after(last_kept, self.last_turn);
+        self.summary.turns = self.last_turn - self.dropped.count();
+        self.client_turns
+            .retain(|_, turn| !self.dropped.contains(turn.id));
+        if self.summary.turns == 0 {
+            self.names.prompt = None;
+            self.summary.name = self.names.shown().cloned();
+        }
+        (self.plan, self.usage) = (None, None);
+        self.let_session_go(None);
+    }
+
+    /// What came before is another thread's. Its session stays that thread's.
+    fn fold_forked(&mut self, forked: &ThreadForked, at: Millis) {
+        (self.summary.created_at, self.summary.updated_at) = (at, at);
+        self.remembered.end_session();
+        self.let_session_go(forked.session_id.clone());
+    }
+
+    fn let_session_go(&mut self, next: Option<String>) {
+        self.forgotten = next.is_none() && self.summary.turns > 0;
+        self.session = next;
+        self.tools.clear();
+    }
+
     fn fold_bound(&mut self, session_id: &str, how: Binding, session: &RawJson) {
         self.forgotten |= how == Binding::New && self.session.is_some() && self.summary.turns > 0;
         if self.session.as_deref() != Some(session_id) {
@@ -460,15 +557,4 @@ struct CurrentModel {
 #[serde(rename_all = "camelCase")]
 struct CurrentMode {
     current_mode_id: String,
-}
-
-/// A thread without a name is called by the beginning of its first prompt.
-fn name_from(content: &[RawJson]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Block {
-        text: String,
-    }
-    let text = content.iter().find_map(|block| block.read::<Block>().ok())?.text;
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(80).collect())
 }

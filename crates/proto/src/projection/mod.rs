@@ -8,15 +8,19 @@
 //! * [`Options`]: what a client may set
 //! * [`Recall`]: the conversation as text, for an agent that has forgotten it
 
+mod dropped;
 mod item;
 mod live;
+mod names;
 mod options;
 mod recall;
 mod tool;
 mod transcript;
 
+pub use dropped::Dropped;
 pub use item::{ItemView, MessageView, Part, content_text, text_block};
-pub use live::{ClientTurn, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use live::{ClientTurn, Declared, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use names::Names;
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use recall::Recall;
 pub use tool::{FileDiff, ToolView, unified_diff};

@@ -8,16 +8,22 @@
 mod asks;
 mod care;
 mod command;
+mod errands;
+mod fork;
 mod items;
+mod lifecycle;
 mod machine;
 mod permits;
 mod requests;
+mod steer;
 mod steps;
 mod terminals;
 mod turns;
 
 pub use command::{
-    Answer, Command, Effect, Gone, Input, MachineCall, MachineEvent, MachineReply, Reply, TurnView,
+    Adopted, Answer, Change, Command, Effect, ForkPoint, Gone, Input, MachineCall, MachineEvent, MachineReply,
+    Reply, TurnView,
 };
+pub use fork::Copied;
 pub use permits::Policies;
 pub use steps::Thread;

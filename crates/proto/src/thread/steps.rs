@@ -86,6 +86,8 @@ pub struct Thread {
     pub(super) opening: Vec<u64>,
     /// What clients want of the agent beside turns, by the number of their command.
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
+    /// What goes on once the agent has answered such a command.
+    pub(super) errands: BTreeMap<u64, super::errands::Errand>,
     pub(super) recall: Recalling,
     pub(super) care: super::care::Care,
     pub(super) policies: Arc<Policies>,
@@ -129,6 +131,7 @@ impl Thread {
             wanted: false,
             opening: Vec::new(),
             asks: BTreeMap::new(),
+            errands: BTreeMap::new(),
             recall: Recalling::default(),
             care: super::care::Care::default(),
             policies: Arc::default(),
@@ -155,6 +158,9 @@ impl Thread {
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
         self.now = now;
+        if self.live.is_deleted() {
+            return self.effects.push(Effect::Delete { call: None });
+        }
         self.abandon(
             "the daemon was stopped while the turn was running",
             &By::Daemon,
@@ -167,6 +173,14 @@ impl Thread {
         self.now = now;
         if matches!(&input, Input::Agent(_) | Input::Machine { .. }) {
             self.care.sign_of_life(now.mono);
+        }
+        if self.live.is_deleted() {
+            // Nothing follows its last event.
+            if let Input::Command { call, .. } = input {
+                let gone = Failure::not_found(format!("thread {}", self.live.thread));
+                self.reply(call, Err(gone));
+            }
+            return;
         }
         match input {
             Input::Recalled(recalled) => self.recalled(recalled),
@@ -181,6 +195,9 @@ impl Thread {
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
         self.now = now;
+        if self.live.is_deleted() {
+            return;
+        }
         if let Some(delta) = self.coalescer.expire(now.mono) {
             self.emit_delta(delta);
         }
@@ -277,6 +294,7 @@ impl Thread {
                 self.wake();
                 return;
             }
+            Command::Wake if self.check_takes_turns().is_err() => Ok(Reply::Done),
             Command::Wake => {
                 self.wanted = self.agent == AgentState::Stopping;
                 self.wake();
@@ -286,6 +304,11 @@ impl Thread {
                 input,
                 client_turn_id,
             } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
+            Command::Steer { input, turn } => return self.steer(call, by, input, turn),
+            Command::Change(change) => self.change(by, change),
+            Command::Delete => return self.delete(call, by),
+            Command::Fork { turn } => return self.fork(call, by, turn),
+            Command::Adopt(adopted) => self.adopt(&by, *adopted),
             Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
             Command::Answer {
                 request,
@@ -325,6 +348,7 @@ impl Thread {
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
             AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
+            AgentEvent::Update(update) if self.has_let_session_go() => self.note_unshown(update),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
             AgentEvent::Called { call, request } => {
@@ -387,7 +411,7 @@ impl Thread {
             }
             _ => return,
         }
-        if !self.care.may_start(self.now.mono) {
+        if self.live.is_deleted() || !self.care.may_start(self.now.mono) {
             return;
         }
         self.agent = AgentState::Starting;
@@ -511,6 +535,7 @@ impl Thread {
     }
 
     fn stop(&mut self) {
+        self.refuse_errands("the daemon is stopping");
         while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, "the daemon is stopping");
         }
@@ -550,6 +575,9 @@ impl Thread {
 
     /// Says what the thread is doing, if that changed.
     pub(super) fn note_status(&mut self) {
+        if self.live.is_deleted() {
+            return;
+        }
         let status = match (self.live.turn, self.live.requests.is_empty()) {
             (None, _) => ThreadStatus::Idle,
             (Some(_), true) => ThreadStatus::Running,
@@ -617,6 +645,12 @@ impl Thread {
             },
         };
         self.record(turn, By::Agent, kind, raw, None);
+    }
+
+    /// Takes an event as it is: it is another thread's, and was stored before.
+    pub(super) fn take_over(&mut self, event: Event) {
+        self.summary_changed |= self.live.fold(&event);
+        self.events.push(event);
     }
 
     fn record(

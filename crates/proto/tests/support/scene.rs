@@ -214,11 +214,11 @@ impl Scene {
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
                 self.shown.push(frame);
             }
-            Effect::Recall { except, bytes } => {
+            Effect::Recall { except, dropped, bytes } => {
                 let recalled = match self.unreadable.take() {
                     Some(failure) => Err(failure),
                     None => {
-                        let mut recall = Recall::new(Some(except), bytes);
+                        let mut recall = Recall::new(Some(except), dropped, bytes);
                         self.log.iter().for_each(|event| recall.fold(event));
                         Ok(recall.finish())
                     }

@@ -7,9 +7,11 @@
 #[cfg(test)]
 mod describe;
 mod encode;
+mod lifecycle;
 mod params;
 mod peer;
 mod table;
+mod thread_params;
 mod view;
 
 pub use encode::{Frame, frame, frames, live_frame};
@@ -19,6 +21,7 @@ pub use params::{
     RevokeRemembered, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
 };
 pub use peer::{Client, Peer, PeerOutput};
+pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
 pub use table::{METHODS, Method, Order, Request};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 
