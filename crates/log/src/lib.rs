@@ -1,9 +1,10 @@
-//! The memory of acpd: an append-only log of events for each thread, a summary of each thread, and
+//! The memory of acpd: an append-only log of events for each thread, a summary of each thread, an index of words, and
 //! content-addressed blobs.
 //!
 //! What comes in: batches of events from the one actor that owns a thread. What goes out: the same events,
 //! in order, as often as anyone asks. What it owns: the database and its threads of execution. What it never
-//! does: look inside an event, or drop one.
+//! does: look inside an event, or drop one before its thread is deleted. What can be found of an event, and which blobs
+//! it names, it is told beside it ([`Extract`]).
 //!
 //! Two backends keep the same promises and pass one [conformance suite](conformance): [`Sqlite`] and
 //! [`Memory`]; the latter can be told to fail, and is what tests run on.
@@ -12,15 +13,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use acpd_model::{BlobId, Event, Millis, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, Millis, Seq, Summary, ThreadId};
 
 pub mod chunk;
 pub mod conformance;
 mod filter;
 mod memory;
+mod search;
 mod sqlite;
 
 pub use memory::{Fault, Memory};
+pub use search::{Hit, Piece, Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite};
 
 /// What an asynchronous call of the log returns.
@@ -101,6 +104,17 @@ pub struct ListCursor {
     pub thread: ThreadId,
 }
 
+/// Events of a thread that were stored before there was an index of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The last event that is in the index.
+    pub done: Seq,
+    /// The last event that is not.
+    pub until: Seq,
+}
+
 /// An append-only log of events for each thread.
 ///
 /// # Promises
@@ -112,12 +126,29 @@ pub struct ListCursor {
 ///   never interleave.
 /// * A read sees every append that had answered before it began, and never a part of a batch that failed.
 /// * Appends of one caller to one thread are stored in the order in which they were made.
-/// * A summary is stored together with the events of its append, or not at all.
+/// * A summary is stored together with the events of its append, or not at all; so is what can be searched of them.
+/// * A thread is deleted whole or not at all, and what was deleted is in no file of the log any more. Its id may be
+///   used again, by an append that begins at 1; one that goes on where the thread stood is refused.
+/// * A blob stays as long as a thread is there that put it, or that said of its events that they name it.
 /// * Dropping an answer's future does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the
     /// thread's summary; the first append must carry one, else the answer is [`LogError::NoSuchThread`].
-    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()>;
+    ///
+    /// `extract` is what can be searched of the events, and the blobs that they name; it costs nothing where it is
+    /// empty.
+    fn append_with(
+        &self,
+        thread: ThreadId,
+        events: &[Event],
+        summary: Option<&Summary>,
+        extract: &Extract,
+    ) -> Answer<'_, ()>;
+
+    /// [`append_with`](Self::append_with), of events with nothing to search.
+    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
+        self.append_with(thread, events, summary, &Extract::default())
+    }
 
     /// Events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES), at
     /// least one if there is one.
@@ -132,8 +163,23 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
     fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>>;
 
-    /// Stores `content` and names it. Storing the same content again changes nothing.
-    fn put_blob(&self, content: Vec<u8>) -> Answer<'_, BlobId>;
+    /// Up to `limit` texts after `cursor` that have what is looked for, newest first.
+    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>>;
+
+    /// The newest thread older than `before` of which not all events are in the index, because they were stored by a
+    /// version that had none.
+    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>>;
+
+    /// Adds to the index what can be searched of a [backlog](Self::backlog)'s events up to `through`. What is there
+    /// already is not added again.
+    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()>;
+
+    /// Deletes the thread: its events, its summary, what can be searched of it, and blobs that no other thread has.
+    fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;
+
+    /// Stores `content` for `thread`, which must be there, and names it. Storing the same content again stores it
+    /// once.
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId>;
 
     /// The content that `put_blob` named so.
     fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use acpd_log::conformance::sample;
-use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, SharedLog, Sqlite, blob_id};
-use acpd_model::{Event, Seq, Summary, ThreadStatus};
+use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, Search, SharedLog, Sqlite, blob_id};
+use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -18,6 +18,7 @@ enum Operation {
         events: u64,
         bytes: usize,
         summary: Option<Summary>,
+        extract: Extract,
     },
     Broken {
         thread: u64,
@@ -35,8 +36,17 @@ enum Operation {
         cursor: Option<ListCursor>,
         limit: usize,
     },
-    Keep(u8),
+    Keep {
+        thread: u64,
+        byte: u8,
+    },
     Fetch(u8),
+    Delete(u64),
+    Search {
+        text: String,
+        thread: Option<u64>,
+        limit: usize,
+    },
     Reopen,
 }
 
@@ -101,12 +111,41 @@ fn cursor() -> impl Strategy<Value = ListCursor> {
     })
 }
 
+/// Words that are alike, and what parts them.
+fn words() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => proptest::sample::select(vec!["ab", "abc", "a", "É", "登录", "登", "x_y", "src/ab.rs", "\"", "*", "Ⅻ", "Ж", "ﬁ", "", "हिन्दी", "l'été"])
+            .prop_map(String::from),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    let space = proptest::sample::select(vec![" ", "", "\n", "\"", "."]);
+    proptest::collection::vec((word, space), 0..6)
+        .prop_map(|parts| parts.into_iter().map(|(word, space)| word + space).collect())
+}
+
+fn extract() -> impl Strategy<Value = Extract> {
+    (
+        proptest::collection::vec(words(), 0..3),
+        0..3_u64,
+        proptest::option::of(0..3_u8),
+    )
+        .prop_map(|(texts, seq, blob)| {
+            let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+            Extract {
+                blobs: blob.map(|byte| blob_id(&[byte; 100])).into_iter().collect(),
+                ..sample::extract(seq, &texts)
+            }
+        })
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let off = prop_oneof![8 => Just(0), 1 => -2..3_i64];
     let bytes = prop_oneof![8 => 0..300_usize, 1 => 50_000..300_000_usize];
     prop_oneof![
-        8 => (thread(), off, 1..5_u64, bytes, proptest::option::of(summary())).prop_map(
-            |(thread, off, events, bytes, summary)| Operation::Append { thread, off, events, bytes, summary }
+        8 => (thread(), off, 1..5_u64, bytes, proptest::option::of(summary()), extract()).prop_map(
+            |(thread, off, events, bytes, summary, extract)| {
+                Operation::Append { thread, off, events, bytes, summary, extract }
+            }
         ),
         1 => (thread(), proptest::collection::vec(0..4_u64, 0..3))
             .prop_map(|(thread, seqs)| Operation::Broken { thread, seqs }),
@@ -114,14 +153,24 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => thread().prop_map(|thread| Operation::Look { thread }),
         4 => (filter(), proptest::option::of(cursor()), 0..5_usize)
             .prop_map(|(filter, cursor, limit)| Operation::List { filter, cursor, limit }),
-        1 => (0..3_u8).prop_map(Operation::Keep),
+        1 => (thread(), 0..3_u8).prop_map(|(thread, byte)| Operation::Keep { thread, byte }),
+        1 => thread().prop_map(Operation::Delete),
+        4 => (words(), proptest::option::weighted(0.3, thread()), 0..5_usize)
+            .prop_map(|(text, thread, limit)| Operation::Search { text, thread, limit }),
         1 => (0..4_u8).prop_map(Operation::Fetch),
         1 => Just(Operation::Reopen),
     ]
 }
 
-async fn append(log: &SharedLog, thread: u64, events: &[Event], summary: Option<&Summary>) -> String {
-    format!("{:?}", log.append(sample::thread(thread), events, summary).await)
+async fn append(
+    log: &SharedLog,
+    thread: u64,
+    events: &[Event],
+    summary: Option<&Summary>,
+    extract: &Extract,
+) -> String {
+    let answer = log.append_with(sample::thread(thread), events, summary, extract);
+    format!("{:?}", answer.await)
 }
 
 /// Does one operation; the answer as text.
@@ -133,6 +182,7 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
             events,
             bytes,
             summary,
+            extract,
         } => {
             let last = match log.last_seq(sample::thread(*thread)).await {
                 Ok(last) => last,
@@ -141,11 +191,11 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
             };
             let first = (last + 1).saturating_add_signed(*off);
             let events = sample::run(first..=first + events - 1, *bytes);
-            append(log, *thread, &events, summary.as_ref()).await
+            append(log, *thread, &events, summary.as_ref(), extract).await
         }
         Operation::Broken { thread, seqs } => {
             let events: Vec<_> = seqs.iter().map(|seq| sample::event(*seq, 10)).collect();
-            append(log, *thread, &events, None).await
+            append(log, *thread, &events, None, &Extract::default()).await
         }
         Operation::Read { thread, after } => {
             format!("{:?}", log.read(sample::thread(*thread), *after).await)
@@ -159,7 +209,20 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
             cursor,
             limit,
         } => format!("{:?}", log.list(filter.clone(), *cursor, *limit).await),
-        Operation::Keep(byte) => format!("{:?}", log.put_blob(vec![*byte; 100]).await),
+        Operation::Keep { thread, byte } => {
+            let answer = log.put_blob(sample::thread(*thread), vec![*byte; 100]);
+            format!("{:?}", answer.await)
+        }
+        Operation::Delete(thread) => format!("{:?}", log.delete(sample::thread(*thread)).await),
+        Operation::Search { text, thread, limit } => {
+            let search = Search {
+                text: text.clone(),
+                thread: thread.map(sample::thread),
+            };
+            let first = log.search(search.clone(), None, *limit).await;
+            let cursor = first.as_ref().ok().and_then(|hits| Some(hits.last()?.cursor));
+            format!("{first:?} {:?}", log.search(search, cursor, *limit).await)
+        }
         Operation::Fetch(byte) => format!("{:?}", log.blob(blob_id(&[*byte; 100])).await),
         Operation::Reopen => String::new(),
     }

@@ -24,6 +24,7 @@ pub mod item;
 pub mod json;
 pub mod limits;
 pub mod role;
+pub mod search;
 pub mod summary;
 
 pub use error::{ErrorCode, Failure};
@@ -33,4 +34,5 @@ pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
 pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;
+pub use search::{Extract, Searchable, TextKind};
 pub use summary::{Summary, ThreadStatus};

@@ -218,3 +218,21 @@ pub const PREVIEW_BYTES: usize = 4 << 10;
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines that are no message, and that a look at an agent repeats to the person.
 pub const STRAY_LINES: usize = 5;
+/// Bytes of one text that are searched; what follows is not found.
+pub const SEARCH_TEXT_BYTES: usize = 16 << 10;
+/// Characters of one word that are told apart in a search.
+pub const SEARCH_WORD_CHARS: usize = 64;
+/// Bytes of what is searched for.
+pub const SEARCH_QUERY_BYTES: usize = 1 << 10;
+/// Words of what is searched for; those after them are not looked at.
+pub const SEARCH_QUERY_WORDS: usize = 64;
+/// Characters that the last word must have to stand for every word that begins so.
+pub const SEARCH_PREFIX_CHARS: usize = 2;
+/// Hits on one page of `thread/search`, at most.
+pub const SEARCH_PAGE_MAX: usize = 100;
+/// Hits on one page of `thread/search`, when the caller names no limit.
+pub const SEARCH_PAGE: usize = 20;
+/// Characters of a text that a hit shows.
+pub const SNIPPET_CHARS: usize = 200;
+/// Of these, the characters before the first word that was found.
+pub const SNIPPET_LEAD_CHARS: usize = 60;

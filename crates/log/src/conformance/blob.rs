@@ -1,15 +1,62 @@
-//! How content is kept.
+//! How content is kept, and for how long.
 
-use acpd_model::BlobId;
+use acpd_model::{BlobId, Extract, ThreadId};
 
-use crate::{SharedLog, blob_id};
+use super::sample;
+use crate::{LogError, SharedLog, blob_id};
+
+async fn create(log: &SharedLog) -> ThreadId {
+    let thread = sample::new_thread();
+    let summary = sample::summary("blobs", 1);
+    log.append(thread, &sample::run(1..=1, 10), Some(&summary))
+        .await
+        .unwrap();
+    thread
+}
 
 pub(super) async fn content_has_one_name(log: &SharedLog) {
+    let thread = create(log).await;
     for content in [Vec::new(), b"\0one\xff".to_vec(), vec![7; 1 << 20]] {
-        let id = log.put_blob(content.clone()).await.unwrap();
+        let id = log.put_blob(thread, content.clone()).await.unwrap();
         assert_eq!(id, blob_id(&content));
-        assert_eq!(log.put_blob(content.clone()).await, Ok(id));
+        assert_eq!(log.put_blob(thread, content.clone()).await, Ok(id));
         assert_eq!(log.blob(id).await, Ok(Some(content)));
     }
     assert_eq!(log.blob(BlobId([9; 32])).await, Ok(None));
+    let nobody = sample::new_thread();
+    let answer = log.put_blob(nobody, vec![1]).await;
+    assert_eq!(answer, Err(LogError::NoSuchThread(nobody)));
+}
+
+pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
+    let content = |thread: ThreadId, name: &str| format!("{thread} {name}").into_bytes();
+    let (one, other, named) = (create(log).await, create(log).await, create(log).await);
+    let own = log.put_blob(one, content(one, "own")).await.unwrap();
+    let both = log.put_blob(one, content(one, "both")).await.unwrap();
+    assert_eq!(log.put_blob(other, content(one, "both")).await, Ok(both));
+    let told = log.put_blob(one, content(one, "told")).await.unwrap();
+    let extract = Extract {
+        blobs: vec![told],
+        ..Extract::default()
+    };
+    log.append_with(named, &sample::run(2..=2, 10), None, &extract)
+        .await
+        .unwrap();
+    // What is not appended needs nothing.
+    let refused = Extract {
+        blobs: vec![own],
+        ..Extract::default()
+    };
+    log.append_with(named, &sample::run(2..=2, 10), None, &refused)
+        .await
+        .unwrap_err();
+
+    log.delete(one).await.unwrap();
+    assert_eq!(log.blob(own).await, Ok(None));
+    assert_eq!(log.blob(both).await, Ok(Some(content(one, "both"))));
+    assert_eq!(log.blob(told).await, Ok(Some(content(one, "told"))));
+    log.delete(other).await.unwrap();
+    assert_eq!(log.blob(both).await, Ok(None));
+    log.delete(named).await.unwrap();
+    assert_eq!(log.blob(told).await, Ok(None));
 }

@@ -24,7 +24,10 @@ pub(super) async fn everything_is_stored_then_refused(log: &SharedLog) {
     assert_eq!(log.last_seq(thread).await, Err(closed.clone()));
     assert_eq!(log.summary(thread).await, Err(closed.clone()));
     assert_eq!(log.list(Filter::default(), None, 1).await, Err(closed.clone()));
-    assert_eq!(log.put_blob(vec![1]).await, Err(closed.clone()));
+    assert_eq!(log.put_blob(thread, vec![1]).await, Err(closed.clone()));
+    let search = crate::Search::default();
+    assert_eq!(log.search(search, None, 1).await, Err(closed.clone()));
+    assert_eq!(log.delete(thread).await, Err(closed.clone()));
     assert_eq!(log.blob(BlobId([0; 32])).await, Err(closed.clone()));
     assert_eq!(log.close().await, Err(closed));
 }

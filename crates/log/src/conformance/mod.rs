@@ -6,10 +6,12 @@
 mod append;
 mod blob;
 mod close;
+mod delete;
 mod list;
 mod read;
 mod reopen;
 pub mod sample;
+mod search;
 
 use acpd_model::{Event, Seq, ThreadId};
 
@@ -38,6 +40,17 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     list::filters_narrow(&open().await).await;
 
     blob::content_has_one_name(&open().await).await;
+    blob::content_stays_as_long_as_someone_needs_it(&open().await).await;
+
+    search::words_are_found(&open().await).await;
+    search::a_hit_leads_to_its_event(&open().await).await;
+    search::newest_hits_come_first(&open().await).await;
+    search::one_thread_can_be_searched(&open().await).await;
+    search::texts_are_stored_with_their_events(&open().await).await;
+    search::long_text_is_searched_in_part(&open().await).await;
+
+    delete::a_deleted_thread_is_gone(&open().await).await;
+    delete::its_writer_cannot_go_on(&open().await).await;
 }
 
 /// Checks how a backend closes. `open` gives a log of its own at each call.

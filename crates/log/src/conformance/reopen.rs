@@ -18,7 +18,7 @@ pub(super) async fn everything_is_there(open: &impl AsyncFn() -> SharedLog) {
             log.append(thread, &events, Some(&summary)).await.unwrap();
             last += batch;
         }
-        blobs.push(log.put_blob(round.to_le_bytes().to_vec()).await.unwrap());
+        blobs.push(log.put_blob(thread, round.to_le_bytes().to_vec()).await.unwrap());
         log.close().await.unwrap();
     }
 

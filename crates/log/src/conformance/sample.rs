@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use acpd_model::{
-    By, Event, EventKind, ItemId, MessageType, Millis, RawJson, Seq, Summary, ThreadId, ThreadStatus, TurnId,
+    By, Event, EventKind, Extract, ItemId, MessageType, Millis, RawJson, Searchable, Seq, Summary, TextKind,
+    ThreadId, ThreadStatus, TurnId,
 };
 use uuid::Uuid;
 
@@ -45,6 +46,27 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
 /// Events `seqs`, each as [`event`] makes it.
 pub fn run(seqs: RangeInclusive<Seq>, bytes: usize) -> Vec<Event> {
     seqs.map(|seq| event(seq, bytes)).collect()
+}
+
+/// A word that no other call has given or will give.
+pub fn unique_word() -> String {
+    format!("w{}", Uuid::now_v7().simple())
+}
+
+/// What event number `seq` says to be found: so many messages of the agent.
+pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
+    let texts = texts.iter().map(|text| Searchable {
+        seq,
+        at: 1_700_000_000_000 + seq.cast_signed(),
+        turn: Some(TurnId(1)),
+        item: Some(ItemId(1)),
+        kind: TextKind::AgentMessage,
+        text: (*text).to_owned(),
+    });
+    Extract {
+        texts: texts.collect(),
+        blobs: Vec::new(),
+    }
 }
 
 /// The summary of a thread that is called `name` and was last busy at `updated_at`.

@@ -67,6 +67,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
             connection.pragma_update(None, "checkpoint_fullfsync", true)?;
         }
     }
+    // What is deleted is overwritten, also where pages are merged or moved on the way.
+    connection.pragma_update(None, "secure_delete", true)?;
     schema::migrate(&mut connection)?;
     Ok(connection)
 }

@@ -10,11 +10,13 @@
 //! | `schema` | tables and their versions |
 //! | `writer` | the writing thread: group commit, shutdown |
 //! | `store` | what one transaction does |
+//! | `index` | texts that can be found, and who needs which blob |
 //! | `reader` | the reading threads |
 //! | `query` | what a read looks up |
 
 mod error;
 mod files;
+mod index;
 mod query;
 mod reader;
 mod schema;
@@ -26,17 +28,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use acpd_model::limits::LOG_QUEUE;
-use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::{Answer, EventLog, Filter, ListCursor, Listed, LogError, Page, blob_id};
+use crate::{
+    Answer, Backlog, EventLog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor, blob_id,
+};
+use index::Entries;
 use reader::{Query, Reader};
 use store::{Append, Change};
 use writer::Job;
 
-/// Threads that read.
+/// Threads that read, but for the one that searches: a search may take its time, and nobody else waits for it.
 const READERS: usize = 2;
 
 /// Stack of each thread, in bytes. `SQLite` and JSON want little, and what is touched stays resident.
@@ -61,6 +66,7 @@ pub enum Durability {
 /// Dropping it waits until what is queued is stored and the files are closed.
 #[derive(Debug)]
 pub struct Sqlite {
+    /// The last one searches.
     readers: Vec<mpsc::Sender<Query>>,
     next_reader: AtomicUsize,
     jobs: mpsc::Sender<Job>,
@@ -77,7 +83,7 @@ impl Sqlite {
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;
-        let readers: Vec<Reader> = (0..READERS)
+        let readers: Vec<Reader> = (0..=READERS)
             .map(|number| Reader::start(number, files::reader(path)?))
             .collect::<Result<_, _>>()?;
         let queries = readers.iter().map(|reader| reader.queries.clone()).collect();
@@ -112,13 +118,21 @@ impl Sqlite {
         &self,
         look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
     ) -> Answer<'_, T> {
+        let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        self.ask_reader(reader, look_up)
+    }
+
+    fn ask_reader<T: Send + 'static>(
+        &self,
+        reader: usize,
+        look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
+    ) -> Answer<'_, T> {
         let (answer, answered) = oneshot::channel();
         let query = Query::Run(Box::new(move |connection| {
             if !answer.is_closed() {
                 let _nobody_waits = answer.send(look_up(connection));
             }
         }));
-        let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len();
         Box::pin(async move {
             let sent = self.readers[reader].send(query).await;
             sent.map_err(|_| LogError::Closed)?;
@@ -128,8 +142,14 @@ impl Sqlite {
 }
 
 impl EventLog for Sqlite {
-    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
-        match Append::new(thread, events, summary) {
+    fn append_with(
+        &self,
+        thread: ThreadId,
+        events: &[Event],
+        summary: Option<&Summary>,
+        extract: &Extract,
+    ) -> Answer<'_, ()> {
+        match Append::new(thread, events, summary, extract) {
             Ok(append) => self.submit(|answer| Job::Store(Change::Append(append), answer)),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
@@ -151,9 +171,33 @@ impl EventLog for Sqlite {
         self.ask(move |connection| query::list(connection, &filter, cursor, limit))
     }
 
-    fn put_blob(&self, content: Vec<u8>) -> Answer<'_, BlobId> {
+    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+        self.ask_reader(READERS, move |connection| {
+            query::search(connection, &search, cursor, limit)
+        })
+    }
+
+    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+        self.ask(move |connection| query::backlog(connection, before))
+    }
+
+    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()> {
+        let entries = Entries::new(extract);
+        let change = Change::Index {
+            thread,
+            through,
+            entries,
+        };
+        self.submit(|answer| Job::Store(change, answer))
+    }
+
+    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+        self.submit(|answer| Job::Store(Change::Delete(thread), answer))
+    }
+
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
         let id = blob_id(&content);
-        let stored = self.submit(|answer| Job::Store(Change::Blob { id, content }, answer));
+        let stored = self.submit(|answer| Job::Store(Change::Blob { thread, id, content }, answer));
         Box::pin(async move { stored.await.map(|()| id) })
     }
 

@@ -1,37 +1,46 @@
-//! What is looked up. Each query is one statement, so one moment of the database; where two are needed, the
-//! first finds a thread's row, which never goes away.
+//! What is looked up. Whatever is answered was found by one statement, so at one moment of the database: between two a
+//! thread may be deleted, and its row given to another.
 
-use acpd_model::{BlobId, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, ItemId, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use crate::chunk::Filling;
-use crate::{Filter, ListCursor, Listed, LogError, Page};
+use crate::search::{self, Query};
+use crate::{Backlog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor};
 
 /// See [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
-    let row = thread_row(connection, thread)?;
     let mut chunks = connection.prepare_cached(
-        "SELECT first_seq, last_seq, body FROM chunk WHERE thread = ? AND last_seq > ? ORDER BY last_seq",
+        "SELECT first_seq, last_seq, body FROM chunk
+         WHERE thread = (SELECT id FROM thread WHERE uuid = ?) AND last_seq > ? ORDER BY last_seq",
     )?;
-    let mut rows = chunks.query((row, i64::try_from(after).unwrap_or(i64::MAX)))?;
+    let mut rows = chunks.query((thread.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX)))?;
+    let mut some = false;
     let mut filling = Filling::new(thread, after);
     while let Some(row) = rows.next()? {
+        some = true;
         let seqs = seq(row, 0)?..=seq(row, 1)?;
         let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         if !filling.add(seqs, body)? {
             break;
         }
     }
+    if !some {
+        thread_row(connection, thread)?;
+    }
     Ok(filling.finish())
 }
 
 /// See [`EventLog::last_seq`](crate::EventLog::last_seq).
 pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq, LogError> {
-    let row = thread_row(connection, thread)?;
     connection
-        .prepare_cached("SELECT last_seq FROM chunk WHERE thread = ? ORDER BY last_seq DESC LIMIT 1")?
-        .query_row([row], |row| Ok(seq(row, 0)))?
+        .prepare_cached(
+            "SELECT (SELECT max(last_seq) FROM chunk WHERE thread = thread.id) FROM thread WHERE uuid = ?",
+        )?
+        .query_row([thread.0.as_bytes()], |row| Ok(seq(row, 0)))
+        .optional()?
+        .ok_or(LogError::NoSuchThread(thread))?
 }
 
 /// See [`EventLog::summary`](crate::EventLog::summary).
@@ -42,6 +51,9 @@ pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summa
         .optional()?
         .ok_or(LogError::NoSuchThread(thread))?
 }
+
+/// Sorts after every id.
+const BEYOND: &[u8] = &[0xff; 17];
 
 /// The newest threads after a cursor. Walks along the index, so it needs no sorting.
 const LIST: &str = "
@@ -60,8 +72,6 @@ pub(super) fn list(
     cursor: Option<ListCursor>,
     limit: usize,
 ) -> Result<Vec<Listed>, LogError> {
-    /// Sorts after every id.
-    const BEYOND: &[u8] = &[0xff; 17];
     let (updated_at, uuid) = match &cursor {
         Some(cursor) => (cursor.updated_at, cursor.thread.0.as_bytes().as_slice()),
         None => (i64::MAX, BEYOND),
@@ -86,6 +96,86 @@ pub(super) fn list(
         }
     }
     Ok(listed)
+}
+
+/// Texts along time. FTS5 walks its lists from the end, so it needs no sorting; `CROSS JOIN` has it begin there.
+const SEARCH: &str = "
+    SELECT entry.place, thread.uuid, thread.name, seq, turn, item, kind, text
+    FROM word CROSS JOIN entry ON entry.place = word.rowid CROSS JOIN thread ON thread.id = entry.thread
+    WHERE word MATCH ?1 AND word.rowid < ?2 AND (?3 IS NULL OR thread.uuid = ?3)
+    ORDER BY word.rowid DESC LIMIT ?4";
+
+/// See [`EventLog::search`](crate::EventLog::search).
+pub(super) fn search(
+    connection: &Connection,
+    search: &Search,
+    cursor: Option<SearchCursor>,
+    limit: usize,
+) -> Result<Vec<Hit>, LogError> {
+    let Some(query) = Query::read(&search.text) else {
+        return Ok(Vec::new());
+    };
+    let mut expression = format!("words : ({})", query.expression());
+    if let Some(thread) = search.thread {
+        match thread_row(connection, thread) {
+            Ok(row) => expression += &format!(" AND scope : \"{row}\""),
+            Err(LogError::NoSuchThread(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
+    }
+    let mut texts = connection.prepare_cached(SEARCH)?;
+    let mut rows = texts.query((
+        expression,
+        cursor.map_or(i64::MAX, |cursor| cursor.0),
+        search.thread.as_ref().map(|thread| thread.0.as_bytes()),
+        i64::try_from(limit).unwrap_or(i64::MAX),
+    ))?;
+    let mut hits = Vec::new();
+    while let Some(row) = rows.next()? {
+        let place = row.get(0)?;
+        let kind: String = row.get(6)?;
+        let text = row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?;
+        let places = query.find(&search::words(text)).unwrap_or_default();
+        hits.push(Hit {
+            cursor: SearchCursor(place),
+            thread: ThreadId(Uuid::from_bytes(row.get(1)?)),
+            name: row.get(2)?,
+            seq: seq(row, 3)?,
+            at: search::moment(place),
+            turn: row.get::<_, Option<u32>>(4)?.map(TurnId),
+            item: row.get::<_, Option<u32>>(5)?.map(ItemId),
+            kind: TextKind::from_name(&kind)
+                .ok_or_else(|| LogError::Damaged(format!("a text is of the kind {kind:?}")))?,
+            snippet: search::snippet(text, &places),
+        });
+    }
+    Ok(hits)
+}
+
+/// See [`EventLog::backlog`](crate::EventLog::backlog).
+pub(super) fn backlog(
+    connection: &Connection,
+    before: Option<ThreadId>,
+) -> Result<Option<Backlog>, LogError> {
+    let before = before.as_ref().map(|thread| thread.0.as_bytes().as_slice());
+    connection
+        .prepare_cached(
+            "SELECT uuid, done, until FROM backlog JOIN thread ON thread.id = backlog.thread
+             WHERE uuid < ? ORDER BY uuid DESC LIMIT 1",
+        )?
+        .query_row([before.unwrap_or(BEYOND)], |row| {
+            let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
+            Ok((thread, seq(row, 1), seq(row, 2)))
+        })
+        .optional()?
+        .map(|(thread, done, until)| {
+            Ok(Backlog {
+                thread,
+                done: done?,
+                until: until?,
+            })
+        })
+        .transpose()
 }
 
 /// See [`EventLog::blob`](crate::EventLog::blob).

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
 
-use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::index::{self, Entries};
 use crate::{LogError, chunk};
 
 /// Room for packing that is kept for the next chunk, in bytes.
@@ -19,7 +20,17 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug)]
 pub(super) enum Change {
     Append(Append),
-    Blob { id: BlobId, content: Vec<u8> },
+    Blob {
+        thread: ThreadId,
+        id: BlobId,
+        content: Vec<u8>,
+    },
+    Index {
+        thread: ThreadId,
+        through: Seq,
+        entries: Entries,
+    },
+    Delete(ThreadId),
 }
 
 /// An append, ready to be written: whoever calls pays for the encoding, not the one thread that writes.
@@ -29,6 +40,7 @@ pub(super) struct Append {
     seqs: RangeInclusive<Seq>,
     chunk: Vec<u8>,
     summary: Option<Box<Columns>>,
+    entries: Option<Box<Entries>>,
 }
 
 impl Append {
@@ -36,12 +48,14 @@ impl Append {
         thread: ThreadId,
         events: &[Event],
         summary: Option<&Summary>,
+        extract: &Extract,
     ) -> Result<Self, LogError> {
         Ok(Self {
             thread,
             seqs: chunk::seqs(events)?,
             chunk: chunk::encode(events)?,
             summary: summary.map(Columns::boxed).transpose()?,
+            entries: (!extract.is_empty()).then(|| Box::new(Entries::new(extract))),
         })
     }
 }
@@ -152,7 +166,18 @@ impl Store {
     fn change(&mut self, change: &Change) -> rusqlite::Result<Result<(), LogError>> {
         match change {
             Change::Append(append) => self.append(append),
-            Change::Blob { id, content } => self.blob(*id, content).map(Ok),
+            Change::Blob { thread, id, content } => self.blob(*thread, *id, content),
+            Change::Index {
+                thread,
+                through,
+                entries,
+            } => match self.position(*thread)? {
+                Some(Position { row, .. }) => {
+                    index::catch_up(&self.connection, row, *through, entries).map(Ok)
+                }
+                None => Ok(Err(LogError::NoSuchThread(*thread))),
+            },
+            Change::Delete(thread) => self.delete(*thread),
         }
     }
 
@@ -186,6 +211,9 @@ impl Store {
                 append.seqs.start().cast_signed(),
                 chunk::pack(&append.chunk, &mut self.room),
             ))?;
+        if let Some(entries) = &append.entries {
+            index::add(&self.connection, row, entries)?;
+        }
         if self.room.len() > PACKING_ROOM {
             self.room = Vec::new();
         }
@@ -255,10 +283,34 @@ impl Store {
         Ok(())
     }
 
-    fn blob(&self, id: BlobId, content: &[u8]) -> rusqlite::Result<()> {
+    fn blob(
+        &mut self,
+        thread: ThreadId,
+        id: BlobId,
+        content: &[u8],
+    ) -> rusqlite::Result<Result<(), LogError>> {
+        let Some(Position { row, .. }) = self.position(thread)? else {
+            return Ok(Err(LogError::NoSuchThread(thread)));
+        };
         self.connection
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute((id.0, content))?;
-        Ok(())
+        index::claim(&self.connection, row, id)?;
+        Ok(Ok(()))
+    }
+
+    fn delete(&mut self, thread: ThreadId) -> rusqlite::Result<Result<(), LogError>> {
+        let Some(Position { row, .. }) = self.position(thread)? else {
+            return Ok(Err(LogError::NoSuchThread(thread)));
+        };
+        for sql in [
+            "DELETE FROM chunk WHERE thread = ?",
+            "DELETE FROM thread WHERE id = ?",
+        ] {
+            self.connection.prepare_cached(sql)?.execute([row])?;
+        }
+        index::forget(&self.connection, row)?;
+        self.positions.remove(&thread);
+        Ok(Ok(()))
     }
 }

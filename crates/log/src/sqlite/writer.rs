@@ -53,13 +53,19 @@ pub(super) fn run(connection: Connection, mut queue: mpsc::Receiver<Job>, reader
 }
 
 /// Stores a group and answers it. If a change fails, each is tried alone, so that only those fail
-/// that must.
+/// that must. What was deleted is out of the write-ahead log too before that is answered.
 fn commit(store: &mut Store, group: Vec<Waiting>) {
     if group.is_empty() {
         return;
     }
     let error = match store.store(group.iter().map(|(change, _)| change)) {
         Ok(answers) => {
+            let deleted = group
+                .iter()
+                .any(|(change, _)| matches!(change, Change::Delete(_)));
+            if deleted && let Err(error) = store.checkpoint() {
+                tracing::warn!(%error, "what was deleted stays in the write-ahead log until it starts over");
+            }
             for ((_, waiting), answer) in group.into_iter().zip(answers) {
                 let _nobody_waits = waiting.send(answer);
             }

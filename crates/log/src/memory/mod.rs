@@ -5,15 +5,21 @@
 //! await, no daemon runs on this backend, and without a thread of its own a test decides by itself what
 //! happens when.
 
+mod index;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use acpd_model::{BlobId, Event, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use tokio::sync::oneshot;
 
-use crate::{Answer, EventLog, Filter, ListCursor, Listed, LogError, Page, blob_id, chunk};
+use crate::{
+    Answer, Backlog, EventLog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor,
+    blob_id, chunk,
+};
+use index::Index;
 
 /// What is to go wrong, once. `after` counts the calls that still go right before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +46,7 @@ pub struct Memory {
 struct State {
     threads: BTreeMap<ThreadId, Thread>,
     blobs: HashMap<BlobId, Vec<u8>>,
+    index: Index,
     failing_appends: Countdowns,
     failing_reads: Countdowns,
     /// `Some` while answers are held back: what is to be done on release, in order.
@@ -58,6 +65,7 @@ struct Append {
     seqs: RangeInclusive<Seq>,
     chunk: Vec<u8>,
     summary: Option<Summary>,
+    extract: Extract,
 }
 
 /// What is done at once, or on release.
@@ -129,7 +137,13 @@ impl Memory {
 }
 
 impl EventLog for Memory {
-    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
+    fn append_with(
+        &self,
+        thread: ThreadId,
+        events: &[Event],
+        summary: Option<&Summary>,
+        extract: &Extract,
+    ) -> Answer<'_, ()> {
         let packed = chunk::seqs(events).and_then(|seqs| Ok((seqs, chunk::encode(events)?)));
         let (seqs, chunk) = match packed {
             Ok(packed) => packed,
@@ -140,6 +154,7 @@ impl EventLog for Memory {
             seqs,
             chunk,
             summary: summary.cloned(),
+            extract: extract.clone(),
         };
         self.change(move |state| state.append(append))
     }
@@ -188,10 +203,44 @@ impl EventLog for Memory {
         })
     }
 
-    fn put_blob(&self, content: Vec<u8>) -> Answer<'_, BlobId> {
+    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
         self.ask(|state| {
+            let mut hits = state.index.search(&search, cursor, limit);
+            for hit in &mut hits {
+                hit.name.clone_from(&state.thread(hit.thread)?.summary.name);
+            }
+            Ok(hits)
+        })
+    }
+
+    /// None: nothing was ever stored without its texts.
+    fn backlog(&self, _: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+        self.ask(|_| Ok(None))
+    }
+
+    fn index(&self, thread: ThreadId, _: Seq, _: &Extract) -> Answer<'_, ()> {
+        self.change(move |state| state.thread(thread).map(drop))
+    }
+
+    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+        self.change(move |state| {
+            state
+                .threads
+                .remove(&thread)
+                .ok_or(LogError::NoSuchThread(thread))?;
+            for blob in state.index.forget(thread) {
+                state.blobs.remove(&blob);
+            }
+            Ok(())
+        })
+    }
+
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
+        self.ask(|state| {
+            state.thread(thread)?;
             let id = blob_id(&content);
             state.blobs.insert(id, content);
+            state.index.claim(thread, id);
             Ok(id)
         })
     }
@@ -219,6 +268,7 @@ impl State {
             seqs,
             chunk,
             summary,
+            extract,
         } = append;
         if self.failing_appends.strike() {
             return Err(injected());
@@ -244,6 +294,7 @@ impl State {
             }
             (None, None) => return Err(LogError::NoSuchThread(thread)),
         }
+        self.index.add(thread, extract);
         Ok(())
     }
 }

@@ -1,0 +1,189 @@
+//! What a search finds.
+
+use acpd_model::limits::SEARCH_TEXT_BYTES;
+use acpd_model::{Extract, ItemId, Searchable, TextKind, ThreadId, TurnId};
+
+use super::sample;
+use crate::{Hit, Search, SearchCursor, SharedLog};
+
+async fn create(log: &SharedLog, extract: &Extract) -> ThreadId {
+    let thread = sample::new_thread();
+    let summary = sample::summary("searched", 1);
+    log.append_with(thread, &sample::run(1..=1, 10), Some(&summary), extract)
+        .await
+        .unwrap();
+    thread
+}
+
+async fn find(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> Vec<Hit> {
+    let text = text.to_owned();
+    log.search(Search { text, thread }, None, 99).await.unwrap()
+}
+
+/// What a hit shows, with what was looked for in brackets.
+fn shown(hit: &Hit) -> String {
+    let pieces = hit.snippet.iter();
+    let shown = pieces.map(|piece| {
+        if piece.hit {
+            format!("[{}]", piece.text)
+        } else {
+            piece.text.clone()
+        }
+    });
+    shown.collect()
+}
+
+pub(super) async fn words_are_found(log: &SharedLog) {
+    let texts = [
+        "Fix the login bug, please",
+        "I changed src/auth/token.ts and snake_case_name",
+        "修复登录错误，然后运行测试",
+        "L'ÉTÉ était trop chaud",
+        "100% \"sure\" -- (really?)",
+    ];
+    let thread = create(log, &sample::extract(1, &texts)).await;
+    for (query, expected) in [
+        ("login", "Fix the [login] bug, please"),
+        ("LOGIN please", "Fix the [login] bug, [please]"),
+        ("log", "Fix the [login] bug, please"),
+        ("\"the login\"", "Fix [the login] bug, please"),
+        ("auth", "I changed src/[auth]/token.ts and snake_case_name"),
+        ("token.ts", "I changed src/auth/[token.ts] and snake_case_name"),
+        (
+            "src/auth/token.ts",
+            "I changed [src/auth/token.ts] and snake_case_name",
+        ),
+        ("snake_case", "I changed src/auth/token.ts and [snake_case]_name"),
+        ("case", "I changed src/auth/token.ts and snake_[case]_name"),
+        ("登录", "修复[登录]错误，然后运行测试"),
+        ("测试 修", "[修]复登录错误，然后运行[测试]"),
+        ("ete etai", "L'[ÉTÉ] [était] trop chaud"),
+        ("100% sure", "[100]% \"[sure]\" -- (really?)"),
+    ] {
+        let hits = find(log, Some(thread), query).await;
+        assert_eq!(hits.iter().map(shown).collect::<Vec<_>>(), [expected], "{query}");
+    }
+    for query in [
+        "",
+        "*",
+        "\"",
+        "(",
+        "log fix",
+        "\"login the\"",
+        "\"log\"",
+        "登错",
+        "logins",
+        "f",
+        "scope:1",
+        "login NOT bug",
+        "ts/token",
+    ] {
+        assert_eq!(find(log, Some(thread), query).await, [], "{query}");
+    }
+}
+
+pub(super) async fn a_hit_leads_to_its_event(log: &SharedLog) {
+    let word = sample::unique_word();
+    let texts = TextKind::ALL.into_iter().zip(1..).map(|(kind, seq)| Searchable {
+        seq,
+        at: 1_700_000_000_000 + seq.cast_signed(),
+        turn: (seq > 1).then_some(TurnId(2)),
+        item: (seq > 2).then_some(ItemId(u32::MAX)),
+        kind,
+        text: format!("the {word}"),
+    });
+    let texts: Vec<_> = texts.collect();
+    let extract = Extract {
+        texts: texts.clone(),
+        ..Extract::default()
+    };
+    let thread = create(log, &extract).await;
+    let hits = find(log, None, &word).await;
+    assert_eq!(hits.len(), texts.len());
+    for (hit, found) in hits.iter().zip(texts.iter().rev()) {
+        assert_eq!((hit.thread, hit.name.as_deref()), (thread, Some("searched")));
+        assert_eq!((hit.seq, hit.at, hit.kind), (found.seq, found.at, found.kind));
+        assert_eq!((hit.turn, hit.item), (found.turn, found.item));
+        assert_eq!(shown(hit), format!("the [{word}]"));
+    }
+    let renamed = sample::summary("renamed", 2);
+    log.append(thread, &sample::run(2..=2, 10), Some(&renamed))
+        .await
+        .unwrap();
+    assert_eq!(find(log, None, &word).await[0].name.as_deref(), Some("renamed"));
+}
+
+pub(super) async fn newest_hits_come_first(log: &SharedLog) {
+    let word = sample::unique_word();
+    let at = |at, text: &str| {
+        let mut extract = sample::extract(1, &[text]);
+        extract.texts[0].at = at;
+        extract
+    };
+    // In the order of time, not in that of appends; of the same moment, the later append is the newer.
+    let mut threads = Vec::new();
+    for moment in [30, 10, 20, 20, -5] {
+        threads.push(create(log, &at(moment, &format!("{word} at {moment}"))).await);
+    }
+    let order = [threads[0], threads[3], threads[2], threads[1], threads[4]];
+    let hits = find(log, None, &word).await;
+    assert_eq!(hits.iter().map(|hit| hit.thread).collect::<Vec<_>>(), order);
+    assert_eq!(hits[4].at, 0, "before the epoch is at its beginning");
+
+    let page = async |cursor: Option<SearchCursor>, limit| {
+        let search = Search {
+            text: word.clone(),
+            thread: None,
+        };
+        let hits = log.search(search, cursor, limit).await.unwrap();
+        let threads: Vec<_> = hits.iter().map(|hit| hit.thread).collect();
+        (threads, hits.last().map(|hit| hit.cursor))
+    };
+    let (first, cursor) = page(None, 2).await;
+    assert_eq!(first, order[..2]);
+    let new = create(log, &at(40, &word)).await;
+    log.delete(order[1]).await.unwrap();
+    let (rest, _) = page(cursor, 9).await;
+    assert_eq!(rest, order[2..]);
+    assert_eq!(page(None, 1).await.0, [new]);
+    assert_eq!(page(None, 0).await.0, []);
+    let again = cursor.unwrap().to_string().parse().unwrap();
+    assert_eq!(page(Some(again), 1).await.0, order[2..3]);
+}
+
+pub(super) async fn one_thread_can_be_searched(log: &SharedLog) {
+    let word = sample::unique_word();
+    let one = create(log, &sample::extract(1, &[&word])).await;
+    let other = create(log, &sample::extract(1, &[&word, &word])).await;
+    assert_eq!(find(log, Some(one), &word).await.len(), 1);
+    assert_eq!(find(log, Some(other), &word).await.len(), 2);
+    assert_eq!(find(log, None, &word).await.len(), 3);
+    assert_eq!(find(log, Some(sample::new_thread()), &word).await, []);
+}
+
+pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
+    let word = sample::unique_word();
+    let thread = create(log, &Extract::default()).await;
+    let extract = sample::extract(2, &[&word]);
+    for seqs in [1..=1, 3..=4] {
+        log.append_with(thread, &sample::run(seqs, 10), None, &extract)
+            .await
+            .unwrap_err();
+    }
+    assert_eq!(find(log, None, &word).await, []);
+    log.append_with(thread, &sample::run(2..=2, 10), None, &extract)
+        .await
+        .unwrap();
+    assert_eq!(find(log, None, &word).await.len(), 1);
+    // It has no backlog, so this adds nothing.
+    log.index(thread, 2, &extract).await.unwrap();
+    assert_eq!(find(log, None, &word).await.len(), 1);
+}
+
+pub(super) async fn long_text_is_searched_in_part(log: &SharedLog) {
+    let (early, late) = (sample::unique_word(), sample::unique_word());
+    let text = format!("{early} {} {late}", "é".repeat(SEARCH_TEXT_BYTES));
+    create(log, &sample::extract(1, &[&text])).await;
+    assert_eq!(find(log, None, &early).await.len(), 1);
+    assert_eq!(find(log, None, &late).await, []);
+}

@@ -1,0 +1,77 @@
+//! What is kept beside events, in memory: texts that can be found, and who needs which blob.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use acpd_model::{BlobId, Extract, Searchable, ThreadId};
+
+use crate::Hit;
+use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippet, words};
+
+#[derive(Default)]
+pub(super) struct Index {
+    /// By their places in time.
+    texts: BTreeMap<i64, (ThreadId, Searchable)>,
+    blobs: HashMap<BlobId, BTreeSet<ThreadId>>,
+}
+
+impl Index {
+    pub(super) fn add(&mut self, thread: ThreadId, extract: Extract) {
+        for mut found in extract.texts {
+            found.text.truncate(bounded(&found.text).len());
+            let places = places(found.at);
+            let last = self.texts.range(places.clone()).next_back();
+            let place = last.map_or(places.start, |(last, _)| last + 1);
+            if places.contains(&place) && !words(&found.text).is_empty() {
+                self.texts.insert(place, (thread, found));
+            }
+        }
+        for blob in extract.blobs {
+            self.claim(thread, blob);
+        }
+    }
+
+    pub(super) fn claim(&mut self, thread: ThreadId, blob: BlobId) {
+        self.blobs.entry(blob).or_default().insert(thread);
+    }
+
+    /// Forgets a thread; the blobs that nobody needs any more.
+    pub(super) fn forget(&mut self, thread: ThreadId) -> Vec<BlobId> {
+        self.texts.retain(|_, (of, _)| *of != thread);
+        let mut free = Vec::new();
+        self.blobs.retain(|blob, threads| {
+            threads.remove(&thread);
+            if threads.is_empty() {
+                free.push(*blob);
+            }
+            !threads.is_empty()
+        });
+        free
+    }
+
+    /// Hits without the names of their threads.
+    pub(super) fn search(&self, search: &Search, cursor: Option<SearchCursor>, limit: usize) -> Vec<Hit> {
+        let Some(query) = Query::read(&search.text) else {
+            return Vec::new();
+        };
+        self.texts
+            .range(..cursor.map_or(i64::MAX, |cursor| cursor.0))
+            .rev()
+            .filter(|(_, (thread, _))| search.thread.is_none_or(|wanted| wanted == *thread))
+            .filter_map(|(place, (thread, found))| {
+                let places = query.find(&words(&found.text))?;
+                Some(Hit {
+                    cursor: SearchCursor(*place),
+                    thread: *thread,
+                    name: None,
+                    seq: found.seq,
+                    at: moment(*place),
+                    turn: found.turn,
+                    item: found.item,
+                    kind: found.kind,
+                    snippet: snippet(&found.text, &places),
+                })
+            })
+            .take(limit)
+            .collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! What is kept beside events: texts that can be found, and who needs which blob. All of it runs inside the
+//! transaction of its caller.
+
+use acpd_model::{BlobId, Extract, Seq, TextKind};
+use rusqlite::Connection;
+
+use crate::search::{bounded, joined, places};
+
+/// What is to be kept, ready to be written: whoever calls pays for finding the words.
+#[derive(Debug)]
+pub(super) struct Entries {
+    texts: Vec<Entry>,
+    blobs: Vec<BlobId>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    places: std::ops::Range<i64>,
+    seq: Seq,
+    turn: Option<u32>,
+    item: Option<u32>,
+    kind: TextKind,
+    text: String,
+    words: String,
+}
+
+impl Entries {
+    pub(super) fn new(extract: &Extract) -> Self {
+        let texts = extract.texts.iter().map(|found| {
+            let text = bounded(&found.text);
+            Entry {
+                places: places(found.at),
+                seq: found.seq,
+                turn: found.turn.map(|turn| turn.0),
+                item: found.item.map(|item| item.0),
+                kind: found.kind,
+                text: text.to_owned(),
+                words: joined(text),
+            }
+        });
+        Self {
+            texts: texts.filter(|entry| !entry.words.is_empty()).collect(),
+            blobs: extract.blobs.clone(),
+        }
+    }
+}
+
+/// Keeps them for the thread of this row.
+pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusqlite::Result<()> {
+    for entry in &entries.texts {
+        let last: Option<i64> = connection
+            .prepare_cached("SELECT max(place) FROM entry WHERE place >= ? AND place < ?")?
+            .query_row((entry.places.start, entry.places.end), |row| row.get(0))?;
+        let place = last.map_or(entry.places.start, |last| last + 1);
+        if !entry.places.contains(&place) {
+            // A million texts of one millisecond are found already.
+            continue;
+        }
+        connection
+            .prepare_cached(
+                "INSERT INTO entry (place, thread, seq, turn, item, kind, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            )?
+            .execute((
+                place,
+                row,
+                entry.seq.cast_signed(),
+                entry.turn,
+                entry.item,
+                entry.kind.name(),
+                &entry.text,
+            ))?;
+        connection
+            .prepare_cached("INSERT INTO word (rowid, words, scope) VALUES (?, ?, ?)")?
+            .execute((place, &entry.words, row.to_string()))?;
+    }
+    for blob in &entries.blobs {
+        claim(connection, row, *blob)?;
+    }
+    Ok(())
+}
+
+/// Notes that the thread of this row needs a blob.
+pub(super) fn claim(connection: &Connection, row: i64, blob: BlobId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO blob_thread (hash, thread) VALUES (?, ?) ON CONFLICT DO NOTHING")?
+        .execute((blob.0, row))?;
+    Ok(())
+}
+
+/// Keeps what was found in a thread's events up to `through`, if they are still to be read.
+pub(super) fn catch_up(
+    connection: &Connection,
+    row: i64,
+    through: Seq,
+    entries: &Entries,
+) -> rusqlite::Result<()> {
+    let through = through.cast_signed();
+    let due = connection
+        .prepare_cached("UPDATE backlog SET done = ?1 WHERE thread = ?2 AND done < ?1")?
+        .execute((through, row))?;
+    if due == 0 {
+        return Ok(());
+    }
+    add(connection, row, entries)?;
+    let finished = connection
+        .prepare_cached("DELETE FROM backlog WHERE thread = ? AND done >= until")?
+        .execute([row])?;
+    if finished > 0 {
+        sweep(connection)?;
+    }
+    Ok(())
+}
+
+/// Forgets all that is kept for the thread of this row.
+pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM word WHERE rowid IN (SELECT place FROM entry WHERE thread = ?)",
+        "DELETE FROM entry WHERE thread = ?",
+        "DELETE FROM backlog WHERE thread = ?",
+        "DELETE FROM blob_thread WHERE thread = ?",
+    ] {
+        connection.prepare_cached(sql)?.execute([row])?;
+    }
+    sweep(connection)
+}
+
+/// Drops blobs that nobody needs, once it is known of every thread what it needs.
+fn sweep(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM backlog)
+             AND NOT EXISTS (SELECT 1 FROM blob_thread WHERE blob_thread.hash = blob.hash)",
+        )?
+        .execute(())?;
+    Ok(())
+}
