@@ -77,8 +77,8 @@ pub async fn follow(
         }
         subscribed = match directory.subscribe(thread).await {
             Ok(subscribed) => subscribed,
-            // The daemon stops.
-            Err(failure) if failure.code == ErrorCode::Overloaded => return,
+            // The daemon stops, or the thread was deleted.
+            Err(failure) if matches!(failure.code, ErrorCode::Overloaded | ErrorCode::NotFound) => return,
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
                 return;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::{BATCH_EVENTS, LIVE_BATCHES};
-use acpd_model::{By, ErrorCode, Event, Failure, Limits, ThreadId};
+use acpd_model::{By, ErrorCode, Event, Extract, Failure, Limits, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{Command, Effect, Gone, Input, MachineEvent, Reply, Thread};
@@ -17,6 +17,7 @@ use crate::agents::{Agents, Runnable};
 use crate::batch::Batch;
 use crate::clock::Clock;
 use crate::directory::log_failure;
+use crate::fork::blobs_of;
 use crate::machine::{FromMachine, Machine};
 use crate::policies::PolicyBook;
 use crate::recall::recall;
@@ -81,6 +82,8 @@ pub struct ThreadActor {
     policies_of: Option<String>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
+    /// Its last event is stored: all that is left is to delete its log, and to answer this command.
+    vanishes: Option<Option<u64>>,
 }
 
 /// How long a thread with nothing to do and no agent stays awake.
@@ -117,6 +120,7 @@ impl ThreadActor {
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
+            vanishes: None,
         }
     }
 
@@ -151,6 +155,9 @@ impl ThreadActor {
 
     async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
         loop {
+            if let Some(call) = self.vanishes.take() {
+                return self.vanish(call).await;
+            }
             let happened = self.next(asked).await;
             self.look_up_policies();
             let leave = match happened {
@@ -194,6 +201,23 @@ impl ThreadActor {
                 return self.settle().await;
             }
         }
+    }
+
+    /// Ends the agent, then deletes the log. Those who follow have the last event by then, or never will.
+    async fn vanish(&mut self, call: Option<u64>) -> Result<(), LogError> {
+        self.wait_for_agent().await;
+        match self.around.log.delete(self.id).await {
+            Ok(()) | Err(LogError::NoSuchThread(_)) => {}
+            Err(error) => {
+                self.fail_callers(&error);
+                return Err(error);
+            }
+        }
+        tracing::info!(thread = %self.id, "deleted");
+        if let Some(call) = call {
+            self.reply(call, Ok(Reply::Done));
+        }
+        Ok(())
     }
 
     async fn next(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Happened {
@@ -313,7 +337,7 @@ impl ThreadActor {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         for blob in self.machine.take_blobs() {
-            self.around.log.put_blob(blob).await?;
+            self.around.log.put_blob(self.id, blob).await?;
         }
         let batch = self.store(events, hear).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
@@ -348,7 +372,11 @@ impl ThreadActor {
         }
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.around.log);
-        let mut appending = log.append(self.id, events, summary.as_ref());
+        let extract = Extract {
+            blobs: blobs_of(events),
+            ..Extract::default()
+        };
+        let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract);
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
             let room = hear && self.machine.waiting() < BATCH_EVENTS;
@@ -416,8 +444,13 @@ impl ThreadActor {
                     agent.tell(command).await;
                 }
             }
-            Effect::Recall { except, bytes } => {
-                let recalled = recall(&self.around.log, self.id, except, bytes).await;
+            Effect::Delete { call } => self.vanishes = Some(call),
+            Effect::Recall {
+                except,
+                dropped,
+                bytes,
+            } => {
+                let recalled = recall(&self.around.log, self.id, except, dropped, bytes).await;
                 let recalled = recalled.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)

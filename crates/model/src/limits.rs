@@ -166,7 +166,7 @@ pub const NAME_BYTES: usize = 1024;
 pub const METADATA_BYTES: usize = 64 << 10;
 /// Most that may be copied from a thread when another one is split off it, in bytes: it is held in memory, so that it
 /// can be stored all at once.
-pub const FORK_BYTES: usize = 256 << 20;
+pub const FORK_BYTES: usize = 64 << 20;
 /// Turns on one page of a thread, when the caller names no limit.
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that a person has to sign in to an agent.

@@ -6,6 +6,7 @@ use acpd_model::{By, ErrorCode, Event, EventKind, Failure, ItemOutcome, RawJson,
 
 use super::command::{Adopted, ForkPoint, Reply};
 use super::errands::Errand;
+use super::lifecycle::clean_name;
 use super::steps::Thread;
 use crate::agent::AgentRequest;
 use crate::policy::{Policy, RememberedRule, Scope};
@@ -75,6 +76,7 @@ impl Thread {
             policy,
             remembered,
         } = point;
+        let name = name.as_deref().map(clean_name).transpose()?;
         for event in events {
             self.take_over(event);
         }
@@ -83,8 +85,8 @@ impl Thread {
         self.close_terminals();
         self.void_requests("the thread was split off");
         self.adopt_policy(policy, &remembered);
-        if let Some(name) = name {
-            self.rename(by.clone(), Some(name))?;
+        if name.is_some() {
+            self.rename(by.clone(), name)?;
         }
         self.note_status();
         Ok(Reply::Done)

@@ -27,14 +27,7 @@ impl Thread {
     }
 
     pub(super) fn rename(&mut self, by: By, name: Option<String>) -> Result<Reply, Failure> {
-        let name = name.map(|name| name.trim().to_owned());
-        if name.as_ref().is_some_and(String::is_empty) {
-            return Err(Failure::invalid_params("a name has at least one character"));
-        }
-        if name.as_ref().is_some_and(|name| name.len() > NAME_BYTES) {
-            let message = format!("a name has at most {NAME_BYTES} bytes");
-            return Err(Failure::invalid_params(message));
-        }
+        let name = name.as_deref().map(clean_name).transpose()?;
         let shown = self.live.names.shown_with(name.as_ref());
         self.emit(
             self.current_turn(),
@@ -180,4 +173,17 @@ impl Thread {
     pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
         self.effects.push(Effect::Reply { call, result });
     }
+}
+
+/// A name as it is kept.
+pub(super) fn clean_name(name: &str) -> Result<String, Failure> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Failure::invalid_params("a name has at least one character"));
+    }
+    if name.len() > NAME_BYTES {
+        let message = format!("a name has at most {NAME_BYTES} bytes");
+        return Err(Failure::invalid_params(message));
+    }
+    Ok(name.to_owned())
 }
