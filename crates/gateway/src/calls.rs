@@ -48,12 +48,7 @@ pub struct Follow {
 
 impl Called {
     pub(crate) fn answer(answer: impl Future<Output = Result<RawJson, Failure>> + Send + 'static) -> Self {
-        Self::answered(async move {
-            answer.await.map(|result| Answered {
-                result,
-                follow: None,
-            })
-        })
+        Self::answered(async move { answer.await.map(|result| Answered { result, follow: None }) })
     }
 
     pub(crate) fn answered(answer: impl Future<Output = Result<Answered, Failure>> + Send + 'static) -> Self {

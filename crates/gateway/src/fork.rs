@@ -69,7 +69,10 @@ impl Calls {
                 return Ok(copied.into_events());
             }
             if bytes > FORK_BYTES {
-                let message = format!("what would have to be copied is longer than {} MiB", FORK_BYTES >> 20);
+                let message = format!(
+                    "what would have to be copied is longer than {} MiB",
+                    FORK_BYTES >> 20
+                );
                 return Err(Failure::new(ErrorCode::Unsupported, message));
             }
             after = page.events.last().map_or(after, |event| event.seq);

@@ -67,7 +67,9 @@ mod tests {
                 .unwrap();
         }
         let shared: SharedLog = log.clone();
-        let told = recall(&shared, thread, TurnId(2), Dropped::default(), 10).await.unwrap();
+        let told = recall(&shared, thread, TurnId(2), Dropped::default(), 10)
+            .await
+            .unwrap();
         assert!(told.contains("x3"), "{told}");
         for after in 0..3 {
             log.inject(Fault::FailRead { after });

@@ -42,14 +42,25 @@ mod tests {
     fn runs_are_merged_and_found() {
         let mut dropped = Dropped::default();
         let mut is = [false; 13];
-        let steps = [(Some(3), 5), (Some(6), 8), (Some(9), 9), (Some(6), 10), (Some(2), 11), (None, 12)];
+        let steps = [
+            (Some(3), 5),
+            (Some(6), 8),
+            (Some(9), 9),
+            (Some(6), 10),
+            (Some(2), 11),
+            (None, 12),
+        ];
         for (kept, last) in steps {
             dropped.drop_after(kept.map(TurnId), last);
             for turn in kept.unwrap_or(0) + 1..=last {
                 is[turn as usize] = true;
             }
             for turn in 1..=12 {
-                assert_eq!(dropped.contains(TurnId(turn)), is[turn as usize], "{turn} after {kept:?}");
+                assert_eq!(
+                    dropped.contains(TurnId(turn)),
+                    is[turn as usize],
+                    "{turn} after {kept:?}"
+                );
             }
             assert_eq!(dropped.count() as usize, is.iter().filter(|is| **is).count());
         }

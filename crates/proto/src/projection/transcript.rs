@@ -142,7 +142,8 @@ impl Transcript {
 
     fn roll_back(&mut self, last_kept: Option<TurnId>) {
         // What stands before the first turn stays.
-        self.turns.retain(|turn| turn.id.is_none() || turn.id <= last_kept);
+        self.turns
+            .retain(|turn| turn.id.is_none() || turn.id <= last_kept);
         self.open.retain(|_, (turn, _)| *turn < self.turns.len());
     }
 

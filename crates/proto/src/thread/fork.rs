@@ -2,7 +2,9 @@
 //! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
-use acpd_model::{By, ErrorCode, Event, EventKind, Failure, ItemOutcome, RawJson, RequestId, ThreadId, TurnId};
+use acpd_model::{
+    By, ErrorCode, Event, EventKind, Failure, ItemOutcome, RawJson, RequestId, ThreadId, TurnId,
+};
 
 use super::command::{Adopted, ForkPoint, Reply};
 use super::errands::Errand;

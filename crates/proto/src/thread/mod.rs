@@ -21,8 +21,8 @@ mod terminals;
 mod turns;
 
 pub use command::{
-    Adopted, Answer, Change, Command, Effect, ForkPoint, Gone, Input, MachineCall, MachineEvent, MachineReply,
-    Reply, TurnView,
+    Adopted, Answer, Change, Command, Effect, ForkPoint, Gone, Input, MachineCall, MachineEvent,
+    MachineReply, Reply, TurnView,
 };
 pub use fork::Copied;
 pub use permits::Policies;

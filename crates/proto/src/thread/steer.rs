@@ -26,7 +26,9 @@ impl Thread {
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
         self.emit(Some(turn), by.clone(), kind, None);
-        let request = AgentRequest::Steer { prompt: input.clone() };
+        let request = AgentRequest::Steer {
+            prompt: input.clone(),
+        };
         let errand = Errand::Steer {
             by: by.clone(),
             turn,

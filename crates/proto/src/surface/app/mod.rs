@@ -21,8 +21,8 @@ pub use params::{
     RevokeRemembered, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
 };
 pub use peer::{Client, Peer, PeerOutput};
-pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
 pub use table::{METHODS, Method, Order, Request};
+pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.

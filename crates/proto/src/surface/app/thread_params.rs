@@ -127,7 +127,10 @@ mod tests {
         let words = |json| read::<SteerTurn>(json).map(|steer| steer.content.0);
         let text = Ok(vec![text_block("hi")]);
         assert_eq!(words(r#"{"content":"hi"}"#), text);
-        assert_eq!(words(r#"{"content":[{"type":"text","text":"hi"}]}"#).map(|b| b.len()), Ok(1));
+        assert_eq!(
+            words(r#"{"content":[{"type":"text","text":"hi"}]}"#).map(|b| b.len()),
+            Ok(1)
+        );
         assert!(words(r#"{"content":7}"#).is_err());
         assert!(words("{}").is_err());
     }

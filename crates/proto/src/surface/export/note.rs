@@ -65,7 +65,8 @@ pub fn block(event: &Event) -> Option<Block> {
 fn lifecycle(event: &Event) -> Option<Block> {
     let mut title = match &event.kind {
         EventKind::TurnsRolledBack {
-            last_kept: Some(turn), ..
+            last_kept: Some(turn),
+            ..
         } => vec![word(format!(
             "Rolled back to turn {}: the turns after it are no longer part of the conversation. By ",
             turn.0
