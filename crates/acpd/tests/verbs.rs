@@ -119,7 +119,7 @@ fn rolled_back_turns_are_gone_for_everyone_and_the_agent_is_told_the_rest() {
     let told = other.wait_for("thread/rolledBack");
     assert_eq!(told.text("lastKeptTurnId"), "turn_1");
     assert_eq!(turn_ids(&read(&mut other, &thread)), ["turn_1"]);
-    let resumed = other.call("thread/resume", &json!({ "threadId": thread }));
+    let resumed = Client::new(&daemon).call("thread/resume", &json!({ "threadId": thread }));
     assert_eq!(turn_ids(&resumed["thread"]), ["turn_1"]);
 
     let prompt = client.turn(&thread, "echo");
@@ -143,7 +143,6 @@ fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {
     three_turns(&mut client, &thread);
     for wait in [false, true] {
         let params = json!({ "threadId": thread, "turnId": "turn_1" });
-        client.resume(&thread, 0);
         client.request("thread/rollback", &params);
         if wait {
             client.wait_for("thread/rolledBack");
@@ -152,6 +151,7 @@ fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {
         daemon.place.wait_for_no_agents();
         daemon.restart();
         client = Client::new(&daemon);
+        client.resume(&thread, 0);
         let told = replay(&daemon, &thread, 0);
         let rolled_back = told.iter().any(|m| m.method == "thread/rolledBack");
         let kept = read(&mut client, &thread);
@@ -166,7 +166,6 @@ fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {
             break;
         }
     }
-    client.resume(&thread, 0);
     let turn = client.turn(&thread, "echo");
     assert!(turn.said().contains("resource"), "{}", turn.said());
 }
