@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use acpd_log::SharedLog;
+use acpd_log::{LogError, SharedLog};
 use acpd_model::{ErrorCode, RequestId, Seq, ThreadId};
 use acpd_proto::fanout::{Step, Subscription};
 use acpd_proto::surface::app::frame;
@@ -141,6 +141,8 @@ impl Follower {
         while self.at.cursor() < end && !self.at.is_live() {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
                 Ok(page) => page,
+                // It was deleted meanwhile; there is nothing left to be told.
+                Err(LogError::NoSuchThread(_)) => return None,
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
                     return None;

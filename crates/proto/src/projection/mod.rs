@@ -4,12 +4,14 @@
 //! replay and a query fold the same events through the same code, so they cannot disagree.
 //!
 //! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
+//! * [`Dropped`]: turns that are no longer part of the conversation
 //! * [`Transcript`]: turns and items, to be read
 //! * [`Options`]: what a client may set
 //! * [`Recall`]: the conversation as text, for an agent that has forgotten it
 
 mod dropped;
 mod item;
+mod lifecycle;
 mod live;
 mod names;
 mod options;
