@@ -17,7 +17,7 @@ impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
     /// this thread, the agent is asked for a copy of its session.
     pub(super) fn fork(&mut self, call: u64, by: By, turn: Option<TurnId>) {
-        let last = match self.last_to_copy(turn) {
+        let last = match self.check_stays().and_then(|()| self.last_to_copy(turn)) {
             Ok(last) => last,
             Err(failure) => return self.reply(call, Err(failure)),
         };

@@ -61,7 +61,7 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// What was put away, or is about to vanish, takes no turns.
+    /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
     pub(super) fn check_takes_turns(&self) -> Result<(), Failure> {
         if self.live.summary.archived {
             return Err(Failure::new(
@@ -69,6 +69,10 @@ impl Thread {
                 "the thread is archived: unarchive it first",
             ));
         }
+        self.check_stays()
+    }
+
+    pub(super) fn check_stays(&self) -> Result<(), Failure> {
         if self.is_being_deleted() {
             return Err(Failure::new(ErrorCode::Conflict, "the thread is being deleted"));
         }
@@ -141,7 +145,7 @@ impl Thread {
         self.agent == super::steps::AgentState::Stopping && self.live.session.is_none()
     }
 
-    pub(super) fn is_being_deleted(&self) -> bool {
+    fn is_being_deleted(&self) -> bool {
         self.errands
             .values()
             .any(|errand| matches!(errand, Errand::Delete { .. }))

@@ -319,7 +319,10 @@ impl Thread {
             Command::SetPolicy(policy) => self.set_policy(by, policy),
             Command::Remembered => Ok(self.remembered()),
             Command::Revoke { id } => self.revoke(by, id),
-            Command::Ask(request) => return self.ask_agent(call, by, request),
+            Command::Ask(request) => match self.check_takes_turns() {
+                Ok(()) => return self.ask_agent(call, by, request),
+                Err(failure) => Err(failure),
+            },
             Command::Notify { method, params } => self.notify_agent(method, params),
             Command::Rest => {
                 self.rest();

@@ -2,6 +2,7 @@
 
 use acpd_model::event::SessionDeleted;
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadStatus, TurnId};
+use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Change, Command, Input, Reply};
 use serde_json::json;
@@ -133,6 +134,11 @@ fn what_is_archived_takes_no_turns_and_has_no_agent() {
             (refused.code, refused.message.contains("unarchive")),
             (ErrorCode::Conflict, true)
         );
+        let mode_id = "code".to_owned();
+        let refused = s
+            .ask(Command::Ask(AgentRequest::SetMode { mode_id }))
+            .unwrap_err();
+        assert_eq!((refused.code, s.starts.len()), (ErrorCode::Conflict, 1));
         assert_eq!(s.methods_from(logged), ["thread/notice"], "archived once");
         assert!(s.thread.live().summary.archived);
         change(s, Change::Unarchive).unwrap();
@@ -201,6 +207,8 @@ fn the_agent_deletes_its_session_first_where_it_can() {
         assert_eq!(s.deleted, None);
         let refused = s.start_turn(vec![text_block("x")], None).unwrap_err();
         assert_eq!(refused.code, ErrorCode::Conflict, "it is being deleted");
+        let refused = s.ask(Command::Fork { turn: None }).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Conflict);
         s.answer("session/delete", "{}");
         vanished(s, SessionDeleted::Deleted);
     });
