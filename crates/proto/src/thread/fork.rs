@@ -88,7 +88,7 @@ impl Thread {
         self.void_requests("the thread was split off");
         self.adopt_policy(policy, &remembered);
         if name.is_some() {
-            self.rename(by.clone(), name)?;
+            self.rename(by.clone(), name.as_deref())?;
         }
         self.note_status();
         Ok(Reply::Done)

@@ -13,7 +13,7 @@ use crate::agent::AgentRequest;
 impl Thread {
     pub(super) fn change(&mut self, by: By, change: Change) -> Result<Reply, Failure> {
         match change {
-            Change::Rename { name } => self.rename(by, name),
+            Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
@@ -26,8 +26,8 @@ impl Thread {
         }
     }
 
-    pub(super) fn rename(&mut self, by: By, name: Option<String>) -> Result<Reply, Failure> {
-        let name = name.as_deref().map(clean_name).transpose()?;
+    pub(super) fn rename(&mut self, by: By, name: Option<&str>) -> Result<Reply, Failure> {
+        let name = name.map(clean_name).transpose()?;
         let shown = self.live.names.shown_with(name.as_ref());
         self.emit(
             self.current_turn(),

@@ -67,7 +67,7 @@ impl Thread {
                 None,
             );
         } else {
-            self.begin(turn, by, input, client_turn_id);
+            self.begin(turn, &by, input, client_turn_id);
         }
         Ok(self.turn_view(turn, None))
     }
@@ -82,7 +82,7 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, turn: TurnId, by: By, input: Vec<RawJson>, client_turn_id: Option<String>) {
+    fn begin(&mut self, turn: TurnId, by: &By, input: Vec<RawJson>, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
         self.violations.clear();
@@ -94,7 +94,7 @@ impl Thread {
             None,
         );
         self.note_status();
-        self.add_user_message(turn, &by, &input);
+        self.add_user_message(turn, by, &input);
         self.prompt = Some(input);
         self.wake();
         self.prompt_if_ready();
@@ -281,7 +281,7 @@ impl Thread {
 
     fn begin_next(&mut self) {
         if let Some(next) = self.live.queue.front().cloned() {
-            self.begin(next.id, By::Daemon, next.input, next.client_turn_id);
+            self.begin(next.id, &By::Daemon, next.input, next.client_turn_id);
         }
     }
 
