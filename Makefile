@@ -1,5 +1,5 @@
 # One command for each daily act. `make run` and `make test` are all that a fresh machine needs:
-# they fetch and build what is missing, below target/, .tools/ and tests/node/.
+# they fetch and build what is missing, below target/, .tools/, tests/node/ and web/client/.
 
 CARGO ?= cargo
 TOOLS := $(CURDIR)/.tools
@@ -19,8 +19,11 @@ qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
 TABLE ?= write
 NODE_DEPS := tests/node/node_modules/.package-lock.json
+WEB := web/client
+WEB_DEPS := $(WEB)/node_modules/.package-lock.json
+BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run test test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
+.PHONY: help run test test-web test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,14 +32,19 @@ run: ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
 	$(CARGO) build --quiet
 	./target/debug/acpd serve --demo $(ARGS)
 
-test: deps ## Run all tests
+# Those of the client come first, so that nextest's summary is the last thing to be read.
+test: deps test-web ## Run all tests
 	CI=true $(NEXTEST) run --workspace
+
+test-web: $(WEB_DEPS) ## Check the types of the TypeScript client and run its tests
+	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
+	ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm test --prefix $(WEB)
 
 test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not test(/^table::/)'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run -p acpd --test real_agents --run-ignored only -E 'test(/^table::/)'
 
-check: fmt clippy deny test ## What CI runs: format, lints, licences, tests
+check: fmt clippy deny test ## What CI runs: format, lints, licences, types, tests
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -62,6 +70,10 @@ deps: $(NODE_DEPS) $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nexte
 
 $(NODE_DEPS): tests/node/package.json tests/node/package-lock.json
 	npm ci --prefix tests/node --no-audit --no-fund
+	@touch $@
+
+$(WEB_DEPS): $(WEB)/package.json $(WEB)/package-lock.json
+	npm ci --prefix $(WEB) --no-audit --no-fund
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.
@@ -96,4 +108,4 @@ $(NPM_AGENTS:%=agent-%): agent-%:
 $(filter-out agent-node,$(NPM_AGENTS:%=agent-%)): agent-node
 
 clean: ## Remove everything that was built or fetched
-	rm -rf target .tools tests/node/node_modules bench/out
+	rm -rf target .tools tests/node/node_modules bench/out $(addprefix $(WEB)/,node_modules dist build)

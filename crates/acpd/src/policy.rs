@@ -1,9 +1,10 @@
-//! `acpd policy`. Reads the configuration alone: no daemon is needed, and answers that were remembered in a thread
-//! are not known here.
+//! `acpd policy`. Reads the configuration, and what the data directory has of answers for an agent: no daemon is needed,
+//! and answers that were remembered in a thread are not known here.
 
 use std::process::ExitCode;
 
 use acpd_gateway::policy::{Effect, Explanation, Layers, Policy, Request};
+use acpd_gateway::{answers, paths};
 use acpd_model::RawJson;
 use anyhow::{Context, bail};
 
@@ -13,6 +14,11 @@ use crate::settings::Settings;
 
 /// `acpd policy test`. The exit code tells: 0 allowed, 3 asked, 4 denied.
 pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {
+    let answers = args
+        .agent
+        .as_ref()
+        .map(|name| answers::remembered(&settings.daemon.data_dir, name))
+        .transpose()?;
     let agent = match &args.agent {
         Some(name) => {
             let agent = settings.daemon.agents.get(name);
@@ -26,7 +32,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
         daemon: settings.daemon.policy.as_ref(),
         agent,
         thread: thread.as_ref(),
-        remembered: Vec::new(),
+        remembered: answers.as_deref().into_iter().collect(),
     };
     let explanation = layers.explain(&request(args)?);
     if args.json {
@@ -73,6 +79,7 @@ fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
     } else {
         bail!("say what is to be tested");
     };
+    let request = paths::with_real_paths(request, cwd);
     Ok(match std::env::var("HOME") {
         Ok(home) => request.with_home(&home),
         Err(_) => request,

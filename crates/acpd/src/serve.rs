@@ -55,7 +55,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     // The terminal that a daemon was started from may close; from somebody else it means "read the policies again".
     let mut hangup = signal(SignalKind::hangup())?;
-    let config_file = settings.config_file.clone();
+    let path = settings.config_path.clone();
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let data_dir = settings.daemon.data_dir.clone();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
@@ -76,11 +76,9 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     );
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     let keep_policies = async {
-        let Some(path) = config_file else {
-            return std::future::pending().await;
-        };
         let mut look = tokio::time::interval(LOOK_AT_CONFIG);
-        let mut seen = stamp(&path);
+        // The first look is at a file that may have changed since the settings were read.
+        let mut seen = None;
         loop {
             let told = tokio::select! {
                 _ = look.tick() => false,

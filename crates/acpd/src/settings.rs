@@ -46,6 +46,8 @@ pub struct Settings {
     pub daemon: Config,
     /// The configuration file, if there is one.
     pub config_file: Option<PathBuf>,
+    /// Where it is looked for, also while there is none.
+    pub config_path: PathBuf,
     /// Where "acpd agents update" fetches the registry from.
     pub registry_url: String,
     /// A token given by flag or environment.
@@ -100,6 +102,7 @@ impl Settings {
         Ok(Self {
             daemon,
             config_file,
+            config_path: absolute(&path)?,
             registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
         })

@@ -74,3 +74,135 @@ fn a_running_daemon_takes_another_policy() {
         "a thread cannot undo a deny of the daemon"
     );
 }
+
+#[test]
+fn a_configuration_that_comes_later_is_taken_with_agents_that_are_new_in_it() {
+    let mut daemon = Daemon::demo();
+    let mut client = Client::new(&daemon);
+    let start = json!({ "agentType": "demo", "cwd": daemon.place.work() });
+    let thread = client.call("thread/start", &start)["thread"]["id"].clone();
+    let call = json!({ "kind": "execute", "rawInput": { "command": "ls" } });
+    let params = json!({ "threadId": thread, "toolCall": call });
+    let decision = |client: &mut Client| client.call("policy/explain", &params)["decision"].clone();
+    assert_eq!(decision(&mut client)["effect"], "ask");
+    let file = daemon.place.home_config();
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(
+        &file,
+        "[agents.demo]\ncommand = \"x\"\npolicy = { deny = [\"Bash\"] }\n",
+    )
+    .unwrap();
+    support::wait_until("the new policy is taken", || {
+        daemon.log().contains("the policies have changed")
+    });
+    let now = decision(&mut client);
+    assert_eq!((&now["effect"], &now["scope"]), (&json!("deny"), &json!("agent")));
+    daemon.stop();
+}
+
+/// `work/link` leads to `work/secret/f`.
+fn link(place: &Place) {
+    std::fs::create_dir(place.work().join("secret")).expect("the work directory can be written");
+    std::fs::write(place.work().join("secret/f"), "old").expect("the work directory can be written");
+    std::os::unix::fs::symlink("secret/f", place.work().join("link"))
+        .expect("the work directory can be written");
+}
+
+#[test]
+fn a_link_is_no_way_around_a_deny() {
+    let daemon =
+        Daemon::with("[policy]\ndeny = [\"Edit(secret/**)\", \"Read(secret/**)\"]\nallow = [\"Edit\"]\n");
+    link(&daemon.place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    for (text, expected) in [
+        ("write path=link text=new", "not allowed here"),
+        ("read path=link", "not allowed here"),
+        ("permission kind=edit path=link", "rejected"),
+        ("write path=free text=new", "wrote 3 bytes"),
+        ("read path=free", "read 3 bytes: new"),
+    ] {
+        let turn = client.turn(&thread, text);
+        assert!(turn.said().contains(expected), "{text}: {}", turn.said());
+    }
+    let secret = || std::fs::read_to_string(daemon.place.work().join("secret/f")).unwrap();
+    assert_eq!(secret(), "old");
+    // It is the place that counts, not that it is a link.
+    std::fs::remove_file(daemon.place.work().join("link")).unwrap();
+    std::os::unix::fs::symlink("free", daemon.place.work().join("link")).unwrap();
+    let turn = client.turn(&thread, "write path=link text=more");
+    assert_eq!(turn.said(), "wrote 4 bytes");
+    assert_eq!(
+        std::fs::read_to_string(daemon.place.work().join("free")).unwrap(),
+        "more"
+    );
+    let link = daemon.place.work().join("link");
+    assert!(link.is_symlink(), "the link stays");
+    let call = json!({ "kind": "edit", "rawInput": { "path": "link" } });
+    let told = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
+    let subjects = told["subjects"].as_array().unwrap();
+    assert_eq!(subjects.len(), 2, "{told}");
+}
+
+#[test]
+fn policy_test_looks_where_a_link_leads() {
+    let place = Place::new("[policy]\ndeny = [\"Edit(secret/**)\"]\nallow = [\"Edit\"]\n");
+    link(&place);
+    let run = acpd(&place, &["policy", "test", "--write", "link"]);
+    assert_eq!(run.code, Some(4), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("secret/f"), "{}", run.stdout);
+    let run = acpd(&place, &["policy", "test", "--write", "free"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+}
+
+/// Answers what is asked next.
+fn approve(client: &mut Client, approved: bool, scope: &str) {
+    let asked = client.question();
+    let answer = json!({ "requestId": asked.params["requestId"], "approved": approved, "scope": scope });
+    client.call("item/approve", &answer);
+}
+
+#[test]
+fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
+    let mut daemon = Daemon::with("[policy]\nask = [\"Bash\"]\n");
+    let mut client = Client::new(&daemon);
+    let (one, other) = (client.thread(&daemon), client.thread(&daemon));
+    let ask = "permission kind=execute command=\"make all\"";
+    let turn = client.start(&one, ask);
+    approve(&mut client, true, "agent");
+    let told = client.wait_for("policy/remembered").params["answer"].clone();
+    let (id, rule) = (told["id"].clone(), &told["rule"]);
+    assert_eq!(
+        (&told["scope"], rule),
+        (&json!("agent"), &json!("Bash(make all)"))
+    );
+    assert_eq!(client.finish(&one, &turn).status(), "completed");
+    // Nobody is asked in the other thread, and the log says why.
+    let turn = client.turn(&other, ask);
+    assert_eq!(turn.said(), "allowed (allow_once)");
+    assert_eq!(turn.one("serverRequest/resolved").params["by"]["scope"], "agent");
+    let list = |client: &mut Client, thread: &str| {
+        client.call("policy/remembered/list", &json!({ "threadId": thread }))["data"].clone()
+    };
+    assert_eq!(list(&mut client, &other), json!([told]));
+    let test = ["policy", "test", "--agent", "fake", "--bash", "make all"];
+    assert_eq!(acpd(&daemon.place, &test).code, Some(0));
+
+    daemon.kill();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    let third = client.thread(&daemon);
+    assert_eq!(client.turn(&third, ask).said(), "allowed (allow_once)");
+    // Taken back in a thread that did not give it, it is gone in all.
+    let revoke = json!({ "threadId": third, "id": id });
+    client.call("policy/remembered/revoke", &revoke);
+    assert_eq!(list(&mut client, &other), json!([]));
+    assert_eq!(
+        client.refused("policy/remembered/revoke", &revoke)["data"]["code"],
+        "not_found"
+    );
+    let turn = client.start(&third, ask);
+    approve(&mut client, false, "thread");
+    assert!(client.finish(&third, &turn).said().starts_with("rejected"));
+    assert_eq!(acpd(&daemon.place, &test).code, Some(3));
+}

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
+use crate::answers::{Answers, AnswersError};
 use crate::auth::{Token, TokenError};
 use crate::calls::Calls;
 use crate::clock::Clock;
@@ -64,6 +65,9 @@ pub enum StartError {
     /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The answers that hold for agents cannot be had.
+    #[error(transparent)]
+    Answers(#[from] AnswersError),
     /// The token cannot be had.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -109,6 +113,7 @@ impl Daemon {
             limits,
             clock,
             policies: policies_now,
+            answers: Answers::open(&data_dir)?,
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {

@@ -221,7 +221,8 @@ impl Task {
             let actor = if create {
                 Ok(ThreadActor::new(thread, around))
             } else {
-                ThreadActor::load(thread, around).await
+                // In a box: it is over before the thread's life begins, which is what the task keeps room for.
+                Box::pin(ThreadActor::load(thread, around)).await
             };
             match actor {
                 Ok(actor) => actor.run(messages).await,

@@ -4,10 +4,12 @@
 //! what happened in a thread; that is [`acpd_proto::thread`]'s.
 //!
 //! One task each, with a bounded mailbox and no shared state: [`thread`] owns a thread's machine, [`agent`] an
-//! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows which threads are awake.
+//! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows
+//! which threads are awake, [`answers`] keeps what holds for all threads of an agent.
 
 mod agent;
 pub mod agents;
+pub mod answers;
 mod auth;
 mod batch;
 mod calls;
@@ -22,6 +24,7 @@ mod fork;
 mod http;
 mod lifecycle;
 mod machine;
+pub mod paths;
 mod peer;
 mod policies;
 mod recall;

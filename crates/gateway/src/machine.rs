@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_host::{Environment, Program, TERMINAL_TYPE, Terminal, TerminalSpec, TerminalUpdate, Workspace};
+use acpd_host::{
+    Environment, Program, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
+use acpd_proto::policy::RealPaths;
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
+use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply, Whose};
 use tokio::sync::mpsc;
 
 use crate::config::AgentConfig;
@@ -22,6 +25,13 @@ pub enum FromMachine {
         call: u64,
         /// How it went.
         result: Result<MachineReply, Failure>,
+    },
+    /// It was found out where paths lead.
+    Resolved {
+        /// Who waits for it.
+        whose: Whose,
+        /// Where they lead.
+        real: RealPaths,
     },
     /// A terminal did something by itself.
     Terminal {
@@ -46,10 +56,7 @@ pub struct Machine {
 impl Machine {
     /// Opens the workspace of a thread.
     pub fn new(spec: &Spec, agent: AgentConfig, told: mpsc::Sender<Box<FromMachine>>) -> Self {
-        let directories: Vec<PathBuf> = std::iter::once(&spec.cwd)
-            .chain(&spec.additional_directories)
-            .map(PathBuf::from)
-            .collect();
+        let directories = crate::paths::directories(spec);
         let workspace = Arc::new(Workspace::open(directories.iter().cloned()));
         Self {
             workspace,
@@ -60,20 +67,32 @@ impl Machine {
         }
     }
 
+    /// Its directories, to look where a path leads.
+    pub fn workspace(&self) -> Arc<Workspace> {
+        Arc::clone(&self.workspace)
+    }
+
     /// Does what the agent asked for; the result comes as [`FromMachine::Done`].
     pub fn handle(&mut self, call: u64, what: MachineCall) {
         let result = match what {
-            MachineCall::ReadFile { path, line, limit } => {
+            MachineCall::ReadFile {
+                path,
+                at,
+                line,
+                limit,
+            } => {
                 return self.on_disk(call, move |files| {
+                    let (path, at) = (path.as_str(), at.as_deref());
                     files
-                        .read_text(&path, line, limit)
+                        .read_text(Target { path, at }, line, limit)
                         .map(|content| MachineReply::Read { content })
                 });
             }
-            MachineCall::WriteFile { path, content } => {
+            MachineCall::WriteFile { path, at, content } => {
                 return self.on_disk(call, move |files| {
+                    let (path, at) = (path.as_str(), at.as_deref());
                     files
-                        .write_text(&path, &content)
+                        .write_text(Target { path, at }, &content)
                         .map(|old| MachineReply::Written { old })
                 });
             }
@@ -335,7 +354,7 @@ mod tests {
                     machine.terminal_ended(id, &exit, output.len());
                     return output;
                 }
-                FromMachine::Terminal { .. } => {}
+                FromMachine::Terminal { .. } | FromMachine::Resolved { .. } => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_proto::policy::Policy;
+use acpd_proto::policy::{Policy, Remembered};
 use acpd_proto::thread::Policies;
 
 use crate::config::AgentConfig;
@@ -30,11 +30,12 @@ impl PolicyBook {
         }
     }
 
-    /// Those that hold for a thread of `agent`.
-    pub fn for_agent(&self, agent: &str) -> Arc<Policies> {
+    /// Those that hold for a thread of `agent`, with the answers that hold for it.
+    pub fn for_agent(&self, agent: &str, answers: Arc<Remembered>) -> Arc<Policies> {
         Arc::new(Policies {
             daemon: self.daemon.clone(),
             agent: self.agents.get(agent).cloned(),
+            answers,
             home: self.home.clone(),
         })
     }

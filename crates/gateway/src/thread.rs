@@ -14,11 +14,13 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
+use crate::answers::Answers;
 use crate::batch::Batch;
 use crate::clock::Clock;
 use crate::directory::log_failure;
 use crate::fork::blobs_of;
 use crate::machine::{FromMachine, Machine};
+use crate::paths;
 use crate::policies::PolicyBook;
 use crate::recall::recall;
 
@@ -65,6 +67,8 @@ pub struct Surroundings {
     pub clock: Clock,
     /// What agents may do.
     pub policies: watch::Receiver<PolicyBook>,
+    /// Answers that hold for all threads of an agent.
+    pub answers: Answers,
 }
 
 /// One thread while it is awake.
@@ -103,11 +107,11 @@ enum Happened {
 }
 
 impl ThreadActor {
-    /// A thread that is about to be made.
-    pub fn new(id: ThreadId, around: Surroundings) -> Self {
+    /// A thread that is about to be made. In a box: a future would keep room for it twice.
+    pub fn new(id: ThreadId, around: Surroundings) -> Box<Self> {
         let machine = Thread::new(id, (*around.limits).clone(), around.clock.now());
         let (host_told, host_tells) = mpsc::channel(16);
-        Self {
+        Box::new(Self {
             around,
             id,
             id_text: id.to_string(),
@@ -121,11 +125,11 @@ impl ThreadActor {
             replies: HashMap::new(),
             next_call: 0,
             vanishes: None,
-        }
+        })
     }
 
     /// A thread that the log knows.
-    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Self, LogError> {
+    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Box<Self>, LogError> {
         let mut actor = Self::new(id, around);
         let mut after = 0;
         loop {
@@ -144,7 +148,7 @@ impl ThreadActor {
     }
 
     /// Lives until nobody needs the thread any more, or the log fails it.
-    pub async fn run(mut self, mut asked: mpsc::Receiver<ToThread>) {
+    pub async fn run(mut self: Box<Self>, mut asked: mpsc::Receiver<ToThread>) {
         let end = self.serve(&mut asked).await;
         if let Err(error) = end {
             tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
@@ -298,6 +302,7 @@ impl ThreadActor {
     fn hear_machine(&mut self, from: FromMachine) {
         let input = match from {
             FromMachine::Done { call, result } => Input::Machine { call, result },
+            FromMachine::Resolved { whose, real } => Input::Resolved { whose, real },
             FromMachine::Terminal { terminal_id, event } => {
                 if let (Some(host), MachineEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
                     host.terminal_ended(&terminal_id, exit, output.len());
@@ -311,10 +316,14 @@ impl ThreadActor {
     /// Goes by the policies that hold now. They can change at any time, and an agent's name is not known at first.
     fn look_up_policies(&mut self) {
         let agent = &self.machine.live().spec.agent;
-        if self.policies_of.as_ref() == Some(agent) && !self.around.policies.has_changed().unwrap_or(false) {
+        let changed =
+            self.around.policies.has_changed().unwrap_or(false) || self.around.answers.have_changed();
+        if self.policies_of.as_ref() == Some(agent) && !changed {
             return;
         }
-        let policies = self.around.policies.borrow_and_update().for_agent(agent);
+        let answers = self.around.answers.of(agent);
+        let policies = self.around.policies.borrow_and_update();
+        let policies = policies.for_agent(agent, answers);
         self.policies_of = Some(agent.clone());
         self.machine.set_policies(policies);
     }
@@ -457,6 +466,17 @@ impl ThreadActor {
                 });
                 self.machine
                     .handle(Input::Recalled(recalled), self.around.clock.now());
+            }
+            Effect::Resolve { whose, paths } => {
+                let spec = &self.machine.live().spec;
+                paths::look_up(self.host.as_ref(), spec, whose, paths, self.host_told.clone());
+            }
+            Effect::Answers { by, order } => {
+                let agent = &self.machine.live().spec.agent;
+                let outcome = self.around.answers.carry_out(agent, order).await;
+                self.look_up_policies();
+                self.machine
+                    .handle(Input::Answers { by, outcome }, self.around.clock.now());
             }
             Effect::Machine { call, what } => match &mut self.host {
                 Some(host) => host.handle(call, what),

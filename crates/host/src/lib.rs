@@ -26,7 +26,7 @@ mod terminal;
 
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
-pub use files::Workspace;
+pub use files::{Target, Workspace};
 pub use process::{AgentProcess, Ended};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
-use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, ToolStatus};
+use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
 use crate::json::RawJson;
 use crate::summary::ThreadStatus;
 
@@ -599,6 +599,9 @@ pub enum EventKind {
         path: String,
         /// Bytes written.
         bytes: u64,
+        /// What it replaced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced: Option<Replaced>,
         /// What was written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,

@@ -81,6 +81,9 @@ pub enum ItemEnd {
         path: String,
         /// Unified diff; empty if nothing changed.
         diff: String,
+        /// What it replaced, where we wrote the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced: Option<Replaced>,
     },
     /// A command in one of our terminals.
     TerminalCommand {
@@ -151,4 +154,47 @@ impl ToolStatus {
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
     }
+}
+
+/// What a file held before it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// There was no file.
+    Nothing,
+    /// This.
+    Text(String),
+    /// Something that cannot be shown: it is no UTF-8 text, too large, or could not be read.
+    Unknown,
+}
+
+impl Before {
+    /// The text, if it is known; that of a new file is empty.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => Some(""),
+            Self::Text(text) => Some(text),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Which of the three it is.
+    pub fn replaced(&self) -> Replaced {
+        match self {
+            Self::Nothing => Replaced::Nothing,
+            Self::Text(_) => Replaced::Text,
+            Self::Unknown => Replaced::Unknown,
+        }
+    }
+}
+
+/// What a written file replaced, without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Replaced {
+    /// Nothing: the file is new.
+    Nothing,
+    /// Text that the diff shows.
+    Text,
+    /// Something that cannot be shown: it is no UTF-8 text, too large, or could not be read.
+    Unknown,
 }

@@ -30,7 +30,7 @@ pub mod summary;
 pub use error::{ErrorCode, Failure};
 pub use event::{By, Event, EventKind, Millis, Seq};
 pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
-pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType};
+pub use item::{Before, ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;

@@ -196,8 +196,12 @@ pub const REQUEST_PATHS: usize = 512;
 pub const RULE_BYTES: usize = 4 << 10;
 /// Rules in one list of a permission policy.
 pub const POLICY_RULES: usize = 1024;
-/// Answers that are remembered in one place.
+/// Answers that are remembered in one place: a thread, or an agent.
 pub const REMEMBERED_RULES: usize = 1024;
+/// Largest file of the answers that are remembered for agents, in bytes.
+pub const ANSWERS_BYTES: u64 = 32 << 20;
+/// Changes to the answers for agents that wait to be stored.
+pub const ANSWERS_WAITING: usize = 16;
 /// Seconds to connect to where a registry or an agent is downloaded from.
 pub const CONNECT_SECS: u64 = 15;
 /// Seconds that one download may take.

@@ -168,7 +168,7 @@ export interface Approve {
 export type Binding = "new" | "load" | "resume";
 
 /** Who did something. */
-export interface By {
+export type By = {
   kind: "agent";
 } | {
   kind: "daemon";
@@ -186,7 +186,7 @@ export interface By {
   kind: "client";
   /** Whose credentials. */
   principal: string;
-}
+};
 
 /** What a client can do. */
 export interface ClientCapabilities {
@@ -268,6 +268,8 @@ export interface FileChange {
   diff?: string | null;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   type: FileChangeType;
 }
 
@@ -279,6 +281,8 @@ export interface FileChangeCompleted {
   outcome: ItemOutcome;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -297,6 +301,8 @@ export interface FileChangeStarted {
   parentItemId?: string | null;
   /** Absolute. */
   path: string;
+  /** Where the daemon wrote the file: what was there before. */
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -313,6 +319,20 @@ export type FileChangeType = "fileChange";
 export interface FileTouched {
   bytes: number;
   path: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** A file, how much was written, and what it replaced. */
+export interface FileWritten {
+  bytes: number;
+  path: string;
+  replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -641,6 +661,9 @@ export interface RememberedAnswer {
 export interface RememberedListed {
   data: RememberedAnswer[];
 }
+
+/** What a write replaced. */
+export type Replaced = "nothing" | "text" | "unknown";
 
 /** What became of a question. */
 export type Resolution = "accepted" | "declined" | "cancelled" | "void";

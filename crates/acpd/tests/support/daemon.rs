@@ -78,6 +78,11 @@ impl Place {
         self.root.path().join("work")
     }
 
+    /// Where a daemon looks that is not told of a configuration file.
+    pub fn home_config(&self) -> PathBuf {
+        self.root.path().join(".config/acpd/config.toml")
+    }
+
     /// The configuration file.
     pub fn config(&self) -> PathBuf {
         self.root.path().join("acpd.toml")
@@ -185,6 +190,19 @@ impl Daemon {
         }
     }
 
+    /// With the demo agent and no configuration, in a place whose configuration file is `HOME`'s.
+    pub fn demo() -> Self {
+        let place = Place::new("");
+        let mut command = place.command(&["serve", "--demo"]);
+        command.env_remove("ACPD_CONFIG");
+        let (child, address) = launch_as(&place, command);
+        Self {
+            place,
+            child: Some(child),
+            address,
+        }
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -262,13 +280,16 @@ impl Drop for Daemon {
 
 /// Starts the binary, and reads its address from its standard output.
 fn launch(place: &Place) -> (Child, SocketAddr) {
+    launch_as(place, place.command(&["serve"]))
+}
+
+fn launch_as(place: &Place, mut command: Command) -> (Child, SocketAddr) {
     let log = File::options()
         .append(true)
         .create(true)
         .open(place.stderr())
         .expect("a log can be opened");
-    let mut child = place
-        .command(&["serve"])
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log)

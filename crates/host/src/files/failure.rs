@@ -21,6 +21,14 @@ pub(super) fn changed(path: &str) -> Failure {
     )
 }
 
+/// The way to `path` was another one when it was decided on.
+pub(super) fn moved(path: &str) -> Failure {
+    Failure::new(
+        ErrorCode::Conflict,
+        format!("{path} leads elsewhere than it did when it was decided on: nothing was done"),
+    )
+}
+
 pub(super) fn of_io(path: &str, error: &io::Error) -> Failure {
     let Some(errno) = Errno::from_io_error(error) else {
         return Failure::new(ErrorCode::Internal, format!("{path}: {error}"));

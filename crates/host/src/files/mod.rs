@@ -12,9 +12,31 @@ mod write;
 
 use std::path::PathBuf;
 
-use acpd_model::Failure;
+use acpd_model::{Before, Failure};
 
 use walk::{Parents, Root};
+
+/// A file that is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// Its absolute path, as the agent named it.
+    pub path: &'a str,
+    /// What [`Workspace::real_path`] said when it was decided on: it is read or written there, through no link, or
+    /// not at all. `None` if nobody had to decide.
+    pub at: Option<&'a str>,
+}
+
+impl<'a> From<&'a str> for Target<'a> {
+    fn from(path: &'a str) -> Self {
+        Self { path, at: None }
+    }
+}
+
+impl<'a> From<&'a String> for Target<'a> {
+    fn from(path: &'a String) -> Self {
+        path.as_str().into()
+    }
+}
 
 /// The directories that an agent may touch, with all that is below them. Whatever is mounted there belongs to them.
 #[derive(Debug)]
@@ -35,8 +57,14 @@ impl Workspace {
     /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. What is returned
     /// must be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long; of a file that
     /// is larger, lines can be asked for.
-    pub fn read_text(&self, path: &str, line: Option<u64>, limit: Option<u64>) -> Result<String, Failure> {
-        let place = self.find(path, Parents::Needed)?;
+    pub fn read_text<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        line: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<String, Failure> {
+        let Target { path, at } = target.into();
+        let place = self.find(path, at, Parents::Needed)?;
         if line.is_none() && limit.is_none() {
             read::whole(&place, path)
         } else {
@@ -47,10 +75,27 @@ impl Workspace {
     /// Replaces the file as a whole, or makes it, and the directories above it. After a failure the old file is as
     /// it was, and nothing but such directories is new.
     ///
-    /// Answers the text that was there before. `None`: there is no such text, since the file is new, or what it
-    /// held is too large or no text.
-    pub fn write_text(&self, path: &str, content: &str) -> Result<Option<String>, Failure> {
-        let place = self.find(path, Parents::Made)?;
+    /// Answers what was there before.
+    pub fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure> {
+        let Target { path, at } = target.into();
+        let place = self.find(path, at, Parents::Made)?;
         write::replace(&place, path, content)
+    }
+
+    /// The name without links of what `path` means, also of what is not there yet: what is above it, and its name.
+    /// Nothing is opened or made. Such a name holds for the moment it was found in; a read or a write that is to
+    /// go there and nowhere else is given it as [`Target::at`].
+    pub fn real_path(&self, path: &str) -> Result<String, Failure> {
+        let real = self.tell(path)?;
+        let text = real.into_os_string().into_string();
+        text.map_err(|_| failure::invalid(path, "leads to a name that is not UTF-8"))
+    }
+
+    /// The directories whose names have links in them: as they were given, and without links.
+    pub fn other_names(&self) -> Vec<(String, String)> {
+        let text = |path: &std::path::Path| path.to_str().map(str::to_owned);
+        self.names()
+            .filter_map(|(given, real)| Some((text(given)?, text(real)?)))
+            .collect()
     }
 }

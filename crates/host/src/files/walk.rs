@@ -2,7 +2,8 @@
 //!
 //! Every step opens one name below a handle and follows no link, so that no step can leave the directory it is
 //! taken in. A link, or a `..`, gives a new path, which begins again at a root of the workspace like one that
-//! was asked for. (cap-std's own lookup is as safe, but refuses every absolute link, also one to the inside.)
+//! was asked for. A path that was decided on is walked again by the name that it was found to have, and then no link
+//! is followed at all. (cap-std's own lookup is as safe, but refuses every absolute link, also one to the inside.)
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,7 +19,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Workspace;
-use super::failure::{invalid, of_errno, of_io, outside};
+use super::failure::{invalid, moved, of_errno, of_io, outside};
 
 /// A directory of the workspace.
 #[derive(Debug)]
@@ -65,6 +66,26 @@ pub(super) enum Parents {
     Needed,
     /// They are made.
     Made,
+    /// Nothing is touched: it is only told where the path leads, or would lead.
+    Told,
+}
+
+/// What to do about symbolic links on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// They are followed, as long as they stay inside.
+    Followed,
+    /// None is expected, since the path is one that was resolved before; one that is there now was put there since.
+    Refused,
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+struct Walked {
+    /// Its name without any link.
+    real: PathBuf,
+    /// The place; none for a root of the workspace itself, and for what is only told.
+    place: Option<Place>,
 }
 
 /// One name in an open directory of the workspace. When it was found it was no symbolic link, if it was there at all.
@@ -75,14 +96,52 @@ pub(super) struct Place {
 }
 
 impl Workspace {
-    /// Finds the place that `path` means, through all links that stay inside.
-    pub(super) fn find(&self, path: &str, parents: Parents) -> Result<Place, Failure> {
+    /// Finds the place that `path` means, through all links that stay inside. `at` is what the path was resolved to
+    /// when it was decided on: then it is that place or none.
+    pub(super) fn find(&self, path: &str, at: Option<&str>, parents: Parents) -> Result<Place, Failure> {
         check(path)?;
-        let mut text = PathBuf::from(path);
+        if path.ends_with('/') || path.ends_with("/.") {
+            return Err(invalid(path, "names a directory"));
+        }
+        let walked = match at {
+            None => self.walk(path.into(), path, parents, Links::Followed),
+            Some(at) => check(at).and_then(|()| self.walk(at.into(), path, parents, Links::Refused)),
+        };
+        walked?.place.ok_or_else(|| of_errno(path, Errno::ISDIR))
+    }
+
+    /// The name without links of what `path` means: what is there, or what would be made there. Nothing is touched.
+    /// Where the way leaves the workspace, the rest of it is looked up by name.
+    pub(super) fn tell(&self, path: &str) -> Result<PathBuf, Failure> {
+        check(path)?;
+        Ok(self.walk(path.into(), path, Parents::Told, Links::Followed)?.real)
+    }
+
+    /// Pairs of names of the workspace's directories: as given, and without links. Only where they differ.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let opened = self
+            .roots
+            .iter()
+            .filter_map(|root| Some((root.given.as_path(), root.opened.get()?.real.as_path())));
+        opened.filter(|(given, real)| given != real)
+    }
+
+    /// Walks along `text`; `path` is what was asked for.
+    fn walk(
+        &self,
+        mut text: PathBuf,
+        path: &str,
+        parents: Parents,
+        on_link: Links,
+    ) -> Result<Walked, Failure> {
         let mut links = 0;
         let mut steps = 0;
         'again: loop {
-            let (root, below) = self.root_of(&text, path)?;
+            let (root, below) = match self.root_of(&text, path) {
+                Ok(found) => found,
+                Err(_) if parents == Parents::Told => return elsewhere(&text, path),
+                Err(failure) => return Err(failure),
+            };
             let mut dir = root.dir.try_clone().map_err(|error| of_io(path, &error))?;
             let mut walked = root.real.clone();
             let mut parts = below.components();
@@ -105,11 +164,20 @@ impl Workspace {
                     let make = parents == Parents::Made && only_names(rest);
                     descend(&dir, name, make)
                 };
+                if parents == Parents::Told && matches!(next, Err(Errno::NOENT)) && only_names(rest) {
+                    let real = walked.join(name).join(rest);
+                    return Ok(Walked { real, place: None });
+                }
                 match next.map_err(|errno| of_errno(path, errno))? {
                     Step::Leaf => {
+                        walked.push(name);
                         let name = name.to_owned();
-                        return Ok(Place { dir, name });
+                        return Ok(Walked {
+                            real: walked,
+                            place: Some(Place { dir, name }),
+                        });
                     }
+                    Step::Link(_) if on_link == Links::Refused => return Err(moved(path)),
                     Step::Into(next) => {
                         dir = next;
                         walked.push(name);
@@ -125,7 +193,10 @@ impl Workspace {
                     }
                 }
             }
-            return Err(of_errno(path, Errno::ISDIR));
+            return Ok(Walked {
+                real: walked,
+                place: None,
+            });
         }
     }
 
@@ -186,10 +257,33 @@ fn check(path: &str) -> Result<(), Failure> {
     if !path.starts_with('/') {
         return Err(Failure::invalid_params(format!("path is not absolute: {path}")));
     }
-    if path.ends_with('/') || path.ends_with("/.") {
-        return Err(invalid(path, "names a directory"));
-    }
     Ok(())
+}
+
+/// Outside the workspace nothing is held open and nothing is ours to touch: the name that the system gives is what is
+/// told. What is not there yet is named by the nearest directory that is.
+fn elsewhere(text: &Path, path: &str) -> Result<Walked, Failure> {
+    for known in text.ancestors() {
+        let real = match known.canonicalize() {
+            Ok(real) => real,
+            // A link to something that is not there would be taken for a plain name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && known.symlink_metadata().is_err() => {
+                continue;
+            }
+            Err(error) => return Err(of_io(path, &error)),
+        };
+        let rest = text.strip_prefix(known).unwrap_or(Path::new(""));
+        if !only_names(rest) {
+            break;
+        }
+        let real = if rest.as_os_str().is_empty() {
+            real
+        } else {
+            real.join(rest)
+        };
+        return Ok(Walked { real, place: None });
+    }
+    Err(of_errno(path, Errno::NOENT))
 }
 
 enum Step {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::fs::fchown;
 
-use acpd_model::Failure;
+use acpd_model::{Before, Failure};
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, Permissions, PermissionsExt};
 use cap_tempfile::TempFile;
 use rustix::fs::{Access, AtFlags};
@@ -13,14 +13,14 @@ use super::failure::{invalid, of_errno, of_io};
 use super::read;
 use super::walk::Place;
 
-/// Puts `content` at the place; answers the text that was there, if that is known.
-pub(super) fn replace(place: &Place, path: &str, content: &str) -> Result<Option<String>, Failure> {
+/// Puts `content` at the place; answers what was there.
+pub(super) fn replace(place: &Place, path: &str, content: &str) -> Result<Before, Failure> {
     let found = match place.dir.symlink_metadata(&place.name) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(of_io(path, &error)),
     };
-    let mut old = None;
+    let mut before = Before::Nothing;
     if let Some(found) = &found {
         read::regular(found.file_type(), path)?;
         if found.nlink() > 1 {
@@ -37,11 +37,11 @@ pub(super) fn replace(place: &Place, path: &str, content: &str) -> Result<Option
         rustix::fs::accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::empty())
             .map_err(|errno| of_errno(path, errno))?;
         // Whatever stands against showing the old text does not stand against the new one.
-        old = read::whole(place, path).ok();
+        before = read::whole(place, path).map_or(Before::Unknown, Before::Text);
     }
     let fill = |file: &mut File| file.write_all(content.as_bytes());
     swap(&place.dir, &place.name, found.as_ref(), fill).map_err(|error| of_io(path, &error))?;
-    Ok(old)
+    Ok(before)
 }
 
 /// Gives `name` to a new file that `fill` fills. If anything fails, nothing has happened.

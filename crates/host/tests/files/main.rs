@@ -6,6 +6,7 @@ mod chance;
 mod escapes;
 mod races;
 mod reading;
+mod real;
 mod roots;
 mod writing;
 

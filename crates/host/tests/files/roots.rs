@@ -3,7 +3,7 @@
 use std::fs;
 
 use acpd_host::Workspace;
-use acpd_model::ErrorCode;
+use acpd_model::{Before, ErrorCode};
 
 use crate::Scene;
 
@@ -89,7 +89,7 @@ fn a_root_that_is_not_there_is_named_and_may_come() {
 
     fs::remove_file(scene.base.join("later")).unwrap();
     fs::create_dir(scene.base.join("later")).unwrap();
-    assert_eq!(files.write_text(&path, "new").unwrap(), None);
+    assert_eq!(files.write_text(&path, "new").unwrap(), Before::Nothing);
     assert_eq!(files.read_text(&path, None, None).unwrap(), "new");
 }
 

@@ -151,6 +151,16 @@ struct Verdict {
 }
 
 impl Layers<'_> {
+    /// Whether nobody has laid down anything.
+    pub fn is_empty(&self) -> bool {
+        let policies = [self.daemon, self.agent, self.thread];
+        policies.iter().all(Option::is_none)
+            && self
+                .remembered
+                .iter()
+                .all(|remembered| remembered.iter().next().is_none())
+    }
+
     /// What becomes of `request`.
     pub fn decide(&self, request: &Request) -> Decision {
         self.explain(request).decision
@@ -167,7 +177,15 @@ impl Layers<'_> {
         let strictest = subjects
             .iter()
             .map(|explained| &explained.decision)
-            .reduce(|first, next| if next.effect > first.effect { next } else { first });
+            .reduce(|first, next| {
+                // Of two that are as strict, one that somebody laid down says more than one that nobody did.
+                let said = first.scope.is_none() && next.scope.is_some();
+                if next.effect > first.effect || (next.effect == first.effect && said) {
+                    next
+                } else {
+                    first
+                }
+            });
         // A request without subjects cannot be made; it would be asked.
         let decision = strictest.cloned().unwrap_or_else(|| Decision {
             effect: Effect::Ask,

@@ -31,9 +31,10 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
     let path = |pattern: &Option<PathPattern>, path: Option<&String>| match (pattern, path) {
         (None, _) => Match::Yes,
         (Some(_), None) => Match::Maybe,
-        (Some(pattern), Some(path)) => pattern
-            .fits(path, &request.workspace, request.home.as_deref(), far)
-            .into(),
+        (Some(pattern), Some(path)) => {
+            let fits = |name: String| pattern.fits(&name, &request.workspace, request.home.as_deref(), far);
+            request.names_of(path).any(fits).into()
+        }
     };
     if rule.about == About::Everything {
         return Match::Yes;

@@ -5,6 +5,11 @@
 //! every rule that had a say. It owns no state but what it is given, and it never looks at a tool call's title,
 //! asks anybody, or touches a file: whoever acts on a decision does.
 //!
+//! # Links
+//!
+//! A path is text here. Who can look at files says where each path leads ([`RealPaths`]), and then a file that is
+//! named by a link is two subjects: its name, and what the name leads to ([`Request::with_real_paths`]).
+//!
 //! # How a decision is made
 //!
 //! A request is taken apart into [`Subject`]s: each simple command of a command line, each file it writes by a
@@ -57,6 +62,6 @@ pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExpla
 pub use matching::Match;
 pub use path::normalise;
 pub use preset::{Effect, List, Policy, Preset};
-pub use remembered::{NotRememberable, Remembered, RememberedRule};
-pub use request::{Access, Kind, Request, Subject};
+pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
+pub use request::{Access, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};

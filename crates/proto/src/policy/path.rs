@@ -1,9 +1,14 @@
 //! Paths as text: made absolute, and matched against patterns. No file is looked at.
 
 /// The absolute form of `path`, seen from the absolute directory `cwd`: no `.`, no `..`, no double slashes. A
-/// `file:` address is taken for its path. Symbolic links are not followed; who can, does so before. `None` if the
-/// result is not known: `~` without a home, or something that is no path.
+/// `file:` address is taken for its path. Symbolic links are not followed. `None` if the result is not known: `~`
+/// without a home, or something that is no path.
 pub fn normalise(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
+    absolute(path, cwd, home).map(|path| flattened(&path))
+}
+
+/// The same with `.` and `..` left in: behind a symbolic link they mean something else than they seem to.
+pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     let decoded;
     let path = match path.strip_prefix("file://") {
         None => path,
@@ -20,12 +25,18 @@ pub fn normalise(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     } else {
         path.strip_prefix("~/")
     };
-    let full = match in_home {
+    Some(match in_home {
         Some(rest) => format!("{}/{rest}", home?),
         None if path.starts_with('/') => path.to_owned(),
         None => format!("{cwd}/{path}"),
-    };
-    Some(flattened(&full))
+    })
+}
+
+/// What is below `root` of `path`, both normalised: empty, or with a slash in front.
+pub fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    let root = root.trim_end_matches('/');
+    path.strip_prefix(root)
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Segments taken one by one, `..` taking the one before away.

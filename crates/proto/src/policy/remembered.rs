@@ -19,7 +19,7 @@ use super::rule::Rule;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RememberedRule {
-    /// Counted up from 1, never used again in the same list.
+    /// Counted up from 1, or from [`AGENT_IDS`] for an agent; never used again in the same list.
     pub id: u64,
     /// What it holds for.
     pub scope: Scope,
@@ -71,7 +71,19 @@ impl fmt::Display for NotRememberable {
 
 impl std::error::Error for NotRememberable {}
 
+/// Where the ids of answers for an agent begin. A thread's own count from 1 and never get there, so that in a thread an
+/// id means one answer, wherever it is kept.
+pub const AGENT_IDS: u64 = 1 << 32;
+
 impl Remembered {
+    /// An empty list of answers for all threads of an agent.
+    pub fn for_agent() -> Self {
+        Self {
+            last_id: AGENT_IDS,
+            rules: Vec::new(),
+        }
+    }
+
     /// Remembers that `request` is always allowed, or always refused. Returns the ids of the rules that say so: one
     /// for each part of the request, a known one if it was remembered before. Nothing is kept on error.
     pub fn remember(

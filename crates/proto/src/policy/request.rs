@@ -3,10 +3,13 @@
 //! What is known of a tool call, a file access or a command comes in; subjects come out. A title, or any other text
 //! that is meant for people, is never part of it.
 
+use std::collections::BTreeMap;
+
+use acpd_model::Failure;
 use acpd_model::limits::REQUEST_PATHS;
 
 use super::command_line::{self, Command};
-use super::path::normalise;
+use super::path::{absolute, below, normalise};
 use super::shell::Assignment;
 
 /// ACP's tool kinds.
@@ -109,10 +112,23 @@ impl Subject {
     }
 }
 
+/// Where paths lead, symbolic links followed. Whoever can look at files finds it out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RealPaths {
+    /// The real name of each path that was asked about, or why it cannot be told.
+    pub paths: BTreeMap<String, Result<String, Failure>>,
+    /// Directories with two names: as the thread names them, and their real ones.
+    pub roots: Vec<(String, String)>,
+}
+
 /// What an agent wants to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub(super) subjects: Vec<Subject>,
+    /// Files as they were named: absolute, and otherwise as they came.
+    pub(super) named: Vec<(Access, String)>,
+    /// Directories with two names: as the thread names them, and their real ones.
+    pub(super) roots: Vec<(String, String)>,
     pub(super) tool_name: Option<String>,
     pub(super) workspace: String,
     pub(super) home: Option<String>,
@@ -124,6 +140,8 @@ impl Request {
     pub(super) fn empty(workspace: &str) -> Self {
         Self {
             subjects: Vec::new(),
+            named: Vec::new(),
+            roots: Vec::new(),
             tool_name: None,
             workspace: normalise(workspace, "/", None).unwrap_or_else(|| "/".to_owned()),
             home: None,
@@ -200,19 +218,67 @@ impl Request {
         self
     }
 
-    /// Replaces each file's path with what `resolve` makes of it, symbolic links followed; `None` makes it unknown.
-    /// Targets of redirections are left alone: an allow rule for paths never covers them.
+    /// Files that it names: absolute, `..` and links still in them. Targets of a command's redirections are not
+    /// among them, since the rest of the command is not known by its files either.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(_, path)| path.as_str())
+    }
+
+    /// Adds what its files really are. A file that is named by a link is two subjects from now on, the name and the
+    /// place it leads to, and each is decided on: so a deny holds that is about either, and it is allowed only if
+    /// both are. Where it cannot be told what a name leads to, something unknown is added.
     #[must_use]
-    pub fn with_resolved_paths(mut self, mut resolve: impl FnMut(&str) -> Option<String>) -> Self {
-        for subject in &mut self.subjects {
-            if let Subject::File { path, .. } = subject {
-                *path = path
-                    .take()
-                    .and_then(|path| resolve(&path))
-                    .and_then(|path| normalise(&path, "/", None));
+    pub fn with_real_paths(mut self, real: &RealPaths) -> Self {
+        let tidy = |path: &String| normalise(path, "/", None);
+        let roots = real.roots.iter();
+        self.roots = roots
+            .filter_map(|(named, real)| Some((tidy(named)?, tidy(real)?)))
+            .collect();
+        for (access, named) in self.named.clone() {
+            let leads_to = real.paths.get(&named).and_then(|real| real.as_ref().ok());
+            let path = leads_to.and_then(tidy).map(|path| self.as_thread_names(&path));
+            let subject = Subject::File { access, path };
+            if !self.knows(&subject) {
+                self.subjects.push(subject);
             }
         }
         self
+    }
+
+    /// All names of a file: `path`, and the same seen from the other name of its directory.
+    pub(super) fn names_of<'a>(&'a self, path: &'a str) -> impl Iterator<Item = String> + 'a {
+        let others = self.roots.iter().flat_map(move |(named, real)| {
+            let by_name = below(path, real).map(|rest| format!("{named}{rest}"));
+            let really = below(path, named).map(|rest| format!("{real}{rest}"));
+            by_name.into_iter().chain(really)
+        });
+        std::iter::once(path.to_owned()).chain(others)
+    }
+
+    fn as_thread_names(&self, path: &str) -> String {
+        let mut found = self.roots.iter().filter_map(|(named, real)| {
+            let rest = below(path, real)?;
+            Some(format!("{named}{rest}"))
+        });
+        found.next().unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Whether a subject is there already, if under another name of the same directory.
+    fn knows(&self, subject: &Subject) -> bool {
+        let Subject::File {
+            access,
+            path: Some(path),
+        } = subject
+        else {
+            return self.subjects.contains(subject);
+        };
+        self.names_of(path).any(|path| {
+            let path = Some(path);
+            self.subjects.contains(&Subject::File {
+                access: *access,
+                path,
+            })
+        })
     }
 
     /// What it was taken apart into.
@@ -242,10 +308,17 @@ impl Request {
     pub(super) fn add_paths<'a>(&mut self, access: Access, paths: impl IntoIterator<Item = &'a str>) {
         let before = self.subjects.len();
         for path in paths {
+            let named = absolute(path, &self.workspace, self.home.as_deref());
             let path = match normalise(path, &self.workspace, self.home.as_deref()) {
                 Some(path) if self.subjects.len() - before < REQUEST_PATHS => Some(path),
                 _ => None,
             };
+            if let Some(named) = named.filter(|_| path.is_some()) {
+                let named = (access, named);
+                if !self.named.contains(&named) {
+                    self.named.push(named);
+                }
+            }
             let subject = Subject::File { access, path };
             if !self.subjects.contains(&subject) {
                 self.subjects.push(subject);

@@ -104,6 +104,7 @@ impl ItemView {
             Self::File { path } => ItemEnd::FileChange {
                 path: path.clone(),
                 diff: String::new(),
+                replaced: None,
             },
             Self::Terminal { terminal_id, output } => ItemEnd::TerminalCommand {
                 terminal_id: terminal_id.clone(),

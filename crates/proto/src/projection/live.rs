@@ -14,7 +14,7 @@ use super::dropped::Dropped;
 use super::item::ItemView;
 use super::names::Names;
 use crate::agent::Capabilities;
-use crate::policy::{Policy, Remembered};
+use crate::policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// How a thread was made.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -446,7 +446,10 @@ impl Live {
                 self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
             }
             EventKind::AnswerRemembered { answer } => {
-                if let Ok(rule) = answer.read() {
+                // Those of other scopes are kept outside, and only told here.
+                let rule = answer.read::<RememberedRule>().ok();
+                let here = |rule: &RememberedRule| matches!(rule.scope, Scope::Session | Scope::Thread);
+                if let Some(rule) = rule.filter(here) {
                     self.remembered.restore(rule);
                 }
             }

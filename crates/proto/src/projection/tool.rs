@@ -1,8 +1,8 @@
 //! A tool call with its sparse updates applied.
 
-use acpd_model::RawJson;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::DIFF_BYTES;
+use acpd_model::{Before, RawJson};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -119,6 +119,13 @@ pub struct FileDiff {
     pub new_text: String,
 }
 
+impl FileDiff {
+    /// What the agent says was there.
+    pub fn before(&self) -> Before {
+        self.old_text.clone().map_or(Before::Nothing, Before::Text)
+    }
+}
+
 /// The diffs in a tool call's `content`; other content, and what is not shaped as a diff, is passed over.
 fn diffs_in(content: &str) -> Vec<FileDiff> {
     #[derive(Deserialize)]
@@ -143,31 +150,35 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
 }
 
 /// A unified diff with three lines of context; empty if nothing changed. A file beyond
-/// [`DIFF_BYTES`] is only named, since a diff of it would cost more than it tells.
-pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> String {
+/// [`DIFF_BYTES`] is only named, since a diff of it would cost more than it tells. Where it is not known what was there,
+/// that is said, and all of the new text is shown.
+pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
     let shown = path.trim_start_matches('/');
-    let from = if old.is_some() {
-        format!("a/{shown}")
-    } else {
-        "/dev/null".to_owned()
+    let from = match before {
+        Before::Nothing => "/dev/null".to_owned(),
+        Before::Text(_) | Before::Unknown => format!("a/{shown}"),
     };
-    let old = old.unwrap_or_default();
-    if old == new {
-        return String::new();
-    }
+    let head = format!("--- {from}\n+++ b/{shown}\n");
+    let (old, unknown) = match before.text() {
+        Some(old) if old == new => return String::new(),
+        Some(old) => (old, ""),
+        None => ("", UNKNOWN_BEFORE),
+    };
     if old.len() > DIFF_BYTES || new.len() > DIFF_BYTES {
-        return format!(
-            "--- {from}\n+++ b/{shown}\n\\ {} bytes replaced by {} bytes\n",
-            old.len(),
-            new.len()
-        );
+        let replaced = match before.text() {
+            Some(old) => format!("{} bytes replaced by ", old.len()),
+            None => String::new(),
+        };
+        return format!("{head}{unknown}\\ {replaced}{} bytes\n", new.len());
     }
-    similar::TextDiff::from_lines(old, new)
-        .unified_diff()
-        .context_radius(3)
-        .header(&from, &format!("b/{shown}"))
-        .to_string()
+    let diff = similar::TextDiff::from_lines(old, new);
+    let hunks = diff.unified_diff().context_radius(3).to_string();
+    format!("{head}{unknown}{hunks}")
 }
+
+/// Stands where the lines would be that are gone.
+const UNKNOWN_BEFORE: &str =
+    "\\ what it replaced cannot be shown: no UTF-8 text, too large, or not readable\n";
 
 #[cfg(test)]
 mod tests {
@@ -225,16 +236,26 @@ mod tests {
 
     #[test]
     fn diffs_are_unified() {
+        let text = |text: &str| Before::Text(text.to_owned());
         assert_eq!(
-            unified_diff("/w/a", Some("1\n2\n"), "1\n3\n"),
+            unified_diff("/w/a", &text("1\n2\n"), "1\n3\n"),
             "--- a/w/a\n+++ b/w/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"
         );
         assert_eq!(
-            unified_diff("/w/a", None, "1\n"),
+            unified_diff("/w/a", &Before::Nothing, "1\n"),
             "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n"
         );
-        assert_eq!(unified_diff("/w/a", Some("same"), "same"), "");
+        assert_eq!(unified_diff("/w/a", &text("same"), "same"), "");
+        assert_eq!(unified_diff("/w/a", &Before::Nothing, ""), "");
+        assert_eq!(
+            unified_diff("/w/a", &Before::Unknown, "1\n"),
+            format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}@@ -0,0 +1 @@\n+1\n")
+        );
+        assert_eq!(
+            unified_diff("/w/a", &Before::Unknown, ""),
+            format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}")
+        );
         let large = "x".repeat(DIFF_BYTES + 1);
-        assert!(unified_diff("/w/a", Some("1"), &large).contains("bytes replaced"));
+        assert!(unified_diff("/w/a", &text("1"), &large).contains("bytes replaced"));
     }
 }

@@ -1,11 +1,11 @@
 //! What a thread is told, and what it wants done.
 
 use acpd_model::event::{ThreadForked, TurnStatus};
-use acpd_model::{By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
+use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
-use crate::policy::{Policy, RememberedRule, Scope};
+use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
 use crate::projection::Dropped;
 
 /// Something that a thread must deal with.
@@ -31,6 +31,20 @@ pub enum Input {
         /// How it went.
         result: Result<MachineReply, Failure>,
     },
+    /// It was found out where paths lead, see [`Effect::Resolve`].
+    Resolved {
+        /// Who waits for it.
+        whose: Whose,
+        /// Where they lead.
+        real: RealPaths,
+    },
+    /// What became of an answer for all threads of the agent, see [`Effect::Answers`].
+    Answers {
+        /// Who wanted it.
+        by: By,
+        /// How it went.
+        outcome: AnswersOutcome,
+    },
     /// The conversation so far was collected, see [`Effect::Recall`]; or why it cannot be read.
     Recalled(Result<String, Failure>),
     /// A terminal did something by itself.
@@ -39,6 +53,55 @@ pub enum Input {
         terminal_id: String,
         /// What.
         event: MachineEvent,
+    },
+}
+
+/// Who waits to hear where paths lead.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Whose {
+    /// A callback of the agent.
+    Call(u64),
+    /// A client that wants to know what the policy makes of a tool call.
+    Explain {
+        /// The number of its command.
+        call: u64,
+        /// The tool call.
+        tool_call: RawJson,
+    },
+}
+
+/// What is to become of the answers that hold for all threads of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswersOrder {
+    /// Remember one.
+    Remember {
+        /// What was asked.
+        request: Box<Request>,
+        /// Whether it is allowed from now on; else it is refused.
+        allow: bool,
+    },
+    /// Take one back.
+    Revoke {
+        /// The number of the client's command.
+        call: u64,
+        /// Its id.
+        id: u64,
+    },
+}
+
+/// What became of an [`AnswersOrder`]. What is told here is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswersOutcome {
+    /// These are new; none if all was known.
+    Remembered(Result<Vec<RememberedRule>, Failure>),
+    /// One was taken back.
+    Revoked {
+        /// The number of the client's command.
+        call: u64,
+        /// Its id.
+        id: u64,
+        /// Whether it was there, and is gone.
+        result: Result<(), Failure>,
     },
 }
 
@@ -252,6 +315,20 @@ pub enum Effect {
         /// What.
         shown: LiveText,
     },
+    /// Find out where these absolute paths lead, and bring it back as [`Input::Resolved`].
+    Resolve {
+        /// Who waits for it.
+        whose: Whose,
+        /// The paths, each once.
+        paths: Vec<String>,
+    },
+    /// Change the answers that hold for all threads of the agent, and bring the outcome back as [`Input::Answers`].
+    Answers {
+        /// Who wants it.
+        by: By,
+        /// What.
+        order: AnswersOrder,
+    },
     /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
     /// [`Input::Recalled`].
     Recall {
@@ -283,6 +360,8 @@ pub enum MachineCall {
     ReadFile {
         /// Absolute path.
         path: String,
+        /// Where it was found to lead when it was decided on: it is read there or nowhere.
+        at: Option<String>,
         /// First line, counted from 1.
         line: Option<u64>,
         /// Number of lines.
@@ -292,6 +371,8 @@ pub enum MachineCall {
     WriteFile {
         /// Absolute path.
         path: String,
+        /// Where it was found to lead when it was decided on: it is written there or nowhere.
+        at: Option<String>,
         /// All of it.
         content: String,
     },
@@ -342,8 +423,8 @@ pub enum MachineReply {
     },
     /// A file was written.
     Written {
-        /// What was there before; `None` for a new file.
-        old: Option<String>,
+        /// What was there before.
+        old: Before,
     },
     /// A terminal runs.
     Created,

@@ -3,7 +3,7 @@
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{TURN_DIFF_BYTES, VIOLATIONS};
-use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
+use acpd_model::{Before, By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
 
 use super::steps::{Speaking, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
@@ -284,11 +284,12 @@ impl Thread {
             let edits: Vec<_> = diffs.iter().filter(|diff| diff.path == *path).collect();
             let diff = edits
                 .iter()
-                .map(|d| unified_diff(path, d.old_text.as_deref(), &d.new_text))
+                .map(|d| unified_diff(path, &d.before(), &d.new_text))
                 .collect();
             let end = ItemEnd::FileChange {
                 path: path.clone(),
                 diff,
+                replaced: None,
             };
             self.emit(
                 turn,
@@ -301,7 +302,7 @@ impl Thread {
                 None,
             );
             if let (Some(first), Some(last)) = (edits.first(), edits.last()) {
-                self.note_file(outcome, path, first.old_text.as_deref(), &last.new_text);
+                self.note_file(outcome, path, &first.before(), &last.new_text);
             }
         }
         self.complete(tool, outcome);
@@ -311,15 +312,14 @@ impl Thread {
     }
 
     /// Remembers what a file was before the turn, and what it is now.
-    pub(super) fn note_file(&mut self, outcome: ItemOutcome, path: &str, old: Option<&str>, new: &str) {
+    pub(super) fn note_file(&mut self, outcome: ItemOutcome, path: &str, old: &Before, new: &str) {
         if outcome != ItemOutcome::Completed {
             return;
         }
         match self.files.get_mut(path) {
             Some((_, now)) => new.clone_into(now),
             None => {
-                self.files
-                    .insert(path.to_owned(), (old.map(str::to_owned), new.to_owned()));
+                self.files.insert(path.to_owned(), (old.clone(), new.to_owned()));
             }
         }
     }
@@ -328,7 +328,7 @@ impl Thread {
         let Some(turn) = self.current_turn() else { return };
         let mut diff = String::new();
         for (path, (old, new)) in &self.files {
-            diff.push_str(&unified_diff(path, old.as_deref(), new));
+            diff.push_str(&unified_diff(path, old, new));
         }
         if diff.len() > TURN_DIFF_BYTES {
             diff.truncate(diff.floor_char_boundary(TURN_DIFF_BYTES));

@@ -1,18 +1,22 @@
 //! Callbacks of the agent: which of them are carried out, and what comes of it.
 
 use acpd_model::limits::AGENT_CALLS;
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, TurnId};
+use acpd_model::{
+    Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, TurnId,
+};
 use serde_json::{Value, json};
 
 use super::command::{MachineCall, MachineReply};
-use super::permits::Permit;
 use super::steps::{AgentState, Thread};
+use super::undecided::Undecided;
 use crate::agent::{AgentCommand, Call, TerminalExit};
 use crate::projection::{ItemView, unified_diff};
 
 /// A callback that the machine works on, with what its end needs to know.
 #[derive(Debug)]
 pub(super) enum Work {
+    /// It is looked up where its paths lead, and then it is decided on.
+    Decide(Undecided),
     Read {
         path: String,
     },
@@ -41,7 +45,7 @@ pub(super) enum Work {
 impl Work {
     /// Whether the machine is another one afterwards.
     pub(super) fn changes(&self) -> bool {
-        !matches!(self, Self::Read { .. } | Self::Other)
+        !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other)
     }
 
     /// Whether it is recorded even when the agent that wanted it is gone: it happens all the same.
@@ -76,11 +80,7 @@ impl Thread {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
-        match self.permit(&request) {
-            Permit::Yes => self.do_call(call, request),
-            Permit::Ask => self.ask_first(call, request),
-            Permit::No(decision) => self.refuse_by_policy(call, &request, &decision),
-        }
+        self.consider(call, request);
     }
 
     /// One that was told to go gets nothing done any more.
@@ -94,7 +94,8 @@ impl Thread {
         self.refuse_call(call, &failure);
     }
 
-    pub(super) fn do_call(&mut self, call: u64, request: Call) {
+    /// Does what was decided on; `at` is where its file was then.
+    pub(super) fn do_call(&mut self, call: u64, request: Call, at: Option<String>) {
         match request {
             Call::Permission {
                 tool_call,
@@ -104,9 +105,15 @@ impl Thread {
             Call::Elicit { message, raw } => self.input_requested(call, message, raw),
             Call::ReadFile { path, line, limit } => {
                 self.working.insert(call, Work::Read { path: path.clone() });
-                self.ask_machine(call, MachineCall::ReadFile { path, line, limit });
+                let what = MachineCall::ReadFile {
+                    path,
+                    at,
+                    line,
+                    limit,
+                };
+                self.ask_machine(call, what);
             }
-            Call::WriteFile { path, content } => self.write_file(call, path, content),
+            Call::WriteFile { path, content } => self.write_file(call, path, at, content),
             Call::CreateTerminal {
                 command,
                 args,
@@ -145,7 +152,7 @@ impl Thread {
     }
 
     /// A file that a tool call shows already is that call's file change; another one is a change by itself.
-    fn write_file(&mut self, call: u64, path: String, content: String) {
+    fn write_file(&mut self, call: u64, path: String, at: Option<String>, content: String) {
         let shown = self.live.items.values().any(|open| {
             open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if *known == path)
         });
@@ -172,10 +179,14 @@ impl Thread {
                 turn: self.current_turn(),
             },
         );
-        self.ask_machine(call, MachineCall::WriteFile { path, content });
+        self.ask_machine(call, MachineCall::WriteFile { path, at, content });
     }
 
     pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
+        // What is still being decided on was not begun, whatever is said to be done.
+        if matches!(self.working.get(&call), Some(Work::Decide(_))) {
+            return;
+        }
         // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
         let Some(work) = self.working.remove(&call) else {
             return;
@@ -198,6 +209,7 @@ impl Thread {
                     let end = ItemEnd::FileChange {
                         path,
                         diff: String::new(),
+                        replaced: None,
                     };
                     let kind = EventKind::ItemCompleted {
                         item,
@@ -229,7 +241,7 @@ impl Thread {
                 },
                 MachineReply::Written { old },
             ) => {
-                self.file_written(path, &content, old.as_deref(), item, turn);
+                self.file_written(path, &content, &old, item, turn);
                 json!({})
             }
             (
@@ -289,7 +301,7 @@ impl Thread {
         &mut self,
         path: String,
         content: &str,
-        old: Option<&str>,
+        old: &Before,
         item: Option<ItemId>,
         begun: Option<TurnId>,
     ) {
@@ -302,6 +314,7 @@ impl Thread {
             EventKind::FileWritten {
                 path: path.clone(),
                 bytes,
+                replaced: Some(old.replaced()),
                 content: written,
             },
             None,
@@ -311,7 +324,8 @@ impl Thread {
         if turn == begun {
             self.note_file(ItemOutcome::Completed, &path, old, content);
         }
-        let end = ItemEnd::FileChange { path, diff };
+        let replaced = Some(old.replaced());
+        let end = ItemEnd::FileChange { path, diff, replaced };
         self.emit(
             turn,
             By::Agent,

@@ -5,6 +5,7 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
+mod answers;
 mod asks;
 mod care;
 mod command;
@@ -19,10 +20,11 @@ mod steer;
 mod steps;
 mod terminals;
 mod turns;
+mod undecided;
 
 pub use command::{
-    Adopted, Answer, Change, Command, Effect, ForkPoint, Gone, Input, MachineCall, MachineEvent,
-    MachineReply, Reply, TurnView,
+    Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
+    MachineCall, MachineEvent, MachineReply, Reply, TurnView, Whose,
 };
 pub use fork::Copied;
 pub use permits::Policies;

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use acpd_model::event::{AskAbout, Level, Outcome, PermissionOption, Ruling};
+use acpd_model::event::{AskAbout, Outcome, PermissionOption, Ruling};
 use acpd_model::limits::GRANTS;
 use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
 
-use super::command::{Answer, Reply};
+use super::command::{Answer, Effect, Reply, Whose};
 use super::steps::Thread;
+use super::undecided::paths_of;
 use crate::agent::Call;
-use crate::policy::{Decision, Effect as Ruled, Layers, Policy, Request, Scope};
+use crate::policy::{Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject};
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +21,8 @@ pub struct Policies {
     pub daemon: Option<Policy>,
     /// For every thread of this agent.
     pub agent: Option<Policy>,
+    /// Answers that hold for every thread of this agent.
+    pub answers: Arc<Remembered>,
     /// The directory that `~` in a rule stands for.
     pub home: Option<String>,
 }
@@ -36,6 +39,17 @@ pub(super) enum Permit {
 pub(super) struct Held {
     pub call: u64,
     pub request: Call,
+    /// Where its file really is.
+    pub at: Option<String>,
+}
+
+/// ACP's name for a call that is decided on.
+fn method_of(call: &Call) -> &'static str {
+    match call {
+        Call::ReadFile { .. } => "fs/read_text_file",
+        Call::WriteFile { .. } => "fs/write_text_file",
+        _ => "terminal/create",
+    }
 }
 
 /// The answers to a question of our own.
@@ -66,16 +80,24 @@ fn ruling(decision: &Decision) -> By {
 impl Thread {
     /// The policies of the configuration from now on.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
-        self.policies = policies;
-        self.granted.clear();
+        let before = std::mem::replace(&mut self.policies, policies);
+        let now = &self.policies;
+        // One more answer takes nothing back of what was allowed in this turn.
+        let taken_back = before
+            .answers
+            .iter()
+            .any(|answer| now.answers.iter().all(|known| known != answer));
+        if taken_back || (&before.daemon, &before.agent) != (&now.daemon, &now.agent) {
+            self.granted.clear();
+        }
     }
 
-    fn layers(&self) -> Layers<'_> {
+    pub(super) fn layers(&self) -> Layers<'_> {
         Layers {
             daemon: self.policies.daemon.as_ref(),
             agent: self.policies.agent.as_ref(),
             thread: self.live.policy.as_ref(),
-            remembered: vec![&self.live.remembered],
+            remembered: vec![&self.live.remembered, &self.policies.answers],
         }
     }
 
@@ -86,11 +108,26 @@ impl Thread {
         }
     }
 
-    /// Which decision the policy would make about an ACP tool call, and every rule that has a say.
-    pub(super) fn explain(&self, tool_call: &RawJson) -> Result<Reply, Failure> {
-        let request = self.at_home(Request::from_tool_call(tool_call, &self.live.spec.cwd));
-        let explanation = self.layers().explain(&request);
-        let json = RawJson::of(&explanation).map_err(|error| {
+    /// What an ACP tool call comes to.
+    pub(super) fn tool_request(&self, tool_call: &RawJson) -> Request {
+        self.at_home(Request::from_tool_call(tool_call, &self.live.spec.cwd))
+    }
+
+    /// Which decision the policy would make about an ACP tool call, and every rule that has a say. `None`: it is
+    /// answered when it is known where its paths lead.
+    pub(super) fn explain(&mut self, call: u64, tool_call: RawJson) -> Option<Result<Reply, Failure>> {
+        let request = self.tool_request(&tool_call);
+        let paths = paths_of(&request);
+        if paths.is_empty() {
+            return Some(self.explanation(&request));
+        }
+        let whose = Whose::Explain { call, tool_call };
+        self.effects.push(Effect::Resolve { whose, paths });
+        None
+    }
+
+    pub(super) fn explanation(&self, request: &Request) -> Result<Reply, Failure> {
+        let json = RawJson::of(&self.layers().explain(request)).map_err(|error| {
             Failure::new(
                 ErrorCode::Internal,
                 format!("the decision cannot be told: {error}"),
@@ -109,29 +146,13 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// The answers that hold.
-    pub(super) fn remembered(&self) -> Reply {
-        let rules: Vec<_> = self.live.remembered.iter().collect();
-        Reply::Json(json!({ "data": rules }).into())
-    }
-
-    pub(super) fn revoke(&mut self, by: By, id: u64) -> Result<Reply, Failure> {
-        if self.live.remembered.iter().all(|rule| rule.id != id) {
-            return Err(Failure::not_found(format!("remembered answer {id}")));
-        }
-        self.granted.clear();
-        self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
-        Ok(Reply::Done)
-    }
-
     /// The policy's answer to the agent's question `number`, if it has one and the agent offers it.
     pub(super) fn rule_on(
         &mut self,
         number: u32,
-        tool_call: &RawJson,
+        request: Request,
         options: &[PermissionOption],
     ) -> Option<(By, Outcome)> {
-        let request = self.at_home(Request::from_tool_call(tool_call, &self.live.spec.cwd));
         let decision = self.layers().decide(&request);
         self.questions.insert(number, request);
         let answer = match decision.effect {
@@ -145,17 +166,17 @@ impl Thread {
 
     /// What becomes of a file or a command that the agent wants without having asked. Where no policy says anything
     /// it goes ahead, as it does in an editor.
-    pub(super) fn permit(&mut self, call: &Call) -> Permit {
-        let Some((method, request)) = self.wanted(call) else {
-            return Permit::Yes;
-        };
-        let decision = self.layers().decide(&request);
+    pub(super) fn permit(&mut self, call: &Call, request: &Request) -> Permit {
+        if let Call::ReadFile { .. } = call {
+            return self.permit_read(call, request);
+        }
+        let decision = self.layers().decide(request);
         match decision.effect {
             _ if decision.scope.is_none() => Permit::Yes,
-            Ruled::Ask if self.is_granted(call, &request) => Permit::Yes,
+            Ruled::Ask if self.is_granted(call, request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
-                    method: method.to_owned(),
+                    method: method_of(call).to_owned(),
                     subject: decision.subject.clone(),
                 };
                 self.emit(self.current_turn(), ruling(&decision), kind, None);
@@ -166,23 +187,40 @@ impl Thread {
         }
     }
 
-    fn wanted(&self, call: &Call) -> Option<(&'static str, Request)> {
+    /// A read changes nothing and agents read a lot, so that it takes a rule that is about it to stop one: a default
+    /// does not.
+    fn permit_read(&self, call: &Call, request: &Request) -> Permit {
+        let explained = self.layers().explain(request).subjects;
+        let by_rule = |effect| {
+            let decisions = explained.iter().map(|subject| &subject.decision);
+            let stops = |decision: &&Decision| matches!(decision.list, Some(List::Deny | List::Ask));
+            decisions.filter(stops).find(|decision| decision.effect == effect)
+        };
+        if let Some(decision) = by_rule(Ruled::Deny) {
+            return Permit::No(Box::new(decision.clone()));
+        }
+        if by_rule(Ruled::Ask).is_some() && !self.is_granted(call, request) {
+            return Permit::Ask;
+        }
+        Permit::Yes
+    }
+
+    /// What a call comes to; `None` for one that nobody decides on.
+    pub(super) fn wanted(&self, call: &Call) -> Option<Request> {
         let cwd = &self.live.spec.cwd;
-        let (method, request) = match call {
-            Call::WriteFile { path, .. } => ("fs/write_text_file", Request::write_file(path, cwd)),
+        let request = match call {
+            Call::ReadFile { path, .. } => Request::read_file(path, cwd),
+            Call::WriteFile { path, .. } => Request::write_file(path, cwd),
             Call::CreateTerminal {
                 command,
                 args,
                 env,
                 cwd: at,
                 ..
-            } => (
-                "terminal/create",
-                Request::terminal(command, args, env, at.as_deref(), cwd),
-            ),
+            } => Request::terminal(command, args, env, at.as_deref(), cwd),
             _ => return None,
         };
-        Some((method, self.at_home(request)))
+        Some(self.at_home(request))
     }
 
     /// Whether the agent asked for all of `request` in this turn and was allowed. What cannot be told for certain,
@@ -207,12 +245,8 @@ impl Thread {
     }
 
     pub(super) fn refuse_by_policy(&mut self, call: u64, request: &Call, decision: &Decision) {
-        let method = match request {
-            Call::WriteFile { .. } => "fs/write_text_file",
-            _ => "terminal/create",
-        };
         let kind = EventKind::CallRefused {
-            method: method.to_owned(),
+            method: method_of(request).to_owned(),
             reason: decision.reason.clone(),
         };
         self.emit(self.current_turn(), ruling(decision), kind, None);
@@ -224,15 +258,26 @@ impl Thread {
     }
 
     /// Has a person decide about a call that the agent makes without having asked.
-    pub(super) fn ask_first(&mut self, call: u64, request: Call) {
-        let Some((_, wanted)) = self.wanted(&request) else {
-            return;
+    pub(super) fn ask_first(&mut self, call: u64, request: Call, wanted: Request, at: Option<String>) {
+        // Who decides on a name should know what it stands for.
+        let place = match wanted.subjects() {
+            [
+                _,
+                Subject::File {
+                    path: Some(place), ..
+                },
+            ] => format!(", which is {place}"),
+            _ => String::new(),
         };
         let (about, title, tool_call) = match &request {
+            Call::ReadFile { path, .. } => {
+                let call = json!({ "kind": "read", "locations": [{ "path": path }] });
+                (AskAbout::Permissions, format!("Read {path}{place}"), call)
+            }
             Call::WriteFile { path, content } => {
                 let diff = json!([{ "type": "diff", "path": path, "newText": content }]);
                 let call = json!({ "kind": "edit", "locations": [{ "path": path }], "content": diff });
-                (AskAbout::FileChange, format!("Write {path}"), call)
+                (AskAbout::FileChange, format!("Write {path}{place}"), call)
             }
             Call::CreateTerminal {
                 command,
@@ -252,7 +297,7 @@ impl Thread {
         };
         let number = self.live.last_request + 1;
         self.questions.insert(number, wanted);
-        self.held.insert(number, Held { call, request });
+        self.held.insert(number, Held { call, request, at });
         let kind = EventKind::PermissionRequested {
             request: RequestId {
                 thread: self.live.thread,
@@ -281,44 +326,14 @@ impl Thread {
             self.granted.push(request.clone());
         }
         self.questions.remove(&number);
-        let Some(Held { call, request }) = self.held.remove(&number) else {
+        let Some(Held { call, request, at }) = self.held.remove(&number) else {
             return;
         };
         if outcome.allows() {
-            self.do_call(call, request);
+            self.do_call(call, request, at);
         } else {
             let failure = Failure::new(ErrorCode::Forbidden, "it was not allowed");
             self.refuse_call(call, &failure);
-        }
-    }
-
-    /// Remembers an answer that is to hold: for the session, or for what the person says.
-    pub(super) fn remember(&mut self, by: &By, number: u32, outcome: &Outcome, scope: Option<Scope>) {
-        let always = matches!(outcome, Outcome::Selected { kind, .. } if kind.ends_with("_always"));
-        if !always && scope.is_none() {
-            return;
-        }
-        let Some(request) = self.questions.get(&number) else {
-            return;
-        };
-        let scope = scope.unwrap_or(Scope::Session);
-        let known = self.live.remembered.clone();
-        let mut remembered = known.clone();
-        let made = match scope {
-            Scope::Session | Scope::Thread => remembered.remember(request, outcome.allows(), scope),
-            Scope::Agent | Scope::Daemon => return,
-        };
-        if let Err(error) = made {
-            return self.notice(Level::Info, "notRemembered", &error.to_string());
-        }
-        for rule in remembered
-            .iter()
-            .filter(|rule| known.iter().all(|k| k.id != rule.id))
-        {
-            if let Ok(answer) = RawJson::of(rule) {
-                let kind = EventKind::AnswerRemembered { answer };
-                self.emit(self.current_turn(), by.clone(), kind, None);
-            }
         }
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::command::Answer;
 use super::steps::{AgentState, Thread};
+use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
 use crate::policy::Scope;
 use crate::projection::ItemView;
@@ -68,31 +69,20 @@ impl Thread {
             "edit" | "delete" | "move" => AskAbout::FileChange,
             _ => AskAbout::Permissions,
         };
-        let number = self.live.last_request + 1;
-        let request = RequestId {
-            thread: self.live.thread,
-            number,
-        };
-        self.asked.insert(number, call);
         let whole = match self.live.items.get(&known.item).map(|open| &open.view) {
             Some(ItemView::Tool(view)) => view.to_json(),
             _ => tool.clone(),
         };
-        let ruled = self.rule_on(number, &whole, &options);
-        let kind = EventKind::PermissionRequested {
-            request,
-            item: Some(known.item),
+        let question = Question {
+            turn: self.current_turn(),
+            item: known.item,
             about,
             title,
             options,
-            decided: ruled.is_some(),
+            raw,
+            request: self.tool_request(&whole),
         };
-        self.emit(self.current_turn(), By::Agent, kind, Some(raw));
-        self.asked_in_vain(number);
-        if let Some((by, outcome)) = ruled.filter(|_| self.asked.contains_key(&number)) {
-            self.settle_request(by, number, &outcome);
-        }
-        self.note_status();
+        self.consider_question(call, question);
     }
 
     pub(super) fn answer(
@@ -102,10 +92,10 @@ impl Thread {
         answer: &Answer,
         scope: Option<Scope>,
     ) -> Result<(), Failure> {
-        if matches!(scope, Some(Scope::Agent | Scope::Daemon)) {
+        if matches!(scope, Some(Scope::Daemon)) {
             return Err(Failure::new(
                 ErrorCode::Unsupported,
-                "an answer can hold for the session or the thread; write a rule into the configuration for more",
+                "an answer can hold for the session, the thread or the agent; write a rule into the configuration for more",
             ));
         }
         let number = request.number;

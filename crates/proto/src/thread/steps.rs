@@ -7,7 +7,7 @@ use std::time::Duration;
 use acpd_model::event::{Binding, Content, Level, ThreadCreated};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId,
+    Before, BlobId, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId,
     ThreadStatus, TurnId,
 };
 
@@ -72,7 +72,7 @@ pub struct Thread {
     /// Callbacks that the machine works on.
     pub(super) working: BTreeMap<u64, super::machine::Work>,
     /// Files that the running turn changed: path → text before the turn and text now.
-    pub(super) files: BTreeMap<String, (Option<String>, String)>,
+    pub(super) files: BTreeMap<String, (Before, String)>,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
     /// late is never taken for an answer to a callback of the next process.
     pub(super) calls_before: u64,
@@ -184,6 +184,8 @@ impl Thread {
         }
         match input {
             Input::Recalled(recalled) => self.recalled(recalled),
+            Input::Resolved { whose, real } => self.resolved(whose, &real),
+            Input::Answers { by, outcome } => self.answers_changed(by, outcome),
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentGone(gone) => self.handle_gone(&gone),
@@ -315,10 +317,16 @@ impl Thread {
                 answer,
                 scope,
             } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
-            Command::Explain(tool_call) => self.explain(&tool_call),
+            Command::Explain(tool_call) => match self.explain(call, tool_call) {
+                Some(result) => result,
+                None => return,
+            },
             Command::SetPolicy(policy) => self.set_policy(by, policy),
             Command::Remembered => Ok(self.remembered()),
-            Command::Revoke { id } => self.revoke(by, id),
+            Command::Revoke { id } => match self.revoke(call, by, id) {
+                Some(result) => result,
+                None => return,
+            },
             Command::Ask(request) => match self.check_takes_turns() {
                 Ok(()) => return self.ask_agent(call, by, request),
                 Err(failure) => Err(failure),

@@ -5,6 +5,7 @@
 mod policy_commands;
 mod policy_fixtures;
 mod policy_layers;
+mod policy_links;
 mod policy_presets;
 mod policy_properties;
 mod policy_remembered;

@@ -1,7 +1,7 @@
 //! What is read from an ACP tool call.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Layers, Request};
+use acpd_proto::policy::{Effect, Layers, RealPaths, Request};
 
 use crate::table::{check, policy};
 
@@ -90,11 +90,14 @@ fn policy_takes_paths_that_the_caller_resolved() {
     };
     let write = Request::write_file("/w/src/link", "/w");
     assert_eq!(layers.decide(&write).effect, Effect::Allow);
-    let resolved = write
-        .clone()
-        .with_resolved_paths(|path| path.ends_with("link").then(|| "/etc/passwd".into()));
-    assert_eq!(layers.decide(&resolved).effect, Effect::Ask);
-    let unknown = write.with_resolved_paths(|_| None);
+    let leads_to = |place: &str| RealPaths {
+        paths: [("/w/src/link".to_owned(), Ok(place.to_owned()))].into(),
+        ..RealPaths::default()
+    };
+    let resolved = |place| layers.decide(&write.clone().with_real_paths(&leads_to(place)));
+    assert_eq!(resolved("/etc/passwd").effect, Effect::Ask);
+    assert_eq!(resolved("/w/src/a").effect, Effect::Allow);
+    let unknown = write.clone().with_real_paths(&RealPaths::default());
     assert_eq!(layers.decide(&unknown).effect, Effect::Ask);
     assert_eq!(
         layers.decide(&Request::read_file("src/a", "/w")).effect,

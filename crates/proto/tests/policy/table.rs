@@ -2,10 +2,11 @@
 //!
 //! A row is `rules :: request => effect`. Rules are separated by `, `, each with its list in front, `default EFFECT`
 //! among them. A request is `$ COMMAND LINE`, or one of the words in [`request`] with its object. The thread's
-//! directory is `/w`, the home `/home/u`.
+//! directory is `/w`, the home `/home/u`. With `to PLACE` in front, the paths lead to that place, or with `to ?` it cannot
+//! be told where; `/w` is really `/real/w` then.
 
-use acpd_model::RawJson;
-use acpd_proto::policy::{Access, Effect, Layers, Policy, Request, Rule};
+use acpd_model::{Failure, RawJson};
+use acpd_proto::policy::{Access, Effect, Layers, Policy, RealPaths, Request, Rule};
 
 /// The policy that a row's left column means.
 pub fn policy(text: &str) -> Policy {
@@ -50,6 +51,19 @@ pub fn request(text: &str) -> Request {
         }
         "kind" => call(&format!(r#"{{"kind":{object:?},"rawInput":{{"x":1}}}}"#)),
         "call" => call(object),
+        "to" => {
+            let (place, rest) = object.split_once(' ').unwrap();
+            let named = request(rest);
+            let real = (place != "?").then(|| place.to_owned());
+            let real = real.ok_or_else(|| Failure::not_found("it"));
+            let paths = named.paths().map(|path| (path.to_owned(), real.clone()));
+            let roots = vec![("/w".to_owned(), "/real/w".to_owned())];
+            let real = RealPaths {
+                paths: paths.collect(),
+                roots,
+            };
+            return named.with_real_paths(&real);
+        }
         other => panic!("no request {other}"),
     }
     .with_home("/home/u")

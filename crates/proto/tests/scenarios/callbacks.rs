@@ -1,7 +1,7 @@
 //! Files and terminals that an agent uses through us.
 
 use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{ErrorCode, EventKind, Failure};
+use acpd_model::{Before, ErrorCode, EventKind, Failure};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ fn a_file_is_read() {
         );
         let expected = MachineCall::ReadFile {
             path: "/workspace/a".into(),
+            at: None,
             line: Some(2),
             limit: Some(3),
         };
@@ -68,7 +69,7 @@ fn a_file_is_written() {
         );
         assert_eq!(s.params("item/fileChange/started")[0]["path"], "/workspace/a");
         s.machine_says(Ok(MachineReply::Written {
-            old: Some("old\n".into()),
+            old: Before::Text("old\n".into()),
         }));
         assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
         let done = &s.params("item/fileChange/completed")[0];
@@ -78,8 +79,41 @@ fn a_file_is_written() {
         );
         assert_eq!(s.params("turn/diff/updated")[0]["diff"], done["diff"]);
         assert_eq!(s.params("thread/file/written")[0]["bytes"], 4);
+        assert_eq!(
+            (&done["replaced"], &s.params("thread/file/written")[0]["replaced"]),
+            (&json!("text"), &json!("text"))
+        );
         s.stops_with("end_turn");
     });
+}
+
+#[test]
+fn what_a_write_replaced_is_told_as_far_as_it_is_known() {
+    let unknown = "--- a/workspace/a\n+++ b/workspace/a\n\\ what it replaced cannot be shown: no UTF-8 text, too large, or not readable\n@@ -0,0 +1 @@\n+new\n";
+    let new = "--- /dev/null\n+++ b/workspace/a\n@@ -0,0 +1 @@\n+new\n";
+    for (old, replaced, diff) in [
+        (Before::Nothing, "nothing", new),
+        (Before::Text("new\n".into()), "text", ""),
+        (Before::Unknown, "unknown", unknown),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.script.push_back(Ok(MachineReply::Written { old: old.clone() }));
+            s.calls(
+                "5",
+                "fs/write_text_file",
+                r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
+            );
+            let done = &s.params("item/fileChange/completed")[0];
+            assert_eq!(
+                (&done["replaced"], &done["diff"]),
+                (&json!(replaced), &json!(diff))
+            );
+            assert_eq!(s.params("thread/file/written")[0]["replaced"], replaced);
+            assert_eq!(s.params("turn/diff/updated")[0]["diff"], diff);
+            s.stops_with("end_turn");
+        });
+    }
 }
 
 #[test]
@@ -88,7 +122,8 @@ fn a_write_that_a_tool_call_shows_already_is_one_change() {
         s.open_turn();
         let diff = r#"[{"type":"diff","path":"/workspace/a","oldText":null,"newText":"x"}]"#;
         s.update(&tool("t", false, &format!(r#","kind":"edit","content":{diff}"#)));
-        s.script.push_back(Ok(MachineReply::Written { old: None }));
+        s.script
+            .push_back(Ok(MachineReply::Written { old: Before::Nothing }));
         s.calls(
             "5",
             "fs/write_text_file",
@@ -377,7 +412,7 @@ fn a_write_that_was_withdrawn_and_done_all_the_same_is_recorded() {
             r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
         );
         s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#);
-        s.machine_says(Ok(MachineReply::Written { old: None }));
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
         assert_eq!(s.params("thread/file/written").len(), 1, "the file was changed");
         assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "completed");
         assert_eq!(s.sent.iter().filter(|sent| sent.answers.is_some()).count(), 1);
@@ -409,7 +444,8 @@ fn ids_are_answered_as_they_were_written() {
 fn a_file_may_be_asked_for_between_turns() {
     check(|s| {
         s.open_session();
-        s.script.push_back(Ok(MachineReply::Written { old: None }));
+        s.script
+            .push_back(Ok(MachineReply::Written { old: Before::Nothing }));
         s.calls(
             "5",
             "fs/write_text_file",
@@ -510,7 +546,7 @@ fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
         for text in ["short".to_owned(), "é".repeat(INLINE_BYTES)] {
             let params = json!({ "sessionId": "s-1", "path": "/workspace/x", "content": text });
             s.calls("7", "fs/write_text_file", &params.to_string());
-            s.machine_says(Ok(MachineReply::Written { old: None }));
+            s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
             let written = s
                 .kinds()
                 .rfind(|kind| matches!(kind, EventKind::FileWritten { .. }));

@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
-use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
+use acpd_model::{Before, ErrorCode, EventKind, Failure, Limits, TurnId};
 use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn a_write_that_its_agent_did_not_live_to_see_is_on_record() {
         s.exits("exit status 1");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
         assert!(s.params("item/fileChange/completed").is_empty(), "it is not over");
-        let result = Ok(MachineReply::Written { old: None });
+        let result = Ok(MachineReply::Written { old: Before::Nothing });
         s.handle(Input::Machine { call, result });
         assert_eq!(written(s)[0]["path"], "/workspace/a");
         let done = s.params("item/fileChange/completed");
@@ -146,7 +146,7 @@ fn a_late_write_is_none_of_the_next_turn() {
         s.exits("exit status 1");
         s.prompt("again");
         comes_back(s);
-        let result = Ok(MachineReply::Written { old: None });
+        let result = Ok(MachineReply::Written { old: Before::Nothing });
         s.handle(Input::Machine { call, result });
         assert_eq!(written(s).len(), 1);
         assert!(
@@ -165,7 +165,7 @@ fn a_write_that_outlives_its_turn_is_over_when_it_is_over() {
         s.calls("5", "fs/write_text_file", WRITE);
         s.stops_with("end_turn");
         assert!(s.params("item/fileChange/completed").is_empty());
-        s.machine_says(Ok(MachineReply::Written { old: None }));
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
         assert_eq!(s.params("item/fileChange/completed").len(), 1);
         assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
     });

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod asks;
 mod callbacks;
 mod care;
@@ -16,6 +17,7 @@ mod faults;
 mod fork;
 mod interrupt;
 mod lifecycle;
+mod links;
 mod lost_agent;
 mod malformed;
 mod messages;

@@ -1,11 +1,9 @@
 //! The permission policy at work in a thread.
 
-use std::sync::Arc;
-
 use acpd_model::event::TurnStatus;
-use acpd_model::{By, ErrorCode, EventKind, RawJson, TurnId};
+use acpd_model::{Before, By, ErrorCode, EventKind, RawJson, TurnId};
 use acpd_proto::policy::{Policy, Scope};
-use acpd_proto::thread::{Answer, Command, MachineReply, Policies, Reply};
+use acpd_proto::thread::{Answer, Command, MachineReply, Reply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -15,10 +13,7 @@ fn policy(json: Value) -> Policy {
 }
 
 fn under(s: &mut Scene, daemon: Value) {
-    s.thread.set_policies(Arc::new(Policies {
-        daemon: Some(policy(daemon)),
-        ..Policies::default()
-    }));
+    s.rule(Some(policy(daemon)));
     s.open_turn();
 }
 
@@ -93,7 +88,7 @@ fn without_a_policy_everything_is_as_in_an_editor() {
         assert_eq!(s.thread.live().requests.len(), 1);
         writes(s, "8", "/workspace/x");
         assert_eq!(s.waiting.len(), 1, "the file is written");
-        s.machine_says(Ok(MachineReply::Written { old: None }));
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
         s.decide(1, Answer::Cancel).unwrap();
     });
 }
@@ -109,7 +104,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         assert_eq!(s.answer_to(&7.into())["error"]["code"], -32007);
         assert!(s.waiting.is_empty());
         writes(s, "8", "/workspace/src/a.rs");
-        s.machine_says(Ok(MachineReply::Written { old: None }));
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
         assert_eq!(s.answer_to(&8.into())["result"], json!({}));
         let permitted = s
             .log
@@ -176,7 +171,7 @@ fn an_agent_that_has_asked_is_not_asked_about_again() {
         s.calls("7", "session/request_permission", params);
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, "8", "/workspace/x");
-        s.machine_says(Ok(MachineReply::Written { old: None }));
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
         assert_eq!(s.thread.live().last_request, 1);
         writes(s, "9", "/workspace/y");
         assert_eq!(
@@ -261,7 +256,7 @@ fn an_answer_for_the_session_ends_with_it_and_one_for_the_thread_does_not() {
             number: 1,
         };
         let answer = Answer::Accept { always: true };
-        let scope = Some(Scope::Agent);
+        let scope = Some(Scope::Daemon);
         let refused = s
             .ask(Command::Answer {
                 request,
@@ -300,10 +295,7 @@ fn a_thread_has_a_policy_of_its_own_and_a_deny_of_the_daemon_holds() {
 fn a_policy_that_changes_holds_from_then_on() {
     check(|s| {
         under(s, json!({ "ask": ["Bash"] }));
-        s.thread.set_policies(Arc::new(Policies {
-            daemon: Some(policy(json!("readonly"))),
-            ..Policies::default()
-        }));
+        s.rule(Some(policy(json!("readonly"))));
         asks_to_run(s, "7", "a", "ls");
         assert_eq!(answer(s, 7)["optionId"], "ro");
     });

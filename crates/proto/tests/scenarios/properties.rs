@@ -1,6 +1,6 @@
 //! What holds whatever comes: found by chance, kept by a seed.
 
-use acpd_model::{Event, ItemEnd};
+use acpd_model::{Before, Event, ItemEnd};
 use acpd_proto::agent::{ChunkContent, Update, UpdateKind};
 use acpd_proto::projection::{Item, Transcript};
 use acpd_proto::thread::{MachineCall, MachineReply};
@@ -79,7 +79,7 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
 fn willing(what: &MachineCall) -> MachineReply {
     match what {
         MachineCall::ReadFile { .. } => MachineReply::Read { content: "x".into() },
-        MachineCall::WriteFile { .. } => MachineReply::Written { old: None },
+        MachineCall::WriteFile { .. } => MachineReply::Written { old: Before::Nothing },
         MachineCall::CreateTerminal { .. } => MachineReply::Created,
         MachineCall::TerminalOutput { .. } => MachineReply::Output {
             output: String::new(),

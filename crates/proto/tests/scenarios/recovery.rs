@@ -1,7 +1,7 @@
 //! The daemon is killed after any event, and goes on.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, TurnId};
+use acpd_model::{Before, Event, EventKind, TurnId};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::Live;
 use acpd_proto::thread::{Answer, MachineEvent, MachineReply};
@@ -40,7 +40,7 @@ fn rich() -> Vec<Event> {
         let dropped = s.prompt("dropped");
         s.interrupt_turn(Some(dropped)).unwrap();
         s.script.extend([
-            Ok(MachineReply::Written { old: None }),
+            Ok(MachineReply::Written { old: Before::Nothing }),
             Ok(MachineReply::Read { content: "x".into() }),
             Ok(MachineReply::Created),
         ]);

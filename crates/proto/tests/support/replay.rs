@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acpd_model::limits::RESTART_MILLIS_MAX;
-use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
+use acpd_model::{Before, ErrorCode, Failure, RawJson, TurnId};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Answer, Command, Input, MachineReply};
 use serde_json::Value;
@@ -302,7 +302,7 @@ impl<'r> Replay<'r> {
             (None, Some(content)) => Ok(MachineReply::Read {
                 content: content.to_owned(),
             }),
-            (None, None) => Ok(MachineReply::Written { old: None }),
+            (None, None) => Ok(MachineReply::Written { old: Before::Nothing }),
         };
         self.scene.handle(Input::Machine { call, result });
     }

@@ -1,14 +1,17 @@
 //! One thread, the agent process it may have, its log, and everything that left the machines.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
+use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
-    Adopted, Command, Copied, Effect, ForkPoint, Input, MachineCall, MachineReply, Reply, Thread,
+    Adopted, AnswersOrder, AnswersOutcome, Command, Copied, Effect, ForkPoint, Input, MachineCall,
+    MachineReply, Policies, Reply, Thread, Whose,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
@@ -60,6 +63,16 @@ pub struct Scene {
     pub waiting: Vec<(u64, MachineCall)>,
     /// Answers for the calls to come.
     pub script: VecDeque<Result<MachineReply, Failure>>,
+    /// Where paths lead; one that is not here is no link.
+    pub links: BTreeMap<String, Result<String, Failure>>,
+    /// Whether what waits for [`Scene::look_up`] is looked up at once.
+    pub looks_up: bool,
+    /// Paths that are to be looked up, and for whom.
+    pub unresolved: Vec<(Whose, Vec<String>)>,
+    /// What the thread goes by; the answers for its agent among it.
+    pub policies: Policies,
+    /// Whether answers for the agent cannot be stored.
+    pub answers_fail: bool,
     /// Answers every call that the script has nothing for.
     pub machine: Option<fn(&MachineCall) -> MachineReply>,
     /// Our requests that the agent has not answered: id → method, of the present process.
@@ -105,6 +118,14 @@ impl Scene {
             replies: BTreeMap::new(),
             waiting: Vec::new(),
             script: VecDeque::new(),
+            links: BTreeMap::new(),
+            looks_up: true,
+            unresolved: Vec::new(),
+            policies: Policies {
+                answers: Arc::new(Remembered::for_agent()),
+                ..Policies::default()
+            },
+            answers_fail: false,
             machine: None,
             open: BTreeMap::new(),
             prompts: BTreeMap::new(),
@@ -254,6 +275,17 @@ impl Scene {
             }
             Effect::Delete { call } => self.deleted = Some(call),
             Effect::Machine { call, what } => self.waiting.push((call, what)),
+            Effect::Resolve { whose, paths } => {
+                self.unresolved.push((whose, paths));
+                if self.looks_up {
+                    self.tell_paths();
+                }
+            }
+            Effect::Answers { by, order } => {
+                let outcome = self.change_answers(order);
+                self.thread.set_policies(Arc::new(self.policies.clone()));
+                self.thread.handle(Input::Answers { by, outcome }, self.now);
+            }
         }
         self.work();
     }
@@ -271,6 +303,57 @@ impl Scene {
             !before.iter().any(|event| ends(&event.kind)),
             "{shown} is shown after its end"
         );
+    }
+
+    /// Looks up what waits for it.
+    pub fn look_up(&mut self) {
+        self.tell_paths();
+        self.settle();
+    }
+
+    fn tell_paths(&mut self) {
+        for (whose, paths) in std::mem::take(&mut self.unresolved) {
+            let place = |path: &String| {
+                let as_named = || Ok(normalise(path, "/", None).unwrap());
+                self.links.get(path).cloned().unwrap_or_else(as_named)
+            };
+            let paths = paths.iter().map(|path| (path.clone(), place(path))).collect();
+            let roots = Vec::new();
+            let real = RealPaths { paths, roots };
+            self.thread.handle(Input::Resolved { whose, real }, self.now);
+        }
+    }
+
+    /// What the thread goes by from now on, beside the answers that are remembered.
+    pub fn rule(&mut self, daemon: Option<Policy>) {
+        self.policies.daemon = daemon;
+        self.thread.set_policies(Arc::new(self.policies.clone()));
+    }
+
+    fn change_answers(&mut self, order: AnswersOrder) -> AnswersOutcome {
+        let full = || Failure::new(ErrorCode::Internal, "the disk is full");
+        let mut answers = Remembered::clone(&self.policies.answers);
+        let outcome = match order {
+            AnswersOrder::Remember { .. } if self.answers_fail => AnswersOutcome::Remembered(Err(full())),
+            AnswersOrder::Remember { request, allow } => {
+                let ids = answers.remember(&request, allow, Scope::Agent);
+                let ids = ids.map_err(|error| Failure::invalid_params(error.to_string()));
+                let known = &self.policies.answers;
+                let new = |rule: &&RememberedRule| known.iter().all(|known| known.id != rule.id);
+                AnswersOutcome::Remembered(ids.map(|_| answers.iter().filter(new).cloned().collect()))
+            }
+            AnswersOrder::Revoke { call, id } => {
+                let gone = answers.revoke(id).ok_or_else(|| Failure::not_found(id));
+                let result = gone
+                    .map(drop)
+                    .and(if self.answers_fail { Err(full()) } else { Ok(()) });
+                AnswersOutcome::Revoked { call, id, result }
+            }
+        };
+        if !self.answers_fail {
+            self.policies.answers = Arc::new(answers);
+        }
+        outcome
     }
 
     /// Takes what the connection wants written, then what it has to tell; says whether there was anything. A

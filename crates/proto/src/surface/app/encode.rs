@@ -374,9 +374,20 @@ fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
                 .put("size", size)
                 .maybe("cost", cost.as_ref());
         }
-        // The content is shown by the file change; the log has it for the record.
-        EventKind::FileRead { path, bytes } | EventKind::FileWritten { path, bytes, .. } => {
+        EventKind::FileRead { path, bytes } => {
             params.put("path", path).put("bytes", bytes);
+        }
+        // The content is shown by the file change; the log has it for the record.
+        EventKind::FileWritten {
+            path,
+            bytes,
+            replaced,
+            ..
+        } => {
+            params
+                .put("path", path)
+                .put("bytes", bytes)
+                .maybe("replaced", replaced.as_ref());
         }
         EventKind::TerminalKilled { terminal_id } | EventKind::TerminalReleased { terminal_id } => {
             params.put("terminalId", terminal_id);
@@ -530,11 +541,12 @@ pub(super) fn fill_content(params: &mut Object<'_>, end: &ItemEnd) {
                 .put("status", status)
                 .put("toolCall", call);
         }
-        ItemEnd::FileChange { path, diff } => {
+        ItemEnd::FileChange { path, diff, replaced } => {
             params
                 .put("type", "fileChange")
                 .put("path", path)
-                .put("diff", diff);
+                .put("diff", diff)
+                .maybe("replaced", replaced.as_ref());
         }
         ItemEnd::TerminalCommand {
             terminal_id,
@@ -594,7 +606,7 @@ fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
         params.put("path", &first.path);
         let diffs: String = diffs
             .iter()
-            .map(|d| unified_diff(&d.path, d.old_text.as_deref(), &d.new_text))
+            .map(|d| unified_diff(&d.path, &d.before(), &d.new_text))
             .collect();
         params.put("diff", &diffs);
     } else if let Some(first) = tool

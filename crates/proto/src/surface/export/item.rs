@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use acpd_model::{By, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson};
+use acpd_model::{By, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, Replaced};
 use serde::Deserialize;
 
 use super::block::{Block, Part, code, word};
@@ -21,14 +21,18 @@ pub fn item_block(at: Millis, by: &By, item: &Item, files: &BTreeSet<(ItemId, St
             let mut block = tool_call(at, &tool, status.as_acp());
             for diff in tool.diffs() {
                 if !files.contains(&(item.id, diff.path.clone())) {
-                    let text = unified_diff(&diff.path, diff.old_text.as_deref(), &diff.new_text);
+                    let text = unified_diff(&diff.path, &diff.before(), &diff.new_text);
                     block = block.line(vec![code(diff.path)]).verbatim("diff", text);
                 }
             }
             block
         }
-        ItemEnd::FileChange { path, diff } => {
-            Block::new("file", at, vec![word("File change: "), code(path)]).verbatim("diff", diff)
+        ItemEnd::FileChange { path, diff, replaced } => {
+            let what = match replaced {
+                Some(Replaced::Nothing) => "New file: ",
+                Some(Replaced::Text | Replaced::Unknown) | None => "File change: ",
+            };
+            Block::new("file", at, vec![word(what), code(path)]).verbatim("diff", diff)
         }
         end @ ItemEnd::TerminalCommand { .. } => terminal(at, &item.start, &end),
     };

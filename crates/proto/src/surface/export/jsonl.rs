@@ -165,8 +165,15 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         K::TerminalKilled { terminal_id } | K::TerminalReleased { terminal_id } => {
             line.put("terminalId", terminal_id);
         }
-        K::FileWritten { path, bytes, content } => {
-            line.put("path", path).put("bytes", bytes);
+        K::FileWritten {
+            path,
+            bytes,
+            replaced,
+            content,
+        } => {
+            line.put("path", path)
+                .put("bytes", bytes)
+                .maybe("replaced", replaced.as_ref());
             if let Some(Content { text, blob }) = content {
                 line.put("content", text).maybe("blob", blob.as_ref());
             }
@@ -348,8 +355,10 @@ fn fill_end(line: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
         ItemEnd::ToolCall { status, call } => {
             line.plain("status", status.as_acp()).json("toolCall", Some(call));
         }
-        ItemEnd::FileChange { path, diff } => {
-            line.put("path", path).put("diff", diff);
+        ItemEnd::FileChange { path, diff, replaced } => {
+            line.put("path", path)
+                .put("diff", diff)
+                .maybe("replaced", replaced.as_ref());
         }
         ItemEnd::TerminalCommand {
             terminal_id,

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, TerminalCommand,
+    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
     ThreadStatus, ToolCall, ToolStatus, Turn,
 };
 
@@ -50,7 +50,7 @@ described! { NOTIFICATIONS:
     /// The agent read a file.
     "thread/file/read" FileTouched;
     /// The agent wrote a file.
-    "thread/file/written" FileTouched;
+    "thread/file/written" FileWritten;
     /// The agent ended a terminal's command.
     "thread/terminal/killed" TerminalNamed;
     /// The agent needs a terminal no longer.
@@ -224,6 +224,8 @@ events! {
     }
     /// A file, and how much of it.
     FileTouched { path: String, bytes: u64 }
+    /// A file, how much was written, and what it replaced.
+    FileWritten { path: String, bytes: u64, replaced: Option<Replaced> }
     /// A terminal.
     TerminalNamed { item_id: Option<String>, terminal_id: String }
     /// What was let pass.

@@ -290,6 +290,20 @@ pub struct FileChange {
     path: String,
     /// Unified; once it is known.
     diff: Option<String>,
+    /// Where the daemon wrote the file: what was there before.
+    replaced: Option<Replaced>,
+}
+
+/// What a write replaced.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Replaced {
+    /// The file is new.
+    Nothing,
+    /// Text.
+    Text,
+    /// No UTF-8 text, or too much of it, or nothing that could be read.
+    Unknown,
 }
 
 /// A command in a terminal.

@@ -44,7 +44,10 @@ fn kind(schema: &Value) -> String {
 
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> (&'a Value, Option<&'a str>) {
     match schema["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
-        Some(name) => (&document["$defs"][name], Some(name)),
+        Some(name) => match resolve(document, &document["$defs"][name]) {
+            (schema, None) => (schema, Some(name)),
+            found => found,
+        },
         None => (schema, None),
     }
 }

@@ -15,7 +15,8 @@ pub fn write(document: &Value) -> String {
     for (name, schema) in members(&document["$defs"]) {
         about(&mut out, schema, "");
         let text = of(schema, "");
-        if text.starts_with('{') && !text.contains("} & ") {
+        // An interface is one object: nothing follows the brace that closes it.
+        if text.starts_with('{') && text.find("\n}") == Some(text.len() - 2) {
             let _ = writeln!(out, "export interface {name} {text}\n");
         } else {
             let _ = writeln!(out, "export type {name} = {text};\n");

@@ -1,0 +1,355 @@
+//! Answers that hold for all threads of an agent.
+//!
+//! In: "remember this", "take that back", from any thread. Out: the answers of an agent, for every thread to see as soon
+//! as they are durable. Owns: one file in the data directory, readable for its owner alone; one task changes it. Never:
+//! tells of an answer that a power cut could undo, or goes on with a file that it cannot read: a refusal in it would be
+//! forgotten without a word.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::policy::{Remembered, RememberedRule, Scope};
+use acpd_proto::thread::{AnswersOrder, AnswersOutcome};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// The answers of each agent, by its name.
+type Book = BTreeMap<String, Arc<Remembered>>;
+
+/// The form of the file. A later form has another number.
+const VERSION: u32 = 1;
+
+/// What the file holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    agents: BTreeMap<String, Remembered>,
+}
+
+/// Why the answers cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the remembered answers in {path} cannot be used: {reason}; correct the file, or remove it to forget them all"
+)]
+pub struct AnswersError {
+    path: PathBuf,
+    reason: String,
+}
+
+/// The way to the answers. Each holder of a copy sees changes for itself.
+#[derive(Debug, Clone)]
+pub struct Answers {
+    orders: mpsc::Sender<Order>,
+    now: watch::Receiver<Arc<Book>>,
+}
+
+#[derive(Debug)]
+struct Order {
+    agent: String,
+    what: AnswersOrder,
+    reply: oneshot::Sender<AnswersOutcome>,
+}
+
+impl Answers {
+    /// Reads what a data directory has, and starts the task that changes it. No other daemon may have the directory.
+    pub fn open(data_dir: &Path) -> Result<Self, AnswersError> {
+        let path = file_in(data_dir);
+        let book = Arc::new(read(&path)?);
+        let (tell, now) = watch::channel(book);
+        let (orders, ordered) = mpsc::channel(ANSWERS_WAITING);
+        tokio::spawn(keep(path, tell, ordered));
+        Ok(Self { orders, now })
+    }
+
+    /// Those of an agent, now.
+    pub fn of(&mut self, agent: &str) -> Arc<Remembered> {
+        of(&self.now.borrow_and_update(), agent)
+    }
+
+    /// Whether there were changes since the last look.
+    pub fn have_changed(&self) -> bool {
+        self.now.has_changed().unwrap_or(false)
+    }
+
+    /// Carries out what a thread of `agent` wants. What is answered is durable, and every thread sees it.
+    pub async fn carry_out(&self, agent: &str, what: AnswersOrder) -> AnswersOutcome {
+        let failed = failing(&what, "the daemon is stopping");
+        let (reply, answer) = oneshot::channel();
+        let agent = agent.to_owned();
+        if self.orders.send(Order { agent, what, reply }).await.is_err() {
+            return failed;
+        }
+        answer.await.unwrap_or(failed)
+    }
+}
+
+/// Those of an agent in a data directory, for a look from outside the daemon.
+pub fn remembered(data_dir: &Path, agent: &str) -> Result<Arc<Remembered>, AnswersError> {
+    Ok(of(&read(&file_in(data_dir))?, agent))
+}
+
+fn of(book: &Book, agent: &str) -> Arc<Remembered> {
+    let known = book.get(agent).cloned();
+    known.unwrap_or_else(|| Arc::new(Remembered::for_agent()))
+}
+
+fn file_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("answers.json")
+}
+
+/// What is told instead of success.
+fn failing(what: &AnswersOrder, why: &str) -> AnswersOutcome {
+    let failure = Failure::new(ErrorCode::Internal, format!("the answer was not kept: {why}"));
+    match what {
+        AnswersOrder::Remember { .. } => AnswersOutcome::Remembered(Err(failure)),
+        AnswersOrder::Revoke { call, id } => AnswersOutcome::Revoked {
+            call: *call,
+            id: *id,
+            result: Err(failure),
+        },
+    }
+}
+
+async fn keep(path: PathBuf, tell: watch::Sender<Arc<Book>>, mut ordered: mpsc::Receiver<Order>) {
+    while let Some(Order { agent, what, reply }) = ordered.recv().await {
+        let before = Arc::clone(&tell.borrow());
+        let mut answers = Remembered::clone(&of(&before, &agent));
+        let failed = |why: &str| failing(&what, why);
+        let outcome = apply(&mut answers, &what);
+        let changed = before.get(&agent).map(AsRef::as_ref) != Some(&answers);
+        let outcome = if changed && is_done(&outcome) {
+            let mut book = Book::clone(&before);
+            book.insert(agent, Arc::new(answers));
+            let book = Arc::new(book);
+            let (file, kept) = (path.clone(), Arc::clone(&book));
+            match tokio::task::spawn_blocking(move || write(&file, &kept)).await {
+                Ok(Ok(())) => {
+                    tell.send_replace(book);
+                    outcome
+                }
+                Ok(Err(error)) => {
+                    tracing::error!(path = %path.display(), %error, "an answer could not be kept");
+                    failed(&error.to_string())
+                }
+                Err(_) => failed("the file could not be written"),
+            }
+        } else {
+            outcome
+        };
+        // A thread that is gone does not wait for it; what it wanted holds all the same.
+        let _ = reply.send(outcome);
+    }
+}
+
+fn apply(answers: &mut Remembered, what: &AnswersOrder) -> AnswersOutcome {
+    match what {
+        AnswersOrder::Remember { request, allow } => {
+            let known: Vec<u64> = answers.iter().map(|rule| rule.id).collect();
+            let ids = answers.remember(request, *allow, Scope::Agent);
+            let new = |rule: &&RememberedRule| !known.contains(&rule.id);
+            let result = ids.map(|_| answers.iter().filter(new).cloned().collect());
+            AnswersOutcome::Remembered(result.map_err(|error| Failure::invalid_params(error.to_string())))
+        }
+        AnswersOrder::Revoke { call, id } => AnswersOutcome::Revoked {
+            call: *call,
+            id: *id,
+            result: match answers.revoke(*id) {
+                Some(_) => Ok(()),
+                None => Err(Failure::not_found(format!("remembered answer {id}"))),
+            },
+        },
+    }
+}
+
+fn is_done(outcome: &AnswersOutcome) -> bool {
+    match outcome {
+        AnswersOutcome::Remembered(result) => result.is_ok(),
+        AnswersOutcome::Revoked { result, .. } => result.is_ok(),
+    }
+}
+
+fn read(path: &Path) -> Result<Book, AnswersError> {
+    let fail = |reason: String| AnswersError {
+        path: path.to_owned(),
+        reason,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Book::new()),
+        Err(error) => return Err(fail(error.to_string())),
+    };
+    let mut text = String::new();
+    file.take(ANSWERS_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| fail(error.to_string()))?;
+    if text.len() as u64 > ANSWERS_BYTES {
+        return Err(fail(format!("it has more than {ANSWERS_BYTES} bytes")));
+    }
+    let Written { version, agents } = serde_json::from_str(&text).map_err(|error| fail(error.to_string()))?;
+    if version != VERSION {
+        return Err(fail(format!(
+            "its version is {version}, and this acpd knows {VERSION}"
+        )));
+    }
+    let not_ours = |answers: &Remembered| answers.iter().any(|rule| rule.scope != Scope::Agent);
+    if agents.values().any(not_ours) {
+        return Err(fail("it has an answer whose scope is not \"agent\"".to_owned()));
+    }
+    let shared = agents
+        .into_iter()
+        .map(|(agent, answers)| (agent, Arc::new(answers)));
+    Ok(shared.collect())
+}
+
+/// Replaces the file as a whole; returns when that will survive a power cut.
+fn write(path: &Path, book: &Book) -> std::io::Result<()> {
+    let own = |(agent, answers): (&String, &Arc<Remembered>)| (agent.clone(), Remembered::clone(answers));
+    let agents = book.iter().map(own).collect();
+    let version = VERSION;
+    let mut text = serde_json::to_vec_pretty(&Written { version, agents })?;
+    text.push(b'\n');
+    if text.len() as u64 > ANSWERS_BYTES {
+        let message =
+            format!("all answers together are more than {ANSWERS_BYTES} bytes; take some back first");
+        return Err(std::io::Error::other(message));
+    }
+    let new = path.with_extension("new");
+    // One that a crash left may have another mode.
+    match std::fs::remove_file(&new) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    match path.parent() {
+        Some(directory) => File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use acpd_proto::policy::{AGENT_IDS, Request};
+
+    use super::*;
+
+    /// A directory that is gone at the end.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let place = std::env::temp_dir().join(format!("acpd-answers-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&place).unwrap();
+            Self(place)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn remember(line: &str) -> AnswersOrder {
+        AnswersOrder::Remember {
+            request: Box::new(Request::command_line(line, "/w")),
+            allow: true,
+        }
+    }
+
+    fn rules(answers: &Remembered) -> Vec<(u64, String)> {
+        answers
+            .iter()
+            .map(|rule| (rule.id, rule.rule.to_string()))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_told_is_durable_and_seen_by_all() {
+        let place = Place::new("durable");
+        let one = Answers::open(&place.0).unwrap();
+        let mut other = one.clone();
+        assert!(other.of("a").iter().next().is_none());
+        assert!(!other.have_changed());
+        let told = one.carry_out("a", remember("git push")).await;
+        let AnswersOutcome::Remembered(Ok(new)) = told else {
+            panic!("{told:?}")
+        };
+        assert_eq!(new[0].id, AGENT_IDS + 1);
+        assert!(other.have_changed());
+        let expected = [(AGENT_IDS + 1, "Bash(git push)".to_owned())];
+        assert_eq!(rules(&other.of("a")), expected);
+        assert!(other.of("b").iter().next().is_none(), "another agent's");
+        assert_eq!(rules(&remembered(&place.0, "a").unwrap()), expected);
+        let mode = std::fs::metadata(file_in(&place.0)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // The same again is no change.
+        let told = one.carry_out("a", remember("git push")).await;
+        assert_eq!(told, AnswersOutcome::Remembered(Ok(Vec::new())));
+        assert!(!other.have_changed());
+        one.carry_out("a", remember("git pull")).await;
+        let (call, id) = (7, AGENT_IDS + 2);
+        let told = other.carry_out("a", AnswersOrder::Revoke { call, id }).await;
+        let result = Ok(());
+        assert_eq!(told, AnswersOutcome::Revoked { call, id, result });
+        let told = one.carry_out("b", AnswersOrder::Revoke { call, id }).await;
+        let AnswersOutcome::Revoked {
+            result: Err(failure), ..
+        } = told
+        else {
+            panic!("{told:?}")
+        };
+        assert_eq!(failure.code, ErrorCode::NotFound);
+        // Another daemon, later: an id is not used again.
+        drop((one, other));
+        let mut later = Answers::open(&place.0).unwrap();
+        assert_eq!(rules(&later.of("a")), expected);
+        later.carry_out("a", remember("make")).await;
+        assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_stored_does_not_hold() {
+        let place = Place::new("full");
+        let mut answers = Answers::open(&place.0).unwrap();
+        std::fs::create_dir(file_in(&place.0)).unwrap();
+        let told = answers.carry_out("a", remember("git push")).await;
+        let AnswersOutcome::Remembered(Err(failure)) = told else {
+            panic!("{told:?}")
+        };
+        assert!(failure.message.contains("was not kept"), "{failure}");
+        assert!(answers.of("a").iter().next().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+        let place = Place::new("broken");
+        for text in [
+            "",
+            "{",
+            r#"{"version":2,"agents":{}}"#,
+            r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"thread","allow":true,"rule":"Bash"}]}}}"#,
+            r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
+        ] {
+            std::fs::write(file_in(&place.0), text).unwrap();
+            let error = Answers::open(&place.0).unwrap_err().to_string();
+            assert!(error.contains("answers.json cannot be used"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is decided on only when it is known where its paths lead: calls and questions of the agent that name files.
+//!
+//! In: a call, or a question, with the request that it comes to. Out: the effect that has the paths looked up, and with
+//! its answer the decision. Meanwhile it is one of the callbacks that are worked on, so that it is counted, withdrawn and
+//! dropped like any other.
+
+use std::collections::BTreeSet;
+
+use acpd_model::event::{AskAbout, Outcome, PermissionOption};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
+
+use super::command::{Effect, Whose};
+use super::machine::Work;
+use super::permits::Permit;
+use super::steps::Thread;
+use crate::agent::Call;
+use crate::policy::{RealPaths, Request};
+
+/// What waits.
+#[derive(Debug)]
+pub(super) enum Undecided {
+    /// A file that the agent wants to read or write without having asked.
+    Call(Call, Request),
+    /// The agent asks.
+    Question(Question),
+}
+
+/// A question of the agent, as it was when it was asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub turn: Option<TurnId>,
+    pub item: ItemId,
+    pub about: AskAbout,
+    pub title: String,
+    pub options: Vec<PermissionOption>,
+    pub raw: RawJson,
+    pub request: Request,
+}
+
+impl Thread {
+    /// Decides about a call, as soon as that can be done.
+    pub(super) fn consider(&mut self, call: u64, request: Call) {
+        match self.wanted(&request) {
+            // Without any rule it makes no difference where a path leads.
+            Some(wanted) if !self.layers().is_empty() && wanted.paths().next().is_some() => {
+                self.look_up(call, Undecided::Call(request, wanted));
+            }
+            wanted => self.decide(call, request, wanted, None),
+        }
+    }
+
+    /// Puts a question of the agent's to the policy and then to people, as soon as that can be done. A person may want
+    /// the answer to hold, so that it is always known what it is about.
+    pub(super) fn consider_question(&mut self, call: u64, question: Question) {
+        if question.request.paths().next().is_some() {
+            self.look_up(call, Undecided::Question(question));
+        } else {
+            self.ask_permission(call, question);
+        }
+    }
+
+    fn look_up(&mut self, call: u64, undecided: Undecided) {
+        let (Undecided::Call(_, request) | Undecided::Question(Question { request, .. })) = &undecided;
+        let paths = paths_of(request);
+        let whose = Whose::Call(call);
+        self.effects.push(Effect::Resolve { whose, paths });
+        self.working.insert(call, Work::Decide(undecided));
+    }
+
+    /// It is known where the paths lead.
+    pub(super) fn resolved(&mut self, whose: Whose, real: &RealPaths) {
+        let call = match whose {
+            Whose::Call(call) => call,
+            Whose::Explain { call, tool_call } => {
+                let request = self.tool_request(&tool_call).with_real_paths(real);
+                let result = self.explanation(&request);
+                return self.effects.push(Effect::Reply { call, result });
+            }
+        };
+        // One that was withdrawn, or whose agent is gone, is not decided on any more.
+        if !matches!(self.working.get(&call), Some(Work::Decide(_))) {
+            return;
+        }
+        match self.working.remove(&call) {
+            Some(Work::Decide(Undecided::Call(request, wanted))) => {
+                let at = wanted.paths().next().map(|path| match real.paths.get(path) {
+                    Some(found) => found.clone(),
+                    None => Err(Failure::new(
+                        ErrorCode::Internal,
+                        format!("it cannot be told where {path} leads"),
+                    )),
+                });
+                self.decide(call, request, Some(wanted.with_real_paths(real)), at);
+            }
+            Some(Work::Decide(Undecided::Question(mut question))) => {
+                question.request = question.request.with_real_paths(real);
+                self.ask_permission(call, question);
+            }
+            _ => {}
+        }
+    }
+
+    /// `at` is where the file really is, or why that cannot be told.
+    fn decide(
+        &mut self,
+        call: u64,
+        request: Call,
+        wanted: Option<Request>,
+        at: Option<Result<String, Failure>>,
+    ) {
+        let permit = wanted
+            .as_ref()
+            .map_or(Permit::Yes, |wanted| self.permit(&request, wanted));
+        match (permit, wanted, at.transpose()) {
+            (Permit::No(decision), ..) => self.refuse_by_policy(call, &request, &decision),
+            // It would fail the same way; nobody need be asked about it.
+            (_, _, Err(failure)) => self.refuse_call(call, &failure),
+            (Permit::Ask, Some(wanted), Ok(at)) => self.ask_first(call, request, wanted, at),
+            (_, _, Ok(at)) => self.do_call(call, request, at),
+        }
+    }
+
+    fn ask_permission(&mut self, call: u64, question: Question) {
+        let Question {
+            turn,
+            item,
+            about,
+            title,
+            options,
+            raw,
+            request,
+        } = question;
+        let number = self.live.last_request + 1;
+        self.asked.insert(number, call);
+        let ruled = self.rule_on(number, request, &options);
+        let kind = EventKind::PermissionRequested {
+            request: RequestId {
+                thread: self.live.thread,
+                number,
+            },
+            item: Some(item),
+            about,
+            title,
+            options,
+            decided: ruled.is_some(),
+        };
+        self.emit(self.current_turn(), By::Agent, kind, Some(raw));
+        self.asked_in_vain(number);
+        if self.asked.contains_key(&number) {
+            if turn != self.current_turn() {
+                // Its turn ended while the paths were looked up.
+                self.settle_request(By::Daemon, number, &Outcome::Cancelled);
+            } else if let Some((by, outcome)) = ruled {
+                self.settle_request(by, number, &outcome);
+            }
+        }
+        self.note_status();
+    }
+}
+
+/// The paths of a request, each once.
+pub(super) fn paths_of(request: &Request) -> Vec<String> {
+    let paths: BTreeSet<&str> = request.paths().collect();
+    paths.into_iter().map(str::to_owned).collect()
+}
