@@ -1561,7 +1561,7 @@ export interface Notifications {
   /** The agent read a file. */
   "thread/file/read": FileTouched;
   /** The agent wrote a file. */
-  "thread/file/written": FileTouched;
+  "thread/file/written": FileWritten;
   /** The thread was split off another one: all before this is that thread's. */
   "thread/forked": ThreadForked;
   /** What a person should know. */
