@@ -86,8 +86,15 @@ pub struct ThreadActor {
     policies_of: Option<String>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
-    /// Its last event is stored: all that is left is to delete its log, and to answer this command.
-    vanishes: Option<Option<u64>>,
+    /// Its last event is stored: all that is left is to delete its log, and to answer a command.
+    vanishes: Option<Vanishing>,
+}
+
+/// A thread of which only the log is left.
+#[derive(Debug, Clone, Copy)]
+struct Vanishing {
+    /// The command that wanted it; not known after a restart.
+    call: Option<u64>,
 }
 
 /// How long a thread with nothing to do and no agent stays awake.
@@ -159,8 +166,8 @@ impl ThreadActor {
 
     async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
         loop {
-            if let Some(call) = self.vanishes.take() {
-                return self.vanish(call).await;
+            if let Some(vanishing) = self.vanishes.take() {
+                return self.vanish(vanishing).await;
             }
             let happened = self.next(asked).await;
             self.look_up_policies();
@@ -208,7 +215,7 @@ impl ThreadActor {
     }
 
     /// Ends the agent, then deletes the log. Those who follow have the last event by then, or never will.
-    async fn vanish(&mut self, call: Option<u64>) -> Result<(), LogError> {
+    async fn vanish(&mut self, Vanishing { call }: Vanishing) -> Result<(), LogError> {
         self.wait_for_agent().await;
         match self.around.log.delete(self.id).await {
             Ok(()) | Err(LogError::NoSuchThread(_)) => {}
@@ -453,7 +460,7 @@ impl ThreadActor {
                     agent.tell(command).await;
                 }
             }
-            Effect::Delete { call } => self.vanishes = Some(call),
+            Effect::Delete { call } => self.vanishes = Some(Vanishing { call }),
             Effect::Recall {
                 except,
                 dropped,

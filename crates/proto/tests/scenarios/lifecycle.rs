@@ -179,7 +179,7 @@ fn a_thread_is_deleted_and_nothing_follows() {
         s.stops_with("end_turn");
         let call = s.send(Command::Delete);
         vanished(s, SessionDeleted::NotAsked);
-        assert_eq!(s.deleted, Some(Some(call)), "it is answered when its log is gone");
+        assert_eq!(s.deleted, [Some(call)], "it is answered when its log is gone");
         assert!(!s.replies.contains_key(&call));
         assert_eq!(s.stops, 1);
         s.chunk("late words");
@@ -204,7 +204,7 @@ fn the_agent_deletes_its_session_first_where_it_can() {
             s.sent_as("session/delete")[0].json["params"],
             json!({ "sessionId": "s-1" })
         );
-        assert_eq!(s.deleted, None);
+        assert_eq!(s.deleted, []);
         let refused = s.start_turn(vec![text_block("x")], None).unwrap_err();
         assert_eq!(refused.code, ErrorCode::Conflict, "it is being deleted");
         let refused = s.ask(Command::Fork { turn: None }).unwrap_err();
@@ -223,7 +223,7 @@ fn the_agent_deletes_its_session_first_where_it_can() {
         s.send(Command::Delete);
         s.exits("exit status 1");
         vanished(s, SessionDeleted::Failed);
-        assert!(s.deleted.is_some());
+        assert_eq!(s.deleted.len(), 1);
     });
     check(|s| {
         opened(s);
@@ -260,7 +260,7 @@ fn a_daemon_that_was_killed_finishes_the_deletion() {
         s.send(Command::Delete);
     });
     let mut again = Scene::restarted(&scene.log);
-    assert_eq!(again.deleted, Some(None));
+    assert_eq!(again.deleted, [None]);
     assert_eq!(again.log, scene.log, "nothing follows");
     let call = 7;
     let by = acpd_model::By::Daemon;

@@ -40,7 +40,7 @@ pub struct Scene {
     /// Content that events name.
     pub blobs: Vec<Vec<u8>>,
     /// The log is to be deleted, and which command wanted that.
-    pub deleted: Option<Option<u64>>,
+    pub deleted: Vec<Option<u64>>,
     /// What clients were only shown.
     pub shown: Vec<Frame>,
     /// Why the log cannot be read the next time.
@@ -102,7 +102,7 @@ impl Scene {
         };
         Self {
             blobs: Vec::new(),
-            deleted: None,
+            deleted: Vec::new(),
             shown: Vec::new(),
             unreadable: None,
             quirks: Quirks::default(),
@@ -273,7 +273,7 @@ impl Scene {
                 };
                 self.thread.handle(Input::Recalled(recalled), self.now);
             }
-            Effect::Delete { call } => self.deleted = Some(call),
+            Effect::Delete { call } => self.deleted.push(call),
             Effect::Machine { call, what } => self.waiting.push((call, what)),
             Effect::Resolve { whose, paths } => {
                 self.unresolved.push((whose, paths));
