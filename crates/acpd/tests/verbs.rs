@@ -21,15 +21,15 @@ fn read(client: &mut Client, thread: &str) -> Value {
 }
 
 fn turn_ids(thread: &Value) -> Vec<&str> {
-    let turns = thread["turns"].as_array().unwrap();
+    let turns = thread["turns"].as_array().expect("its turns were asked for");
     turns.iter().filter_map(|turn| turn["id"].as_str()).collect()
 }
 
 fn listed(client: &mut Client, archived: bool) -> Vec<String> {
     let page = client.call("thread/list", &json!({ "archived": archived }));
-    let threads = page["data"].as_array().unwrap().iter();
+    let threads = page["data"].as_array().expect("a page has data").iter();
     threads
-        .map(|thread| thread["id"].as_str().unwrap().to_owned())
+        .map(|thread| thread["id"].as_str().expect("a thread has an id").to_owned())
         .collect()
 }
 
@@ -42,7 +42,8 @@ fn three_turns(client: &mut Client, thread: &str) {
 /// Everything that happened in a thread, as a client that has seen nothing is told.
 fn replay(daemon: &Daemon, thread: &str, after: u64) -> Vec<Arc<Incoming>> {
     let mut client = Client::new(daemon);
-    let latest = client.resume(thread, after)["latestSeq"].as_u64().unwrap();
+    let latest = client.resume(thread, after)["latestSeq"].as_u64();
+    let latest = latest.expect("thread/resume tells the latest seq");
     if latest == after {
         return Vec::new();
     }
@@ -246,8 +247,8 @@ fn a_daemon_that_is_killed_has_a_whole_fork_or_none() {
 
 /// The sessions that the fake agent keeps.
 fn sessions(daemon: &Daemon) -> usize {
-    let dir = daemon.place.data().parent().unwrap().join("sessions");
-    std::fs::read_dir(dir).unwrap().count()
+    let dir = daemon.place.data().with_file_name("sessions");
+    std::fs::read_dir(dir).expect("the agent keeps sessions").count()
 }
 
 #[test]
