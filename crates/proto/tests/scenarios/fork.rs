@@ -34,7 +34,9 @@ fn fork(s: &mut Scene, turn: Option<u32>) -> Result<Reply, Failure> {
 
 fn copied(log: &[Event], last: Option<TurnId>) -> Copied {
     let mut copied = Copied::new(FORK, last);
-    log.iter().for_each(|event| copied.fold(event));
+    for event in log {
+        copied.fold(event);
+    }
     copied
 }
 
