@@ -64,6 +64,14 @@ pub enum Command {
     Search(SearchArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
+    /// Put a thread away: "acpd threads" leaves it out, until it is unarchived
+    Archive(ThreadArgs),
+    /// Take a thread out again
+    Unarchive(ThreadArgs),
+    /// Delete a thread and its log, for good
+    Delete(ThreadArgs),
+    /// Name a thread
+    Rename(RenameArgs),
     /// Write a thread out, as a record or as a document
     Export(ExportArgs),
     /// Show what the permission policy makes of something
@@ -252,9 +260,29 @@ pub struct ThreadsArgs {
     /// How many
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub limit: usize,
+    /// Those that were put away
+    #[arg(long)]
+    pub archived: bool,
     /// Print JSON, one thread a line
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ThreadArgs {
+    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+}
+
+#[derive(Debug, Args)]
+pub struct RenameArgs {
+    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+    /// What it is called from now on; without it, the name is given back
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]

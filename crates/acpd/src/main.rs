@@ -5,6 +5,7 @@ mod background;
 mod cli;
 mod client;
 mod export;
+mod lifecycle;
 mod pin;
 mod policy;
 mod print;
@@ -59,6 +60,10 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Search(args) => light()?.block_on(search::search(&settings, &args)),
+        Command::Archive(args) => light()?.block_on(lifecycle::archive(&settings, &args)),
+        Command::Unarchive(args) => light()?.block_on(lifecycle::unarchive(&settings, &args)),
+        Command::Delete(args) => light()?.block_on(lifecycle::delete(&settings, &args)),
+        Command::Rename(args) => light()?.block_on(lifecycle::rename(&settings, &args)),
         Command::Keep(_) | Command::Schema => Ok(ExitCode::SUCCESS),
         Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
         Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),

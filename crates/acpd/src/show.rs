@@ -45,18 +45,21 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
         return Ok(given.to_owned());
     }
     let mut found = Vec::new();
-    let mut cursor = Value::Null;
-    loop {
-        let page = client.request("thread/list", json!({ "cursor": cursor })).await?;
-        let ids = page["data"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|thread| thread["id"].as_str());
-        found.extend(ids.filter(|id| id.ends_with(given)).map(str::to_owned));
-        cursor = page["nextCursor"].clone();
-        if cursor.is_null() {
-            break;
+    for archived in [false, true] {
+        let mut cursor = Value::Null;
+        loop {
+            let params = json!({ "cursor": cursor, "archived": archived });
+            let page = client.request("thread/list", params).await?;
+            let ids = page["data"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|thread| thread["id"].as_str());
+            found.extend(ids.filter(|id| id.ends_with(given)).map(str::to_owned));
+            cursor = page["nextCursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
         }
     }
     match found.len() {

@@ -19,7 +19,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         let page = client
             .request(
                 "thread/list",
-                json!({ "limit": wanted.min(100), "cursor": cursor }),
+                json!({ "limit": wanted.min(100), "cursor": cursor, "archived": args.archived }),
             )
             .await?;
         let threads = page["data"].as_array().cloned().unwrap_or_default();

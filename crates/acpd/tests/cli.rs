@@ -11,7 +11,19 @@ fn help_names_every_command() {
     let place = Place::new("");
     let help = acpd(&place, &["--help"]);
     assert_eq!(help.code, Some(0));
-    for command in ["serve", "run", "threads", "show", "export", "schema", "agents"] {
+    for command in [
+        "serve",
+        "run",
+        "threads",
+        "show",
+        "archive",
+        "unarchive",
+        "delete",
+        "rename",
+        "export",
+        "schema",
+        "agents",
+    ] {
         assert!(
             help.stdout.contains(&format!("  {command}")),
             "{command}: {}",

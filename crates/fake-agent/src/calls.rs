@@ -13,6 +13,8 @@ use crate::wire::Answer;
 pub enum Signal {
     /// Stop.
     Cancel,
+    /// The person says something in the middle of it.
+    Steer(String),
     /// The client answered the request of this id.
     Answer(u64, Answer),
 }

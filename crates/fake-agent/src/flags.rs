@@ -25,6 +25,12 @@ pub struct Flags {
     pub state: Option<PathBuf>,
     /// Whether load and resume are declared and served.
     pub load: bool,
+    /// Whether words in mid-turn are taken (`_session/steering`).
+    pub steer: bool,
+    /// Whether `session/fork` is declared and served.
+    pub fork: bool,
+    /// Whether `session/delete` is declared and served.
+    pub delete: bool,
     /// Whether an update goes out before the answer to `session/new`.
     pub early: bool,
     /// Whether the process stays when its stdin closes.
@@ -54,6 +60,9 @@ impl Default for Flags {
             name: "fake-agent".into(),
             state: std::env::var_os("FAKE_AGENT_STATE").map(PathBuf::from),
             load: true,
+            steer: false,
+            fork: false,
+            delete: false,
             early: false,
             linger: false,
             pace: 30,
@@ -73,6 +82,9 @@ Flags:
   --state DIR      keep sessions there as JSON files, so that another process can load them
                    (also: FAKE_AGENT_STATE=DIR)
   --no-load        neither declare nor serve session/load and session/resume
+  --steer          declare and serve _session/steering: words in mid-turn, for the step steered
+  --fork           declare and serve session/fork
+  --delete         declare and serve session/delete
   --early          send an update before the answer to session/new
   --linger         do not exit when stdin closes
   --pace MS        pause between the chunks of the demo turn (default: 30)
@@ -116,6 +128,9 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--help" | "-h" => return Ok(Request::Help),
             "--version" | "-V" => return Ok(Request::Version),
             "--no-load" => flags.load = false,
+            "--steer" => flags.steer = true,
+            "--fork" => flags.fork = true,
+            "--delete" => flags.delete = true,
             "--early" => flags.early = true,
             "--linger" => flags.linger = true,
             "--name" => flags.name = value()?,

@@ -60,6 +60,15 @@ impl Store {
         Some(self.keep(session))
     }
 
+    /// Forgets a session. False if there is none.
+    pub fn delete(&mut self, id: &str) -> bool {
+        let known = self.sessions.remove(id).is_some();
+        let removed = self
+            .file(id)
+            .is_some_and(|file| std::fs::remove_file(file).is_ok());
+        known || removed
+    }
+
     /// Every session, by id.
     pub fn list(&mut self) -> Vec<Shared> {
         if let Some(dir) = &self.dir {

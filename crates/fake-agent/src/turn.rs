@@ -1,6 +1,6 @@
 //! One turn, in a thread of its own: what a scenario works with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -75,6 +75,8 @@ pub struct Turn {
     number: u64,
     tools: u64,
     cancelled: bool,
+    /// What the person said in mid-turn and no step has taken.
+    steered: VecDeque<String>,
     out: Arc<Out>,
     calls: Arc<Calls>,
     inbox: Receiver<Signal>,
@@ -103,6 +105,7 @@ impl Turn {
             number,
             tools: 0,
             cancelled: false,
+            steered: VecDeque::new(),
             out: out.clone(),
             calls: calls.clone(),
             inbox,
@@ -201,6 +204,22 @@ impl Turn {
         }
     }
 
+    /// Waits for words in mid-turn, unless the turn is cancelled.
+    pub fn words(&mut self) -> Result<String, End> {
+        loop {
+            if let Some(words) = self.steered.pop_front() {
+                return Ok(words);
+            }
+            if self.cancelled && !self.deaf {
+                return Err(End::cancelled());
+            }
+            match self.inbox.recv() {
+                Ok(signal) => self.take(signal),
+                Err(_) => return Err(End::cancelled()),
+            }
+        }
+    }
+
     /// Sends a request to the client; the session id is added to its params.
     pub fn ask(&self, method: &str, params: Value) -> u64 {
         let mut params = params;
@@ -275,6 +294,7 @@ impl Turn {
     fn take(&mut self, signal: Signal) {
         match signal {
             Signal::Cancel => self.cancelled = true,
+            Signal::Steer(words) => self.steered.push_back(words),
             Signal::Answer(call, answer) => {
                 self.answers.insert(call, answer);
             }

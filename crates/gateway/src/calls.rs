@@ -25,7 +25,15 @@ pub struct Called {
     /// What it is to follow no longer.
     pub unfollow: Option<ThreadId>,
     /// The rest: the answer.
-    pub answer: Pin<Box<dyn Future<Output = Result<RawJson, Failure>> + Send>>,
+    pub answer: Pin<Box<dyn Future<Output = Result<Answered, Failure>> + Send>>,
+}
+
+/// An answer.
+pub struct Answered {
+    /// What the client hears.
+    pub result: RawJson,
+    /// What it is to follow from now on, if that was not known before.
+    pub follow: Option<Follow>,
 }
 
 /// A thread to follow.
@@ -39,7 +47,11 @@ pub struct Follow {
 }
 
 impl Called {
-    fn answer(answer: impl Future<Output = Result<RawJson, Failure>> + Send + 'static) -> Self {
+    pub(crate) fn answer(answer: impl Future<Output = Result<RawJson, Failure>> + Send + 'static) -> Self {
+        Self::answered(async move { answer.await.map(|result| Answered { result, follow: None }) })
+    }
+
+    pub(crate) fn answered(answer: impl Future<Output = Result<Answered, Failure>> + Send + 'static) -> Self {
         Self {
             follow: None,
             unfollow: None,
@@ -192,7 +204,7 @@ impl Calls {
                 check_extension(&method)?;
                 self.simple(thread, by, Command::Notify { method, params }).await
             }
-            other => Err(misplaced(&other)),
+            other => self.lifecycle(by, other).await,
         }
     }
 
@@ -213,7 +225,7 @@ impl Calls {
     }
 
     /// What the thread itself knows.
-    async fn told(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
+    pub(crate) async fn told(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
         let answer = self.directory.command(thread, by, command).await?;
         Ok(Called::answer(async move {
             match heard(answer).await? {
@@ -223,7 +235,7 @@ impl Calls {
         }))
     }
 
-    async fn simple(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
+    pub(crate) async fn simple(&self, thread: ThreadId, by: By, command: Command) -> Result<Called, Failure> {
         let answer = self.directory.command(thread, by, command).await?;
         Ok(Called::answer(async move {
             heard(answer).await?;
@@ -290,7 +302,7 @@ impl Calls {
             Some(self.directory.command(thread, by, command).await?)
         };
         let calls = self.clone();
-        let answer = Box::pin(async move {
+        let answer = Called::answer(async move {
             heard(created).await?;
             for setting in settings {
                 heard(setting).await.map_err(|failure| Failure {
@@ -316,8 +328,7 @@ impl Calls {
                 cursor: 0,
                 subscribed,
             }),
-            unfollow: None,
-            answer,
+            ..answer
         })
     }
 
@@ -344,7 +355,7 @@ impl Calls {
             drop(self.directory.command(thread, by, Command::Wake).await?);
         }
         let calls = self.clone();
-        let answer = Box::pin(async move {
+        let answer = Called::answer(async move {
             let thread_json = match after {
                 Some(_) => thread_json(&live, None, None),
                 None => {
@@ -361,8 +372,7 @@ impl Calls {
                 cursor: after.unwrap_or(latest),
                 subscribed,
             }),
-            unfollow: None,
-            answer,
+            ..answer
         })
     }
 
@@ -444,13 +454,13 @@ impl Calls {
 }
 
 /// The table says otherwise about the order of this request than the code that carries it out.
-fn misplaced(request: &Request) -> Failure {
+pub(crate) fn misplaced(request: &Request) -> Failure {
     tracing::error!(?request, "a request came by the wrong way");
     Failure::new(ErrorCode::Internal, "the daemon cannot carry out this request")
 }
 
 /// Waits for a thread's answer.
-async fn heard(answer: Answer) -> Result<Reply, Failure> {
+pub(crate) async fn heard(answer: Answer) -> Result<Reply, Failure> {
     let asleep = |_| {
         Failure::new(
             ErrorCode::Overloaded,
@@ -463,7 +473,7 @@ async fn heard(answer: Answer) -> Result<Reply, Failure> {
 fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
     match reply {
         Reply::Turn(turn) => Ok(json!({ "turn": turn_json(&turn) }).into()),
-        Reply::Done | Reply::Json(_) => Err(Failure::new(
+        Reply::Done | Reply::Json(_) | Reply::Fork(_) => Err(Failure::new(
             ErrorCode::Internal,
             "the thread answered without a turn",
         )),

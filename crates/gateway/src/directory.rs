@@ -61,7 +61,7 @@ impl Directory {
 
     /// Asks a thread to do something. Commands of one caller are done in the order in which they are asked.
     pub async fn command(&self, thread: ThreadId, by: By, command: Command) -> Result<Answer, Failure> {
-        let create = matches!(command, Command::Create { .. });
+        let create = matches!(command, Command::Create { .. } | Command::Adopt(_));
         let (reply, answer) = oneshot::channel();
         self.send(
             thread,

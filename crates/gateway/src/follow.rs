@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use acpd_log::SharedLog;
+use acpd_log::{LogError, SharedLog};
 use acpd_model::{ErrorCode, RequestId, Seq, ThreadId};
 use acpd_proto::fanout::{Step, Subscription};
 use acpd_proto::surface::app::frame;
@@ -90,8 +90,10 @@ pub async fn follow(
         }
         subscribed = match directory.subscribe(thread).await {
             Ok(subscribed) => subscribed,
-            // The daemon stops.
-            Err(failure) if failure.code == ErrorCode::Overloaded => return Ended::Gone,
+            // The daemon stops, or the thread was deleted.
+            Err(failure) if matches!(failure.code, ErrorCode::Overloaded | ErrorCode::NotFound) => {
+                return Ended::Gone;
+            }
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
                 return Ended::Lost;
@@ -166,6 +168,8 @@ impl Follower {
         while self.at.cursor() < end && !self.at.is_live() {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
                 Ok(page) => page,
+                // It was deleted meanwhile; there is nothing left to be told.
+                Err(LogError::NoSuchThread(_)) => return Err(Ended::Gone),
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
                     return Err(Ended::Lost);

@@ -20,7 +20,9 @@ pub mod doctor;
 mod door;
 mod export;
 mod follow;
+mod fork;
 mod heartbeat;
+mod lifecycle;
 mod machine;
 #[cfg(test)]
 mod many_clients;

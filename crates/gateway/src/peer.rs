@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
-use acpd_model::{By, Failure, RawJson, ThreadId};
+use acpd_model::{By, Failure, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use bytes::Bytes;
@@ -15,19 +15,19 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::calls::{Asker, Called, Calls, Follow};
+use crate::calls::{Answered, Asker, Called, Calls, Follow};
 use crate::follow::{Delivery, Ended, follow};
 use crate::heartbeat::{Due, Heartbeat};
 use crate::metrics::Present;
 
-type Answered = (u64, Result<RawJson, Failure>);
+type Reply = (u64, Result<Answered, Failure>);
 
 /// One connection while it lasts.
 pub struct PeerActor {
     socket: WebSocket,
     peer: Peer,
     calls: Calls,
-    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
+    answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
@@ -158,7 +158,7 @@ impl PeerActor {
                     heartbeat.heard();
                     self.message(message)?;
                 }
-                Some((token, result)) = self.answers.next() => self.peer.reply(token, result),
+                Some((token, answer)) = self.answers.next() => self.answered(token, answer),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 // It would wait for events that never come; connected anew, it is told what is wrong.
                 Some(()) = self.lost.recv() => {
@@ -175,8 +175,8 @@ impl PeerActor {
             self.outputs().await?;
             // What is there already leaves in the same flush.
             for _ in 0..self.queue {
-                if let Some(Some((token, result))) = self.answers.next().now_or_never() {
-                    self.peer.reply(token, result);
+                if let Some(Some((token, answer))) = self.answers.next().now_or_never() {
+                    self.answered(token, answer);
                     self.outputs().await?;
                 } else if let Ok(delivery) = self.deliveries.try_recv() {
                     self.delivered(&delivery).await?;
@@ -262,6 +262,16 @@ impl PeerActor {
         }
         self.answers
             .push(answer.map(move |result| (token, result)).boxed());
+    }
+
+    fn answered(&mut self, token: u64, answer: Result<Answered, Failure>) {
+        let result = answer.map(|Answered { result, follow }| {
+            if let Some(to_follow) = follow {
+                self.follow(to_follow);
+            }
+            result
+        });
+        self.peer.reply(token, result);
     }
 
     fn follow(&mut self, to_follow: Follow) {

@@ -2,17 +2,18 @@
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::{ThreadId, TurnId};
-use acpd_proto::projection::Recall;
+use acpd_proto::projection::{Dropped, Recall};
 
-/// The end of the conversation, without the turn `except`, in at most so many bytes. All of that or nothing: the
+/// The end of the conversation, without the turn `except` and those that were dropped, in at most so many bytes. All of that or nothing: the
 /// end is what is wanted most, and it is read last.
 pub async fn recall(
     log: &SharedLog,
     thread: ThreadId,
     except: TurnId,
+    dropped: Dropped,
     bytes: usize,
 ) -> Result<String, LogError> {
-    let mut recall = Recall::new(Some(except), bytes);
+    let mut recall = Recall::new(Some(except), dropped, bytes);
     let mut after = 0;
     loop {
         let page = log.read(thread, after).await?;
@@ -66,11 +67,13 @@ mod tests {
                 .unwrap();
         }
         let shared: SharedLog = log.clone();
-        let told = recall(&shared, thread, TurnId(2), 10).await.unwrap();
+        let told = recall(&shared, thread, TurnId(2), Dropped::default(), 10)
+            .await
+            .unwrap();
         assert!(told.contains("x3"), "{told}");
         for after in 0..3 {
             log.inject(Fault::FailRead { after });
-            let told = recall(&shared, thread, TurnId(2), 10).await;
+            let told = recall(&shared, thread, TurnId(2), Dropped::default(), 10).await;
             assert!(matches!(told, Err(LogError::Storage(_))), "{after}: {told:?}");
         }
     }

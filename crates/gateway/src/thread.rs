@@ -88,7 +88,16 @@ pub struct ThreadActor {
     policies_of: Option<String>,
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
+    /// Its last event is stored: all that is left is to delete its log, and to answer a command.
+    vanishes: Option<Vanishing>,
     _awake: Present,
+}
+
+/// A thread of which only the log is left.
+#[derive(Debug, Clone, Copy)]
+struct Vanishing {
+    /// The command that wanted it; not known after a restart.
+    call: Option<u64>,
 }
 
 /// How long a thread with nothing to do and no agent stays awake.
@@ -130,6 +139,7 @@ impl ThreadActor {
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
+            vanishes: None,
         })
     }
 
@@ -164,6 +174,9 @@ impl ThreadActor {
 
     async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
         loop {
+            if let Some(vanishing) = self.vanishes.take() {
+                return self.vanish(vanishing).await;
+            }
             let happened = self.next(asked).await;
             self.look_up_policies();
             let leave = match happened {
@@ -207,6 +220,23 @@ impl ThreadActor {
                 return self.settle().await;
             }
         }
+    }
+
+    /// Ends the agent, then deletes the log. Those who follow have the last event by then, or never will.
+    async fn vanish(&mut self, Vanishing { call }: Vanishing) -> Result<(), LogError> {
+        self.wait_for_agent().await;
+        match self.around.log.delete(self.id).await {
+            Ok(()) | Err(LogError::NoSuchThread(_)) => {}
+            Err(error) => {
+                self.fail_callers(&error);
+                return Err(error);
+            }
+        }
+        tracing::info!(thread = %self.id, "deleted");
+        if let Some(call) = call {
+            self.reply(call, Ok(Reply::Done));
+        }
+        Ok(())
     }
 
     async fn next(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Happened {
@@ -442,8 +472,13 @@ impl ThreadActor {
                     agent.tell(command).await;
                 }
             }
-            Effect::Recall { except, bytes } => {
-                let recalled = recall(&self.around.log, self.id, except, bytes).await;
+            Effect::Delete { call } => self.vanishes = Some(Vanishing { call }),
+            Effect::Recall {
+                except,
+                dropped,
+                bytes,
+            } => {
+                let recalled = recall(&self.around.log, self.id, except, dropped, bytes).await;
                 let recalled = recalled.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{BlobId, ItemId, RequestId, TurnId};
+use crate::ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
 use crate::json::RawJson;
 use crate::summary::ThreadStatus;
@@ -228,6 +228,44 @@ pub struct ThreadCreated {
     pub mcp_servers: Vec<RawJson>,
 }
 
+/// How well an agent remembers what a thread keeps, after turns were dropped or a thread was split off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fidelity {
+    /// As if nothing else had ever been said.
+    Exact,
+    /// It begins anew, and is told the conversation with its next prompt.
+    Recalled,
+}
+
+/// Where a thread comes from that was split off another one. In a box of its own, since it is rare.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadForked {
+    /// The other thread.
+    pub from: ThreadId,
+    /// The last turn that was taken over; none if there was no turn to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<TurnId>,
+    /// The agent's session that knows the same as the other thread's; none if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// How well the agent remembers.
+    pub fidelity: Fidelity,
+}
+
+/// What became of a deleted thread's session in the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionDeleted {
+    /// The agent has deleted it.
+    Deleted,
+    /// The agent was asked to, and has not.
+    Failed,
+    /// There was none, or the agent cannot delete any.
+    NotAsked,
+}
+
 /// Text of any length, so that long text does not stand in the way of whoever reads events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
@@ -254,7 +292,46 @@ pub enum EventKind {
         /// A new title, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        /// Whether a person has named the thread, so that it is not called by this title.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overruled: bool,
     },
+    /// Somebody named the thread, or gave the name back.
+    ThreadRenamed {
+        /// The name; none if it was given back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// What the thread is called from now on: by this name, else by the agent's title, else by its first prompt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
+    },
+    /// The client's own data were replaced, as a whole.
+    MetadataSet {
+        /// The data; none if they were taken away.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<RawJson>,
+    },
+    /// The thread was put away.
+    ThreadArchived {},
+    /// The thread was taken out again.
+    ThreadUnarchived {},
+    /// The thread is to vanish, and its log with it. Nothing follows.
+    ThreadDeleted {
+        /// What became of its session in the agent.
+        session: SessionDeleted,
+    },
+    /// The turns after one were dropped: they are no longer part of the conversation. The agent's session, which
+    /// remembers them, was let go.
+    TurnsRolledBack {
+        /// The last turn that is kept; none if none is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_kept: Option<TurnId>,
+        /// How well the agent remembers what is kept.
+        fidelity: Fidelity,
+    },
+    /// The thread was split off another one: all events before this one are that thread's, as they were, with the
+    /// numbers that they have here.
+    ThreadForked(Box<ThreadForked>),
 
     /// The thread got an agent session.
     AgentBound {
@@ -502,6 +579,12 @@ pub enum EventKind {
 
     /// Someone asked for the running turn to end; the agent was told.
     InterruptRequested {},
+    /// Someone had something to say in the middle of the turn; the agent was told. Once it has taken the words, they
+    /// are a message of the turn; if it does not take them, they are a turn of their own.
+    SteerRequested {
+        /// ACP content blocks.
+        input: Vec<RawJson>,
+    },
 
     /// The agent read a file through us.
     FileRead {

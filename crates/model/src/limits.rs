@@ -209,6 +209,13 @@ pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
 pub const ENDED_TERMINALS_KNOWN: usize = 4096;
 /// Threads on one page of `thread/list`, at most and by default.
 pub const LIST_PAGE: usize = 100;
+/// Longest name of a thread, in bytes.
+pub const NAME_BYTES: usize = 1024;
+/// Largest data that a client may keep with a thread, in bytes.
+pub const METADATA_BYTES: usize = 64 << 10;
+/// Most that may be copied from a thread when another one is split off it, in bytes: it is held in memory, so that it
+/// can be stored all at once.
+pub const FORK_BYTES: usize = 64 << 20;
 /// Turns on one page of a thread, when the caller names no limit.
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that a person has to sign in to an agent.

@@ -16,10 +16,12 @@ pub enum ThreadStatus {
     Running,
     /// A turn runs and a person is being asked.
     Waiting,
+    /// It is about to vanish, and takes nothing any more.
+    Deleting,
 }
 
 impl ThreadStatus {
-    /// Whether a turn runs.
+    /// Whether something is left to be done: a turn runs, or the thread is about to vanish.
     pub fn is_active(self) -> bool {
         self != Self::Idle
     }
@@ -44,11 +46,11 @@ pub struct Summary {
     pub metadata: Option<RawJson>,
     /// What it is doing.
     pub status: ThreadStatus,
-    /// When it was made, milliseconds since the epoch.
+    /// When it was made, or split off another one, milliseconds since the epoch.
     pub created_at: Millis,
     /// When a turn last started or ended, milliseconds since the epoch.
     pub updated_at: Millis,
-    /// Turns so far.
+    /// Turns that are part of the conversation: those that were dropped are not counted.
     pub turns: u32,
     /// Whether it was put away.
     #[serde(default)]

@@ -209,6 +209,9 @@ export interface ClientInfo {
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
 
+/** How words reach the agent. */
+export type Delivery = "steered" | "queued";
+
 /** More of something. */
 export interface Delta {
   /** A block that is no text. */
@@ -255,6 +258,9 @@ export interface ErrorData {
   /** Whether the same request may succeed later. */
   retryable: boolean;
 }
+
+/** How well the agent remembers what a thread keeps. */
+export type Fidelity = "exact" | "recalled";
 
 /** A file that changes. */
 export interface FileChange {
@@ -712,6 +718,11 @@ export interface Revoked {
 /** What a principal may do; each may do what those before it may. */
 export type Role = "observer" | "approver" | "operator" | "owner";
 
+/** The turns after one were dropped. */
+export interface RolledBack {
+  fidelity: Fidelity;
+}
+
 /** Whose policy, or how long an answer holds; the earlier is the further in. */
 export type Scope = "session" | "thread" | "agent" | "daemon";
 
@@ -739,6 +750,9 @@ export interface ServerInfo {
   name: string;
   version: string;
 }
+
+/** What became of a deleted thread's session in the agent. */
+export type SessionDeleted = "deleted" | "failed" | "notAsked";
 
 /** A piece of a snippet. */
 export interface SnippetPiece {
@@ -926,7 +940,7 @@ export interface Thread {
   availableCommandsUpdate?: AcpObject | null;
   /** ACP's `SessionConfigOption` objects. */
   configOptions?: AcpObject[] | null;
-  /** Milliseconds since the epoch. */
+  /** When it was made, or split off another one: milliseconds since the epoch. */
   createdAt: number;
   /** Leads to older turns. */
   cursor?: string | null;
@@ -958,14 +972,32 @@ export interface Thread {
   sessionId?: string | null;
   status: ThreadStatus;
   tokenUsage?: TokenUsage | null;
-  /** Turns so far. */
+  /** Turns that are part of the conversation. */
   turnCount: number;
   /** The turn that runs. */
   turnId?: string | null;
   /** The latest turns, oldest first, if they were asked for. */
   turns?: Turn[] | null;
-  /** Milliseconds since the epoch. */
+  /** When a turn last began or ended: milliseconds since the epoch. */
   updatedAt: number;
+}
+
+/** None. */
+export interface ThreadArchiveParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** Who did it. */
+export interface ThreadChanged {
+  by: By;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
 }
 
 /** Which option. */
@@ -976,6 +1008,59 @@ export interface ThreadConfigSetParams {
   threadId?: string;
   /** One of a select option's values, or a boolean. */
   value: ConfigValue;
+}
+
+/** None. */
+export interface ThreadDeleteParams {
+  /** The thread. */
+  threadId: string;
+}
+
+/** A thread that is no more. */
+export interface ThreadDeleted {
+  by: By;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  session: SessionDeleted;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What is taken over. */
+export interface ThreadForkParams {
+  /** A name for the new thread; it has the other one's otherwise. */
+  name?: string | null;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** The last turn that is taken over; if it is left out, the last that is over. */
+  turnId?: string | null;
+}
+
+/** Where a thread comes from. */
+export interface ThreadForked {
+  by: By;
+  fidelity: Fidelity;
+  fromThreadId: string;
+  /** The last turn that was taken over. */
+  lastTurnId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** The fork of the agent's session. */
+  sessionId?: string | null;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** The thread that was split off. */
+export interface ThreadForkedResult {
+  fidelity: Fidelity;
+  thread: Thread;
 }
 
 /** One thread. */
@@ -997,10 +1082,26 @@ export interface ThreadMade {
   turnId?: string | null;
 }
 
+/** The client's own data. */
+export interface ThreadMetadataSetParams {
+  /** At most 64 KiB; `null` takes them away. */
+  metadata: Json;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
 /** Which mode. */
 export interface ThreadModeSetParams {
   /** One of the agent's modes. */
   modeId: string;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+}
+
+/** What the thread is to be called. */
+export interface ThreadNameSetParams {
+  /** At most 1024 bytes; `null` gives the name back. */
+  name: string | null;
   /** The thread; if it is left out, the one that this connection started or resumed last. */
   threadId?: string;
 }
@@ -1042,6 +1143,14 @@ export interface ThreadResumed {
   thread: Thread;
 }
 
+/** What is kept. */
+export interface ThreadRollbackParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** The last turn that is kept; `null` keeps none. */
+  turnId: string | null;
+}
+
 export type ThreadSearchParams = SearchThreads;
 
 export type ThreadStartParams = StartThread;
@@ -1054,7 +1163,7 @@ export interface ThreadStarted {
 }
 
 /** Whether something goes on in a thread. */
-export type ThreadStatus = "idle" | "running" | "waiting";
+export type ThreadStatus = "idle" | "running" | "waiting" | "deleting";
 
 /** What a thread is. */
 export interface ThreadSummary {
@@ -1062,7 +1171,7 @@ export interface ThreadSummary {
   agentType: string;
   /** Whether it was put away. */
   archived: boolean;
-  /** Milliseconds since the epoch. */
+  /** When it was made, or split off another one: milliseconds since the epoch. */
   createdAt: number;
   /** Absolute working directory. */
   cwd: string;
@@ -1075,10 +1184,16 @@ export interface ThreadSummary {
   /** The client's own grouping. */
   projectId?: string | null;
   status: ThreadStatus;
-  /** Turns so far. */
+  /** Turns that are part of the conversation. */
   turnCount: number;
-  /** Milliseconds since the epoch. */
+  /** When a turn last began or ended: milliseconds since the epoch. */
   updatedAt: number;
+}
+
+/** None. */
+export interface ThreadUnarchiveParams {
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
 }
 
 /** None. */
@@ -1093,13 +1208,17 @@ export interface ThreadUpdated {
   agent?: AgentBound | null;
   /** ACP's `available_commands_update`. */
   availableCommandsUpdate?: AcpObject | null;
+  /** Who changed the name or the data. */
+  by?: By | null;
   /** ACP's `config_option_update`. */
   configOptionUpdate?: AcpObject | null;
+  /** The client's own data; `null` if they were taken away. */
+  metadata?: Json | null;
   /** The mode. */
   modeId?: string | null;
   /** The model. */
   modelId?: string | null;
-  /** The thread's name. */
+  /** The thread's name; `null` if it has none any more. */
   name?: string | null;
   /** The thread's own policy. */
   policy?: Json | null;
@@ -1317,6 +1436,53 @@ export interface TurnStartedResult {
 /** How a turn stands. */
 export type TurnStatus = "queued" | "running" | "completed" | "interrupted" | "failed" | "refused" | "limited";
 
+/** What is said into the turn. */
+export interface TurnSteerParams {
+  /** Plain text, or ACP content blocks. */
+  content: Words;
+  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  threadId?: string;
+  /** The turn that is meant: `conflict` if it is not the one that runs. */
+  turnId?: string | null;
+}
+
+/** What became of the words. */
+export interface TurnSteered {
+  delivery: Delivery;
+  /** The turn that they are part of. */
+  turnId: string;
+}
+
+/** Words for the turn. */
+export interface TurnSteering {
+  by: By;
+  /** ACP content blocks. */
+  content: AcpObject[];
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  text: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
+/** What is kept. */
+export interface TurnsRolledBack {
+  by: By;
+  fidelity: Fidelity;
+  /** The last turn that is kept; `null` if none is. */
+  lastKeptTurnId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+}
+
 /** What became of the subscription. */
 export interface Unsubscribed {
   /** `unsubscribed` or `notSubscribed`. */
@@ -1337,6 +1503,9 @@ export interface UserMessage {
   /** The turn inside which it is. */
   turnId?: string | null;
 }
+
+/** Plain text, or ACP content blocks; read as the latter. */
+export type Words = string | AcpObject[];
 
 /** What a client may ask for. */
 export interface Methods {
@@ -1366,28 +1535,44 @@ export interface Methods {
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
   /** Takes back an answer that holds. */
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
+  /** Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while a turn runs. One that is archived already stays so. */
+  "thread/archive": { params: ThreadArchiveParams; result: Nothing };
   /** Sets one of the agent's options. Answered once the agent has agreed. */
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
+  /** Deletes the thread and its log, for good; before it, the agent's session where the agent can do that. `conflict` while a turn runs. Answered when nothing is left; those who follow the thread get `thread/deleted` as its last notification. */
+  "thread/delete": { params: ThreadDeleteParams; result: Nothing };
+  /** Splits a new thread off: it begins with this one's events up to the end of `turnId`, and has its permission policy as it is now. Where that is the whole thread and the agent can fork its session, the new one goes on with that fork; else its agent is told the conversation with the first prompt. The caller is subscribed, from the end of what was copied on. `conflict` if the turn is not over. */
+  "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists threads, the newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
+  /** Replaces the client's own data as a whole; `null` takes them away. */
+  "thread/metadata/set": { params: ThreadMetadataSetParams; result: Nothing };
   /** Sets the agent's mode. Answered once the agent has agreed. */
   "thread/mode/set": { params: ThreadModeSetParams; result: Nothing };
+  /** Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name that the thread is called by from then on. */
+  "thread/name/set": { params: ThreadNameSetParams; result: Nothing };
   /** Gives the thread a permission policy of its own, or takes it away. */
   "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };
   /** Reads a thread without following it and without starting its agent. */
   "thread/read": { params: ThreadReadParams; result: ThreadFound };
   /** Subscribes. With `after`, every later event follows as the notification it was, without gap or repeat; without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the agent if it is gone and the caller may do that. */
   "thread/resume": { params: ThreadResumeParams; result: ThreadResumed };
+  /** Drops the turns after `turnId` from the conversation: no view shows them, no agent is told of them, the log and exports keep them. The agent's session is let go; the next prompt opens a new one, which is told what is kept. `conflict` while a turn runs, `unsupported` where agents are told nothing (`recall_bytes = 0`). */
+  "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };
   /** Finds texts of all threads, archived ones too: what people and agents said, titles of tool calls, commands, and paths of files. The newest come first. A thread's texts are found from the moment their item is complete. */
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
   /** Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started` comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn: if one of them is refused, so is the request, and the thread is there all the same. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
+  /** Takes the thread out again. */
+  "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
   /** Ends the subscription. The agent goes on. */
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
-  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes when it has stopped, or when it was given up. */
+  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes when it has stopped, or when it was given up. A turn that waits is taken back. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
   /** Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
+  /** Says something in the middle of the running turn: `steered` if the agent takes the words into it, which then are a message of that turn; else `queued`: they are a turn of their own, after those that wait. */
+  "turn/steer": { params: TurnSteerParams; result: TurnSteered };
 }
 
 /** What the daemon sends by itself. */
@@ -1430,12 +1615,20 @@ export interface Notifications {
   "serverRequest/rejected": Rejected;
   /** A question is answered, or is none any more. */
   "serverRequest/resolved": Resolved;
+  /** The thread was put away. */
+  "thread/archived": ThreadChanged;
+  /** The thread and its log are deleted. Nothing follows. */
+  "thread/deleted": ThreadDeleted;
   /** The agent read a file. */
   "thread/file/read": FileTouched;
   /** The agent wrote a file. */
   "thread/file/written": FileWritten;
+  /** The thread was split off another one: all before this is that thread's. */
+  "thread/forked": ThreadForked;
   /** What a person should know. */
   "thread/notice": Notice;
+  /** Turns were dropped: they are no longer part of the conversation. */
+  "thread/rolledBack": TurnsRolledBack;
   /** A thread was made. */
   "thread/started": ThreadMade;
   /** A turn begins, ends, or waits for a person. */
@@ -1446,6 +1639,8 @@ export interface Notifications {
   "thread/terminal/released": TerminalNamed;
   /** The agent's context fills up. */
   "thread/tokenUsage/updated": TokenUsageUpdated;
+  /** The thread was taken out again. */
+  "thread/unarchived": ThreadChanged;
   /** Something about the thread changed; only what did is there. */
   "thread/updated": ThreadUpdated;
   /** A turn has ended. */
@@ -1460,6 +1655,8 @@ export interface Notifications {
   "turn/queued": TurnChanged;
   /** A turn begins. */
   "turn/started": TurnChanged;
+  /** Somebody has something to say in the middle of a turn; the agent was told. Once it has taken the words, they come as a message of the turn. */
+  "turn/steering": TurnSteering;
 }
 
 /** What the daemon asks. */

@@ -170,6 +170,11 @@ impl Client {
             let follow = self.follows.get_mut(thread).expect("it was asked for");
             follow.begin(latest, self.gaps);
         }
+        if let (Ok(result), "thread/fork") = (&answer, method) {
+            let thread = result["thread"]["id"].as_str().expect("a thread has an id");
+            let latest = result["thread"]["latestSeq"].as_u64();
+            self.follows.insert(thread.to_owned(), Follow::resumed(latest));
+        }
         if let (Ok(_), "thread/unsubscribe", Some(thread)) = (&answer, method, params["threadId"].as_str()) {
             self.follows.remove(thread);
         }

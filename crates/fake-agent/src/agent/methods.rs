@@ -50,6 +50,9 @@ impl Agent {
             "session/resume" if self.flags.load => self.reopen(params, false),
             "session/list" => self.list(params),
             "session/close" => self.close(params),
+            "session/fork" if self.flags.fork => self.fork(params),
+            "session/delete" if self.flags.delete => self.delete(params),
+            "_session/steering" if self.flags.steer => self.steer(params),
             "session/set_mode" => self
                 .change(params, |session| session.set_mode(text(params, "modeId")?))
                 .map(|_| json!({})),
@@ -82,7 +85,13 @@ impl Agent {
         if self.flags.load {
             session["resume"] = json!({});
         }
-        Ok(json!({
+        if self.flags.fork {
+            session["fork"] = json!({});
+        }
+        if self.flags.delete {
+            session["delete"] = json!({});
+        }
+        let mut hello = json!({
             "protocolVersion": 1,
             "agentInfo": {
                 "name": self.flags.name, "title": "Fake Agent", "version": env!("CARGO_PKG_VERSION"),
@@ -93,7 +102,11 @@ impl Agent {
                 "sessionCapabilities": session,
             },
             "authMethods": [],
-        }))
+        });
+        if self.flags.steer {
+            hello["_meta"] = json!({ "steering": { "supported": true } });
+        }
+        Ok(hello)
     }
 
     fn new_session(&mut self, params: &Value) -> Answer {
@@ -148,6 +161,47 @@ impl Agent {
             answer["nextCursor"] = json!((start + PAGE).to_string());
         }
         Ok(answer)
+    }
+
+    /// A session that knows the same.
+    fn fork(&mut self, params: &Value) -> Answer {
+        let (id, cwd) = (text(params, "sessionId")?, cwd(params)?.to_owned());
+        servers(params)?;
+        let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
+        let history = lock(&session).history.clone();
+        let fork = self.store.create(cwd);
+        let mut fork = lock(&fork);
+        fork.history = history;
+        self.store.save(&fork);
+        let mut state = self.state(&fork);
+        state["sessionId"] = json!(fork.id);
+        Ok(state)
+    }
+
+    fn delete(&mut self, params: &Value) -> Answer {
+        let id = text(params, "sessionId")?;
+        if self.store.delete(id) {
+            Ok(json!({}))
+        } else {
+            Err(RpcError::no_session(id))
+        }
+    }
+
+    /// Words for the turn that runs. Whether one does is for the client to see to.
+    fn steer(&mut self, params: &Value) -> Answer {
+        let id = text(params, "sessionId")?;
+        let blocks = params.get("prompt").and_then(Value::as_array);
+        let blocks = blocks.ok_or_else(|| RpcError::params("prompt must be a list"))?;
+        let words = blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect();
+        let heard = self.running.get(id).is_some_and(|turn| turn.steer(words));
+        Ok(if heard {
+            json!({ "outcome": "injected" })
+        } else {
+            json!({ "outcome": "promptRequired", "reason": "noRunningTurn" })
+        })
     }
 
     /// Cancels the turn, as the schema wants it, and forgets that the session was open.

@@ -201,6 +201,11 @@ impl Agent {
 }
 
 impl Running {
+    /// Says whether the turn listens.
+    fn steer(&self, words: String) -> bool {
+        self.signals.send(Signal::Steer(words)).is_ok()
+    }
+
     fn cancel(&self) {
         // A turn that is over does not listen any more, and need not.
         let _ = self.signals.send(Signal::Cancel);

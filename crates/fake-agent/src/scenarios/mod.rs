@@ -120,6 +120,8 @@ pub const TABLE: &[Scenario] = &[
         Words::None, &[], callbacks::ext),
     // waiting and cancel
     entry("wait", "ms=100", "nothing for that time, unless cancelled", Words::None, &["ms"], waiting::wait),
+    entry("steered", "", "waits for words in mid-turn (see --steer) and says \"heard: WORDS\"",
+        Words::None, &[], waiting::steered),
     entry("slow", "ms=60000", "one tool call that takes that long; a cancel ends the turn at once",
         Words::None, &["ms"], waiting::slow),
     entry("latecancel", "ms=60000", "the same, but two more chunks come after the cancel",

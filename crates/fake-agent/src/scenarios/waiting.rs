@@ -13,6 +13,12 @@ pub fn wait(turn: &mut Turn, args: &Args) -> Flow {
     turn.pause(args.number("ms", 100))
 }
 
+pub fn steered(turn: &mut Turn, _: &Args) -> Flow {
+    let words = turn.words()?;
+    turn.say(&format!("heard: {words}"));
+    Ok(())
+}
+
 /// One tool call that takes a while; a cancel leaves it open, as real agents do.
 fn work(turn: &mut Turn, ms: u64) -> Flow {
     let id = turn.tool_id();

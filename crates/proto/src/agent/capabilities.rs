@@ -23,6 +23,8 @@ pub struct Capabilities {
     pub delete: bool,
     /// `session/fork`, which is not stable yet.
     pub fork: bool,
+    /// `_session/steering`, an extension that several agents have.
+    pub steering: bool,
     /// `logout`.
     pub logout: bool,
     /// `additionalDirectories`.
@@ -79,6 +81,8 @@ struct Hello {
     agent_capabilities: Option<Value>,
     agent_info: Option<Value>,
     auth_methods: Option<RawJson>,
+    #[serde(rename = "_meta")]
+    meta: Option<Value>,
 }
 
 impl Capabilities {
@@ -98,6 +102,7 @@ impl Capabilities {
             close: session["close"].is_object(),
             delete: session["delete"].is_object(),
             fork: session["fork"].is_object(),
+            steering: flag(&hello.meta.unwrap_or_default()["steering"]["supported"]),
             logout: declared["auth"]["logout"].is_object(),
             additional_directories: session["additionalDirectories"].is_object(),
             image: flag(&prompt["image"]),

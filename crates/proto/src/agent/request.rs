@@ -46,6 +46,16 @@ pub enum AgentRequest {
     },
     /// `session/fork` of the connection's session, as it is now.
     ForkSession,
+    /// `session/close` of one that the connection does not use.
+    CloseSession {
+        /// Which.
+        session_id: String,
+    },
+    /// `_session/steering`: words for the turn that runs. If none does, the agent is not to begin one.
+    Steer {
+        /// ACP content blocks.
+        prompt: Vec<RawJson>,
+    },
     /// A request that ACP does not know; its name begins with `_`.
     Extension {
         /// Method.
@@ -88,6 +98,8 @@ impl AgentRequest {
             Self::ListSessions { .. } => "session/list",
             Self::DeleteSession { .. } => "session/delete",
             Self::ForkSession => "session/fork",
+            Self::CloseSession { .. } => "session/close",
+            Self::Steer { .. } => "_session/steering",
             Self::Extension { method, .. } => method,
         }
     }
@@ -99,6 +111,8 @@ impl AgentRequest {
             Self::ListSessions { .. } => (capabilities.list, "sessionCapabilities.list"),
             Self::DeleteSession { .. } => (capabilities.delete, "sessionCapabilities.delete"),
             Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
+            Self::CloseSession { .. } => (capabilities.close, "sessionCapabilities.close"),
+            Self::Steer { .. } => (capabilities.steering, "_meta.steering.supported"),
             Self::Authenticate { method_id } => return capabilities.check_auth_method(method_id),
             Self::Extension { method, .. } => return check_extension(method),
             Self::SetMode { .. } | Self::SetModel { .. } | Self::SetConfigOption { .. } => return Ok(()),
@@ -134,7 +148,11 @@ impl AgentRequest {
             Self::ListSessions { cwd, cursor } => {
                 params.maybe("cwd", cwd.as_ref()).maybe("cursor", cursor.as_ref());
             }
-            Self::DeleteSession { session_id } => {
+            Self::Steer { prompt } => {
+                params.put("sessionId", around.session).put("prompt", prompt);
+                params.raw("_meta", r#"{"steering":{"idleBehavior":"promptRequired"}}"#);
+            }
+            Self::DeleteSession { session_id } | Self::CloseSession { session_id } => {
                 params.put("sessionId", session_id);
             }
             Self::ForkSession => {

@@ -6,10 +6,14 @@ use std::collections::{BTreeMap, VecDeque};
 use acpd_model::event::{Binding, PermissionOption, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, TurnId,
+    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
+    TurnId,
 };
 
+use super::dropped::Dropped;
 use super::item::ItemView;
+use super::names::Names;
+use crate::agent::Capabilities;
 use crate::policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// How a thread was made.
@@ -85,6 +89,15 @@ pub struct OpenRequest {
     pub options: Vec<PermissionOption>,
 }
 
+/// What an agent can do, as far as it matters while it does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Declared {
+    /// `session/fork`.
+    pub fork: bool,
+    /// `session/delete`.
+    pub delete: bool,
+}
+
 /// The bounded view that a thread acts on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
@@ -94,6 +107,14 @@ pub struct Live {
     pub last_seq: Seq,
     /// The thread at a glance.
     pub summary: Summary,
+    /// What it is called, and what it would be called otherwise.
+    pub names: Names,
+    /// Number of the last turn, dropped ones included.
+    pub last_turn: u32,
+    /// Turns that are no longer part of the conversation.
+    pub dropped: Dropped,
+    /// What the agent declared, as it was last started.
+    pub declared: Declared,
     /// How it was made.
     pub spec: Spec,
     /// The agent's id for the session that the thread was last bound to.
@@ -150,6 +171,10 @@ impl Live {
             thread,
             last_seq: 0,
             summary: Summary::default(),
+            names: Names::default(),
+            last_turn: 0,
+            dropped: Dropped::default(),
+            declared: Declared::default(),
             spec: Spec::default(),
             session: None,
             turn: None,
@@ -183,15 +208,23 @@ impl Live {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
             | EventKind::SessionInfoUpdated { .. }
+            | EventKind::ThreadRenamed { .. }
+            | EventKind::MetadataSet { .. }
+            | EventKind::ThreadArchived {}
+            | EventKind::ThreadUnarchived {}
+            | EventKind::ThreadDeleted { .. }
+            | EventKind::ThreadForked(_)
+            | EventKind::TurnsRolledBack { .. }
             | EventKind::TurnQueued { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::TurnSettled { .. } => {
                 self.fold_thread(event);
                 return true;
             }
-            EventKind::UserMessageAdded { content, .. } if self.summary.name.is_none() => {
+            EventKind::UserMessageAdded { content, .. } if self.names.prompt.is_none() => {
                 self.fold_item(event);
-                self.summary.name = name_from(content);
+                self.names.prompted(content);
+                self.summary.name = self.names.shown().cloned();
                 return true;
             }
             EventKind::ItemStarted { .. }
@@ -224,6 +257,7 @@ impl Live {
                     additional_directories: additional_directories.clone(),
                     mcp_servers: mcp_servers.clone(),
                 };
+                self.names.person.clone_from(name);
                 self.summary = Summary {
                     agent: agent.clone(),
                     cwd: cwd.clone(),
@@ -236,7 +270,22 @@ impl Live {
                 };
             }
             EventKind::StatusChanged { status } => self.summary.status = *status,
-            EventKind::SessionInfoUpdated { title: Some(title) } => self.summary.name = Some(title.clone()),
+            EventKind::SessionInfoUpdated {
+                title: Some(title), ..
+            } => {
+                self.names.agent = Some(title.clone());
+                self.summary.name = self.names.shown().cloned();
+            }
+            EventKind::ThreadRenamed { name, .. } => {
+                self.names.person.clone_from(name);
+                self.summary.name = self.names.shown().cloned();
+            }
+            EventKind::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
+            EventKind::ThreadArchived {} => self.summary.archived = true,
+            EventKind::ThreadUnarchived {} => self.summary.archived = false,
+            EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,
+            EventKind::ThreadForked(forked) => self.fold_forked(forked, event.at),
+            EventKind::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
             EventKind::TurnQueued {
                 input,
                 client_turn_id,
@@ -282,7 +331,10 @@ impl Live {
     }
 
     fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {
-        self.summary.turns = self.summary.turns.max(id.0);
+        if id.0 > self.last_turn {
+            self.last_turn = id.0;
+            self.summary.turns += 1;
+        }
         let Some(name) = client_turn_id else { return };
         self.client_turns
             .insert(name.clone(), ClientTurn { id, status: None });
@@ -362,8 +414,15 @@ impl Live {
                 session_id,
                 session,
                 how,
-                ..
-            } => self.fold_bound(session_id, *how, session),
+                agent,
+            } => {
+                let agent = Capabilities::read(agent);
+                self.declared = Declared {
+                    fork: agent.fork,
+                    delete: agent.delete,
+                };
+                self.fold_bound(session_id, *how, session);
+            }
             EventKind::InterruptRequested {} => {
                 if let Some(turn) = &mut self.turn {
                     turn.interrupted = true;
@@ -470,15 +529,4 @@ struct CurrentModel {
 #[serde(rename_all = "camelCase")]
 struct CurrentMode {
     current_mode_id: String,
-}
-
-/// A thread without a name is called by the beginning of its first prompt.
-fn name_from(content: &[RawJson]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Block {
-        text: String,
-    }
-    let text = content.iter().find_map(|block| block.read::<Block>().ok())?.text;
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(80).collect())
 }

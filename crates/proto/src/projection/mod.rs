@@ -4,22 +4,28 @@
 //! replay and a query fold the same events through the same code, so they cannot disagree.
 //!
 //! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
+//! * [`Dropped`]: turns that are no longer part of the conversation
 //! * [`Transcript`]: turns and items, to be read
 //! * [`Options`]: what a client may set
 //! * [`Recall`]: the conversation as text, for an agent that has forgotten it
 //! * [`extract`]: what can be searched of events
 
+mod dropped;
 mod extract;
 mod item;
+mod lifecycle;
 mod live;
+mod names;
 mod options;
 mod recall;
 mod tool;
 mod transcript;
 
+pub use dropped::Dropped;
 pub use extract::extract;
 pub use item::{ItemView, MessageView, Part, content_text, text_block};
-pub use live::{ClientTurn, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use live::{ClientTurn, Declared, Live, OpenItem, OpenRequest, QueuedTurn, RunningTurn, Spec, ToolRef};
+pub use names::Names;
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use recall::Recall;
 pub use tool::{FileDiff, ToolView, unified_diff};

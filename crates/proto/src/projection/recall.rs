@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 
 use acpd_model::{Event, EventKind, ItemEnd, MessageType, TurnId};
 
-use super::ToolView;
+use super::{Dropped, ToolView};
 
 /// Collects the end of a conversation, in whole messages.
 #[derive(Debug)]
 pub struct Recall {
     except: Option<TurnId>,
+    dropped: Dropped,
+    /// The turn of the last event that had one: what happens between turns belongs to the last one.
+    turn: Option<TurnId>,
     room: usize,
     bytes: usize,
     parts: VecDeque<String>,
@@ -17,10 +20,12 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Collects at most `room` bytes; nothing of the turn `except`.
-    pub fn new(except: Option<TurnId>, room: usize) -> Self {
+    /// Collects at most `room` bytes; nothing of the turn `except`, nor of those that were dropped.
+    pub fn new(except: Option<TurnId>, dropped: Dropped, room: usize) -> Self {
         Self {
             except,
+            dropped,
+            turn: None,
             room,
             bytes: 0,
             parts: VecDeque::new(),
@@ -31,6 +36,13 @@ impl Recall {
     /// Takes the next event of the log.
     pub fn fold(&mut self, event: &Event) {
         if event.turn.is_some() && event.turn == self.except {
+            return;
+        }
+        self.turn = event.turn.or(self.turn);
+        if matches!(event.kind, EventKind::TurnsRolledBack { .. }) {
+            self.turn = None;
+        }
+        if self.turn.is_some_and(|turn| self.dropped.contains(turn)) {
             return;
         }
         let EventKind::ItemCompleted { end, .. } = &event.kind else {

@@ -8,7 +8,7 @@ use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Mill
 use super::item::ItemView;
 use super::tool::ToolView;
 
-/// A thread's turns and items, as of some event.
+/// A thread's turns and items, as of some event, without turns that were dropped by then.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
     /// The last event folded.
@@ -103,6 +103,7 @@ impl Transcript {
                     usage: usage.clone(),
                 });
             }
+            EventKind::TurnsRolledBack { last_kept, .. } => self.roll_back(*last_kept),
             EventKind::ItemStarted { item, parent, start } => {
                 let view = Some(ItemView::new(start, event.raw.as_ref()));
                 let started = Item {
@@ -137,6 +138,13 @@ impl Transcript {
             },
             _ => {}
         }
+    }
+
+    fn roll_back(&mut self, last_kept: Option<TurnId>) {
+        // What stands before the first turn stays.
+        self.turns
+            .retain(|turn| turn.id.is_none() || turn.id <= last_kept);
+        self.open.retain(|_, (turn, _)| *turn < self.turns.len());
     }
 
     /// An update of a tool call that was over already still changes what it shows.

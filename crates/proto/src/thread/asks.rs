@@ -4,7 +4,7 @@
 use acpd_model::event::Level;
 use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson};
 
-use super::command::{Effect, Reply};
+use super::command::Reply;
 use super::steps::{AgentState, Thread};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
 use crate::projection::{LEGACY_MODE, LEGACY_MODEL};
@@ -155,8 +155,14 @@ impl Thread {
             }
             _ => {}
         }
-        let result = Ok(Reply::Json(answer));
-        self.effects.push(Effect::Reply { call, result });
+        if let Some(answer) = self.errand_answered(call, Ok(answer)) {
+            self.reply(call, answer.map(Reply::Json));
+        }
+    }
+
+    /// Nobody wants the answer any more.
+    pub(super) fn drop_ask(&mut self, call: u64) {
+        self.asks.remove(&call);
     }
 
     /// The agent opens no session until somebody signs in.
@@ -221,7 +227,8 @@ impl Thread {
     }
 
     fn refuse(&mut self, call: u64, failure: Failure) {
-        let result = Err(failure);
-        self.effects.push(Effect::Reply { call, result });
+        if let Some(answer) = self.errand_answered(call, Err(failure)) {
+            self.reply(call, answer.map(Reply::Json));
+        }
     }
 }

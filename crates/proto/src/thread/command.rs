@@ -1,11 +1,12 @@
 //! What a thread is told, and what it wants done.
 
-use acpd_model::event::TurnStatus;
-use acpd_model::{Before, By, Failure, Millis, RawJson, RequestId, Seq, TurnId};
+use acpd_model::event::{ThreadForked, TurnStatus};
+use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
 
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
-use crate::policy::{RealPaths, RememberedRule, Request, Scope};
+use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
+use crate::projection::Dropped;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -136,6 +137,24 @@ pub enum Command {
         /// The client's own id for the turn.
         client_turn_id: Option<String>,
     },
+    /// Say something in the middle of the running turn; answered with [`Reply::Json`].
+    Steer {
+        /// ACP content blocks.
+        input: Vec<RawJson>,
+        /// Refused if another turn is running.
+        turn: Option<TurnId>,
+    },
+    /// Change something about the thread as a whole.
+    Change(Change),
+    /// Delete the thread. It is answered when nothing is left of it.
+    Delete,
+    /// Say where another thread is split off; answered with [`Reply::Fork`].
+    Fork {
+        /// The last turn to take over; if absent, the last that is over.
+        turn: Option<TurnId>,
+    },
+    /// Make the thread of another one's events. The first thing that happens to it.
+    Adopt(Box<Adopted>),
     /// End a turn.
     Interrupt {
         /// Which; the running one if absent.
@@ -176,6 +195,52 @@ pub enum Command {
     Stop,
 }
 
+/// A change of a thread as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Name it.
+    Rename {
+        /// The name; none gives it back.
+        name: Option<String>,
+    },
+    /// Replace the client's own data.
+    SetMetadata {
+        /// The data; none takes them away.
+        metadata: Option<RawJson>,
+    },
+    /// Put it away.
+    Archive,
+    /// Take it out again.
+    Unarchive,
+    /// Drop its last turns; answered with [`Reply::Json`].
+    RollBack {
+        /// The last turn that is kept; none drops all.
+        last_kept: Option<TurnId>,
+    },
+}
+
+/// Where another thread is split off a thread, and what the agent may do there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkPoint {
+    /// For the new thread's log.
+    pub forked: ThreadForked,
+    /// The thread's own policy.
+    pub policy: Option<Policy>,
+    /// Answers that hold for longer than a session.
+    pub remembered: Vec<RememberedRule>,
+}
+
+/// What a thread is made of that is split off another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adopted {
+    /// The other thread's, see [`Copied`](super::Copied).
+    pub events: Vec<Event>,
+    /// Where they end.
+    pub point: ForkPoint,
+    /// A name of its own.
+    pub name: Option<String>,
+}
+
 /// An answer to a permission request, or to a question for information.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -206,6 +271,8 @@ pub enum Reply {
     Turn(TurnView),
     /// What the agent answered, or what is known.
     Json(RawJson),
+    /// Where another thread is split off.
+    Fork(Box<ForkPoint>),
 }
 
 /// A turn at a glance.
@@ -267,8 +334,15 @@ pub enum Effect {
     Recall {
         /// Leave this turn out: it is about to be prompted.
         except: TurnId,
+        /// Turns that are no longer part of it.
+        dropped: Dropped,
         /// At most so much, in bytes.
         bytes: usize,
+    },
+    /// Delete the thread's log; then the thread is no more.
+    Delete {
+        /// The command that wanted it, to be answered then. It is not known after a restart.
+        call: Option<u64>,
     },
     /// Touch the machine for the agent.
     Machine {

@@ -11,6 +11,12 @@ use crate::fanout::{Delta, Source};
 use crate::projection::{ItemView, Part, unified_diff};
 
 impl Thread {
+    /// Keeps an update that changes nothing.
+    pub(super) fn note_unshown(&mut self, update: Update) {
+        let Update { raw, raw_params, .. } = update;
+        self.emit_with_params(self.current_turn(), By::Agent, unshown(), raw, raw_params);
+    }
+
     pub(super) fn handle_update(&mut self, update: Update) {
         let Update {
             kind,
@@ -30,7 +36,10 @@ impl Thread {
             UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
             UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
             UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
-            UpdateKind::SessionInfo { title } => EventKind::SessionInfoUpdated { title },
+            UpdateKind::SessionInfo { title } => {
+                let overruled = title.is_some() && self.live.names.person.is_some();
+                EventKind::SessionInfoUpdated { title, overruled }
+            }
             UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
                 level,
                 code: "agentNotice".to_owned(),

@@ -9,19 +9,24 @@ mod answers;
 mod asks;
 mod care;
 mod command;
+mod errands;
+mod fork;
 mod items;
+mod lifecycle;
 mod machine;
 mod permits;
 mod reopening;
 mod requests;
+mod steer;
 mod steps;
 mod terminals;
 mod turns;
 mod undecided;
 
 pub use command::{
-    Answer, AnswersOrder, AnswersOutcome, Command, Effect, Gone, Input, MachineCall, MachineEvent,
-    MachineReply, Reply, TurnView, Whose,
+    Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
+    MachineCall, MachineEvent, MachineReply, Reply, TurnView, Whose,
 };
+pub use fork::Copied;
 pub use permits::Policies;
 pub use steps::Thread;

@@ -90,6 +90,8 @@ pub struct Thread {
     pub(super) opening: Vec<u64>,
     /// What clients want of the agent beside turns, by the number of their command.
     pub(super) asks: BTreeMap<u64, super::asks::Ask>,
+    /// What goes on once the agent has answered such a command.
+    pub(super) errands: BTreeMap<u64, super::errands::Errand>,
     pub(super) recall: Recalling,
     /// The agent has taken a prompt without the conversation so far, which could not be read.
     pub(super) recall_again: bool,
@@ -136,6 +138,7 @@ impl Thread {
             wanted: false,
             opening: Vec::new(),
             asks: BTreeMap::new(),
+            errands: BTreeMap::new(),
             recall: Recalling::default(),
             recall_again: false,
             reopening: super::reopening::Reopening::default(),
@@ -164,6 +167,9 @@ impl Thread {
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
         self.now = now;
+        if self.live.is_deleted() {
+            return self.effects.push(Effect::Delete { call: None });
+        }
         // A terminal is called after the callback that made it, and no two of a thread have one name.
         self.calls = self.calls.max(self.live.last_terminal);
         self.abandon(
@@ -178,6 +184,14 @@ impl Thread {
         self.now = now;
         if matches!(&input, Input::Agent(_) | Input::Machine { .. }) {
             self.care.sign_of_life(now.mono);
+        }
+        if self.live.is_deleted() {
+            // Nothing follows its last event.
+            if let Input::Command { call, .. } = input {
+                let gone = Failure::not_found(format!("thread {}", self.live.thread));
+                self.reply(call, Err(gone));
+            }
+            return;
         }
         match input {
             Input::Recalled(recalled) => self.recalled(recalled),
@@ -194,6 +208,9 @@ impl Thread {
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
         self.now = now;
+        if self.live.is_deleted() {
+            return;
+        }
         if let Some(delta) = self.coalescer.expire(now.mono) {
             self.emit_delta(delta);
         }
@@ -290,6 +307,7 @@ impl Thread {
                 self.wake();
                 return;
             }
+            Command::Wake if self.check_takes_turns().is_err() => Ok(Reply::Done),
             Command::Wake => {
                 self.wanted = self.agent == AgentState::Stopping;
                 self.wake();
@@ -299,6 +317,11 @@ impl Thread {
                 input,
                 client_turn_id,
             } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
+            Command::Steer { input, turn } => return self.steer(call, by, input, turn),
+            Command::Change(change) => self.change(by, change),
+            Command::Delete => return self.delete(call, by),
+            Command::Fork { turn } => return self.fork(call, by, turn),
+            Command::Adopt(adopted) => self.adopt(&by, *adopted),
             Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
             Command::Answer {
                 request,
@@ -315,7 +338,10 @@ impl Thread {
                 Some(result) => result,
                 None => return,
             },
-            Command::Ask(request) => return self.ask_agent(call, by, request),
+            Command::Ask(request) => match self.check_takes_turns() {
+                Ok(()) => return self.ask_agent(call, by, request),
+                Err(failure) => Err(failure),
+            },
             Command::Notify { method, params } => self.notify_agent(method, params),
             Command::Rest => {
                 self.rest();
@@ -337,6 +363,7 @@ impl Thread {
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
             AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
+            AgentEvent::Update(update) if self.has_let_session_go() => self.note_unshown(update),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
             AgentEvent::Called { call, request } => {
@@ -400,7 +427,7 @@ impl Thread {
             }
             _ => return,
         }
-        if !self.care.may_start(self.now.mono) {
+        if self.live.is_deleted() || !self.care.may_start(self.now.mono) {
             return;
         }
         self.agent = AgentState::Starting;
@@ -539,6 +566,7 @@ impl Thread {
     }
 
     fn stop(&mut self) {
+        self.refuse_errands("the daemon is stopping");
         while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, "the daemon is stopping");
         }
@@ -578,6 +606,9 @@ impl Thread {
 
     /// Says what the thread is doing, if that changed.
     pub(super) fn note_status(&mut self) {
+        if self.live.is_deleted() {
+            return;
+        }
         let status = match (self.live.turn, self.live.requests.is_empty()) {
             (None, _) => ThreadStatus::Idle,
             (Some(_), true) => ThreadStatus::Running,
@@ -645,6 +676,12 @@ impl Thread {
             },
         };
         self.record(turn, By::Agent, kind, raw, None);
+    }
+
+    /// Takes an event as it is: it is another thread's, and was stored before.
+    pub(super) fn take_over(&mut self, event: Event) {
+        self.summary_changed |= self.live.fold(&event);
+        self.events.push(event);
     }
 
     fn record(

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use acpd_model::event::{Level, TurnStatus};
-use acpd_model::{
-    By, ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, TurnId,
-};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemOutcome, RawJson, TurnId};
 use serde::Deserialize;
 
 use super::command::{Effect, TurnView};
@@ -48,10 +46,8 @@ impl Thread {
         {
             return Ok(self.turn_view(turn.id, turn.status));
         }
-        if input.is_empty() {
-            return Err(Failure::invalid_params("a turn needs some input"));
-        }
-        check_blocks(&input, self.capabilities.as_ref())?;
+        self.check_takes_turns()?;
+        check_input(&input, self.capabilities.as_ref())?;
         if self.live.queue.len() >= self.limits.queued_turns {
             let waiting = self.live.queue.len();
             return Err(Failure::new(
@@ -59,7 +55,7 @@ impl Thread {
                 format!("{waiting} turns are waiting in this thread already"),
             ));
         }
-        let turn = TurnId(self.live.summary.turns + 1);
+        let turn = TurnId(self.live.last_turn + 1);
         if self.live.turn.is_some() {
             self.emit(
                 Some(turn),
@@ -71,7 +67,7 @@ impl Thread {
                 None,
             );
         } else {
-            self.begin(turn, by, input, client_turn_id);
+            self.begin(turn, &by, input, client_turn_id);
         }
         Ok(self.turn_view(turn, None))
     }
@@ -86,7 +82,7 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, turn: TurnId, by: By, input: Vec<RawJson>, client_turn_id: Option<String>) {
+    fn begin(&mut self, turn: TurnId, by: &By, input: Vec<RawJson>, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
         self.violations.clear();
@@ -98,45 +94,7 @@ impl Thread {
             None,
         );
         self.note_status();
-        let item = self.next_item();
-        let role = MessageType::UserMessage;
-        let start = ItemStart::Message {
-            role,
-            message_id: None,
-        };
-        self.emit(
-            Some(turn),
-            by.clone(),
-            EventKind::ItemStarted {
-                item,
-                parent: None,
-                start,
-            },
-            None,
-        );
-        self.emit(
-            Some(turn),
-            by.clone(),
-            EventKind::UserMessageAdded {
-                item,
-                content: input.clone(),
-            },
-            None,
-        );
-        let end = ItemEnd::Message {
-            role,
-            content: input.clone(),
-        };
-        self.emit(
-            Some(turn),
-            by,
-            EventKind::ItemCompleted {
-                item,
-                outcome: ItemOutcome::Completed,
-                end,
-            },
-            None,
-        );
+        self.add_user_message(turn, by, &input);
         self.prompt = Some(input);
         self.wake();
         self.prompt_if_ready();
@@ -175,6 +133,7 @@ impl Thread {
                 self.recall = Recalling::Asked;
                 self.effects.push(Effect::Recall {
                     except: turn,
+                    dropped: self.live.dropped.clone(),
                     bytes: self.limits.recall_bytes,
                 });
                 Err(NotYet)
@@ -329,7 +288,7 @@ impl Thread {
 
     fn begin_next(&mut self) {
         if let Some(next) = self.live.queue.front().cloned() {
-            self.begin(next.id, By::Daemon, next.input, next.client_turn_id);
+            self.begin(next.id, &By::Daemon, next.input, next.client_turn_id);
         }
     }
 
@@ -406,6 +365,14 @@ fn primer_block(text: &str, embeds: bool) -> RawJson {
         serde_json::json!({ "type": "text", "text": text, "annotations": { "audience": ["assistant"] } })
             .into()
     }
+}
+
+/// Refuses what is no input of a turn, or that the agent cannot take.
+pub(super) fn check_input(input: &[RawJson], capabilities: Option<&Capabilities>) -> Result<(), Failure> {
+    if input.is_empty() {
+        return Err(Failure::invalid_params("a turn needs some input"));
+    }
+    check_blocks(input, capabilities)
 }
 
 /// Refuses blocks that are none, or that the agent cannot take.

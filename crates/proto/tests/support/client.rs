@@ -71,7 +71,7 @@ impl Scene {
         })?;
         match reply {
             Reply::Turn(view) => Ok(view),
-            Reply::Done | Reply::Json(_) => panic!("a turn is answered with a turn"),
+            Reply::Done | Reply::Json(_) | Reply::Fork(_) => panic!("a turn is answered with a turn"),
         }
     }
 

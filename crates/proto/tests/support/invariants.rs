@@ -62,6 +62,14 @@ fn views_agree(scene: &Scene) {
 /// What the thread says of itself fits what it does.
 fn status_fits(scene: &Scene) {
     let live = scene.thread.live();
+    if live.is_deleted() {
+        let last = scene.kinds().next_back();
+        assert!(
+            matches!(last, Some(EventKind::ThreadDeleted { .. })),
+            "nothing follows"
+        );
+        return;
+    }
     let status = match (live.turn, live.requests.is_empty()) {
         (None, _) => ThreadStatus::Idle,
         (Some(_), true) => ThreadStatus::Running,

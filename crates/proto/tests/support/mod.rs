@@ -15,7 +15,7 @@ pub mod schema;
 pub mod show;
 
 pub use agent::{FULL, SESSION, message, thought, tool};
-pub use scene::{Scene, Sent};
+pub use scene::{FORK, Scene, Sent};
 
 /// Plays `scenario` in a fresh scene and checks everything that must hold after any scenario.
 pub fn check(scenario: impl FnOnce(&mut Scene)) -> Scene {

@@ -10,11 +10,15 @@ use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, n
 use acpd_proto::projection::{Live, Recall};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
-    AnswersOrder, AnswersOutcome, Effect, Input, MachineCall, MachineReply, Policies, Reply, Thread, Whose,
+    Adopted, AnswersOrder, AnswersOutcome, Command, Copied, Effect, ForkPoint, Input, MachineCall,
+    MachineReply, Policies, Reply, Thread, Whose,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
 use uuid::Uuid;
+
+/// The thread that is split off another one.
+pub const FORK: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_ffff));
 
 /// One line that was written to an agent.
 #[derive(Debug, Clone)]
@@ -35,6 +39,8 @@ pub struct Sent {
 pub struct Scene {
     /// Content that events name.
     pub blobs: Vec<Vec<u8>>,
+    /// The log is to be deleted, and which command wanted that.
+    pub deleted: Vec<Option<u64>>,
     /// What clients were only shown.
     pub shown: Vec<Frame>,
     /// Why the log cannot be read the next time.
@@ -96,6 +102,7 @@ impl Scene {
         };
         Self {
             blobs: Vec::new(),
+            deleted: Vec::new(),
             shown: Vec::new(),
             unreadable: None,
             quirks: Quirks::default(),
@@ -139,6 +146,21 @@ impl Scene {
         scene.now.wall += 60_000;
         scene.thread.recover(scene.now);
         scene.settle();
+        scene
+    }
+
+    /// A thread that is split off another one: what `copied` has of it, and where.
+    pub fn adopting(copied: Copied, point: ForkPoint, name: Option<&str>) -> Self {
+        let mut scene = Self::new();
+        scene.id = FORK;
+        scene.folded = Live::new(FORK);
+        scene.thread = Thread::new(FORK, Limits::default(), scene.now);
+        let adopted = Adopted {
+            events: copied.into_events(),
+            point,
+            name: name.map(str::to_owned),
+        };
+        scene.ask(Command::Adopt(Box::new(adopted))).unwrap();
         scene
     }
 
@@ -236,17 +258,22 @@ impl Scene {
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
                 self.shown.push(frame);
             }
-            Effect::Recall { except, bytes } => {
+            Effect::Recall {
+                except,
+                dropped,
+                bytes,
+            } => {
                 let recalled = match self.unreadable.take() {
                     Some(failure) => Err(failure),
                     None => {
-                        let mut recall = Recall::new(Some(except), bytes);
+                        let mut recall = Recall::new(Some(except), dropped, bytes);
                         self.log.iter().for_each(|event| recall.fold(event));
                         Ok(recall.finish())
                     }
                 };
                 self.thread.handle(Input::Recalled(recalled), self.now);
             }
+            Effect::Delete { call } => self.deleted.push(call),
             Effect::Machine { call, what } => self.waiting.push((call, what)),
             Effect::Resolve { whose, paths } => {
                 self.unresolved.push((whose, paths));

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::lifecycle::fill_lifecycle;
 use super::view::role_word;
 use crate::fanout::LiveText;
 use crate::projection::{ToolView, content_text, unified_diff};
@@ -114,7 +115,14 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         | K::ModelChanged { .. }
         | K::ConfigOptionsReplaced {}
         | K::CommandsReplaced {}
-        | K::PolicySet { .. } => "thread/updated",
+        | K::PolicySet { .. }
+        | K::ThreadRenamed { .. }
+        | K::MetadataSet { .. } => "thread/updated",
+        K::ThreadArchived {} => "thread/archived",
+        K::ThreadUnarchived {} => "thread/unarchived",
+        K::ThreadDeleted { .. } => "thread/deleted",
+        K::TurnsRolledBack { .. } => "thread/rolledBack",
+        K::ThreadForked(_) => "thread/forked",
         K::CallPermitted { .. } => "policy/permitted",
         K::AnswerRemembered { .. } => "policy/remembered",
         K::AnswerRevoked { .. } => "policy/revoked",
@@ -126,6 +134,7 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         K::TurnStarted { .. } => "turn/started",
         K::TurnSettled { .. } => "turn/completed",
         K::InterruptRequested {} => "turn/interrupting",
+        K::SteerRequested { .. } => "turn/steering",
         K::DiffUpdated { .. } => "turn/diff/updated",
         K::PlanReplaced { .. } => "turn/plan/updated",
         K::UsageUpdated { .. } => "thread/tokenUsage/updated",
@@ -207,8 +216,16 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::TurnStarted { .. }
         | EventKind::TurnSettled { .. }
         | EventKind::InterruptRequested {}
+        | EventKind::SteerRequested { .. }
         | EventKind::DiffUpdated { .. }
         | EventKind::PlanReplaced { .. } => fill_turn(params, event),
+        EventKind::ThreadRenamed { .. }
+        | EventKind::MetadataSet { .. }
+        | EventKind::ThreadArchived {}
+        | EventKind::ThreadUnarchived {}
+        | EventKind::ThreadDeleted { .. }
+        | EventKind::TurnsRolledBack { .. }
+        | EventKind::ThreadForked(_) => fill_lifecycle(params, event),
         EventKind::ItemStarted { parent, start, .. } => {
             params.maybe("parentItemId", parent.as_ref());
             fill_start(params, start, raw);
@@ -321,9 +338,9 @@ fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
         EventKind::StatusChanged { status } => {
             params.put("status", status);
         }
-        EventKind::SessionInfoUpdated { title } => {
+        EventKind::SessionInfoUpdated { title, overruled } => {
             params
-                .maybe("name", title.as_ref())
+                .maybe("name", title.as_ref().filter(|_| !overruled))
                 .maybe("sessionInfo", event.raw.as_ref());
         }
         EventKind::AgentBound {
@@ -452,6 +469,10 @@ fn fill_turn(params: &mut Object<'_>, event: &Event) {
             params.maybe("tokenUsage", usage.as_ref());
         }
         EventKind::InterruptRequested {} => {
+            params.put("by", &by_json(&event.by));
+        }
+        EventKind::SteerRequested { input } => {
+            params.put("text", &content_text(input)).put("content", input);
             params.put("by", &by_json(&event.by));
         }
         EventKind::DiffUpdated { diff } => {
@@ -624,7 +645,7 @@ fn fill_wanted(params: &mut Object<'_>, raw: Option<&RawJson>) {
     params.json("elicitation", raw);
 }
 
-fn by_json(by: &By) -> serde_json::Value {
+pub(super) fn by_json(by: &By) -> serde_json::Value {
     match by {
         By::Agent => json!({ "kind": "agent" }),
         By::Daemon => json!({ "kind": "daemon" }),

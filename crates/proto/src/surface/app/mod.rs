@@ -7,9 +7,11 @@
 #[cfg(test)]
 mod describe;
 mod encode;
+mod lifecycle;
 mod params;
 mod peer;
 mod table;
+mod thread_params;
 mod view;
 
 pub use encode::{Frame, frame, frames, live_frame};
@@ -20,6 +22,7 @@ pub use params::{
 };
 pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
 pub use table::{METHODS, Method, Order, Request};
+pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
 pub use view::{summary_json, thread_json, turn_json, turns_json};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.

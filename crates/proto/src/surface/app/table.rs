@@ -10,6 +10,7 @@ use super::params::{
     ListSessions, ListThreads, Named, NoParams, On, Params, ReadThread, ResumeThread, RevokeRemembered,
     SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
+use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
 
 /// In what order a request is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +120,36 @@ methods! {
     /// Ends the subscription. The agent goes on.
     "thread/unsubscribe" ThreadUnsubscribe(On<NoParams>) -> Unsubscribed, Observer, Thread;
 
+    /// Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name
+    /// that the thread is called by from then on.
+    "thread/name/set" ThreadNameSet(On<SetName>) -> Nothing, Operator, Thread;
+
+    /// Replaces the client's own data as a whole; `null` takes them away.
+    "thread/metadata/set" ThreadMetadataSet(On<SetMetadata>) -> Nothing, Operator, Thread;
+
+    /// Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while
+    /// a turn runs. One that is archived already stays so.
+    "thread/archive" ThreadArchive(On<NoParams>) -> Nothing, Operator, Thread;
+
+    /// Takes the thread out again.
+    "thread/unarchive" ThreadUnarchive(On<NoParams>) -> ThreadFound, Operator, Thread;
+
+    /// Deletes the thread and its log, for good; before it, the agent's session where the agent can do that.
+    /// `conflict` while a turn runs. Answered when nothing is left; those who follow the thread get `thread/deleted`
+    /// as its last notification.
+    "thread/delete" ThreadDelete(Named<NoParams>) -> Nothing, Owner, Thread;
+
+    /// Drops the turns after `turnId` from the conversation: no view shows them, no agent is told of them, the log and
+    /// exports keep them. The agent's session is let go; the next prompt opens a new one, which is told what is kept.
+    /// `conflict` while a turn runs, `unsupported` where agents are told nothing (`recall_bytes = 0`).
+    "thread/rollback" ThreadRollback(On<RollBack>) -> RolledBack, Operator, Thread;
+
+    /// Splits a new thread off: it begins with this one's events up to the end of `turnId`, and has its permission
+    /// policy as it is now. Where that is the whole thread and the agent can fork its session, the new one goes on with
+    /// that fork; else its agent is told the conversation with the first prompt. The caller is subscribed, from the end
+    /// of what was copied on. `conflict` if the turn is not over.
+    "thread/fork" ThreadFork(On<ForkThread>) -> ThreadForkedResult, Operator, Thread;
+
     /// Sets the agent's mode. Answered once the agent has agreed.
     "thread/mode/set" ThreadModeSet(On<SetMode>) -> Nothing, Operator, Thread;
 
@@ -131,8 +162,12 @@ methods! {
     /// Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn.
     "turn/start" TurnStart(On<StartTurn>) -> TurnStartedResult, Operator, Thread;
 
+    /// Says something in the middle of the running turn: `steered` if the agent takes the words into it, which then are a
+    /// message of that turn; else `queued`: they are a turn of their own, after those that wait.
+    "turn/steer" TurnSteer(On<SteerTurn>) -> TurnSteered, Operator, Thread;
+
     /// Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes
-    /// when it has stopped, or when it was given up.
+    /// when it has stopped, or when it was given up. A turn that waits is taken back.
     "turn/interrupt" TurnInterrupt(On<InterruptTurn>) -> Nothing, Operator, Thread;
 
     /// Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first

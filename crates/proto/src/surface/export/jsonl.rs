@@ -112,6 +112,12 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::LineMalformed { .. }
         | K::AgentNotified { .. }
         | K::CallRefused { .. } => fill_thread(line, event),
+        K::ThreadRenamed { .. }
+        | K::MetadataSet { .. }
+        | K::ThreadDeleted { .. }
+        | K::ThreadForked(_)
+        | K::TurnsRolledBack { .. }
+        | K::SteerRequested { .. } => fill_lifecycle(line, event),
         K::TurnQueued { .. } | K::TurnStarted { .. } | K::TurnSettled { .. } | K::DiffUpdated { .. } => {
             fill_turn(line, event);
         }
@@ -186,8 +192,11 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
         EventKind::StatusChanged { status } => {
             line.put("status", status);
         }
-        EventKind::SessionInfoUpdated { title } => {
+        EventKind::SessionInfoUpdated { title, overruled } => {
             line.maybe("title", title.as_ref());
+            if *overruled {
+                line.put("overruled", overruled);
+            }
         }
         EventKind::AgentBound {
             session_id,
@@ -220,6 +229,33 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
         }
         EventKind::CallRefused { method, reason } => {
             line.put("method", method).put("reason", reason);
+        }
+        _ => {}
+    }
+}
+
+fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::ThreadRenamed { name, shown } => {
+            line.put("name", name).put("shown", shown);
+        }
+        EventKind::MetadataSet { metadata } => {
+            line.put("metadata", metadata);
+        }
+        EventKind::ThreadDeleted { session } => {
+            line.put("session", session);
+        }
+        EventKind::ThreadForked(forked) => {
+            line.put("fromThreadId", &forked.from)
+                .maybe("lastTurnId", forked.last.as_ref())
+                .maybe("sessionId", forked.session_id.as_ref())
+                .put("fidelity", &forked.fidelity);
+        }
+        EventKind::TurnsRolledBack { last_kept, fidelity } => {
+            line.put("lastKeptTurnId", last_kept).put("fidelity", fidelity);
+        }
+        EventKind::SteerRequested { input } => {
+            line.put("text", &content_text(input)).put("content", input);
         }
         _ => {}
     }

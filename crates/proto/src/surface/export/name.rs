@@ -6,11 +6,15 @@
 //! | Type | When |
 //! |---|---|
 //! | `thread:create`, `thread:status` | the thread was made; what it does changed |
+//! | `thread:rename`, `thread:metadata` | somebody named it; its client's data were replaced |
+//! | `thread:archive`, `thread:unarchive`, `thread:delete` | it was put away, taken out again, is to vanish |
+//! | `thread:fork`, `turn:rollback` | it was split off another one; turns were dropped |
 //! | `session:info` | the agent told something about its session |
 //! | `agent:bound`, `agent:lost` | the thread got an agent session; the process is gone |
 //! | `agent:malformed`, `agent:notification`, `agent:refused` | a line that is no message; an extension; a refused call |
 //! | `notice` | something that a person should know |
 //! | `turn:queue`, `turn:start`, `turn:interrupt`, `turn:end` | a turn waits, begins, is asked to end, is over |
+//! | `turn:steer` | somebody has something to say in the middle of it |
 //! | `diff:update` | all that the turn changed so far |
 //! | `prompt:start`, `prompt:sent`, `prompt:chunk`, `prompt:complete` | a person's words |
 //! | `message:start`, `message:chunk`, `message:complete` | the agent's answer |
@@ -40,6 +44,14 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
     Some(match kind {
         K::ThreadCreated(_) => "thread:create",
         K::StatusChanged { .. } => "thread:status",
+        K::ThreadRenamed { .. } => "thread:rename",
+        K::MetadataSet { .. } => "thread:metadata",
+        K::ThreadArchived {} => "thread:archive",
+        K::ThreadUnarchived {} => "thread:unarchive",
+        K::ThreadDeleted { .. } => "thread:delete",
+        K::ThreadForked(_) => "thread:fork",
+        K::TurnsRolledBack { .. } => "turn:rollback",
+        K::SteerRequested { .. } => "turn:steer",
         K::SessionInfoUpdated { .. } => "session:info",
         K::AgentBound { .. } => "agent:bound",
         K::AgentLost { .. } => "agent:lost",

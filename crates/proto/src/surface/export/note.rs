@@ -47,12 +47,49 @@ pub fn block(event: &Event) -> Option<Block> {
             title.extend(who(&event.by));
             Block::new("note", at, title)
         }
+        EventKind::TurnsRolledBack { .. }
+        | EventKind::ThreadForked(_)
+        | EventKind::ThreadRenamed { .. }
+        | EventKind::ThreadArchived {}
+        | EventKind::ThreadUnarchived {}
+        | EventKind::SteerRequested { .. } => lifecycle(event)?,
         EventKind::ModelChanged { model_id } => Block::new("note", at, vec![word("Model: "), code(model_id)]),
         EventKind::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
         EventKind::FileRead { path, bytes } => Block::new("file", at, file("Read ", path, *bytes)),
         EventKind::FileWritten { path, bytes, .. } => Block::new("file", at, file("Wrote ", path, *bytes)),
         _ => return None,
     })
+}
+
+/// What happened to the thread as a whole, and by whom.
+fn lifecycle(event: &Event) -> Option<Block> {
+    let mut title = match &event.kind {
+        EventKind::TurnsRolledBack {
+            last_kept: Some(turn),
+            ..
+        } => vec![word(format!(
+            "Rolled back to turn {}: the turns after it are no longer part of the conversation. By ",
+            turn.0
+        ))],
+        EventKind::TurnsRolledBack { last_kept: None, .. } => vec![word(
+            "Rolled back to the beginning: no turn before this is part of the conversation any more. By ",
+        )],
+        EventKind::ThreadForked(forked) => vec![
+            word("Split off thread "),
+            code(forked.from.to_string()),
+            word(": everything up to here is that thread's. By "),
+        ],
+        EventKind::ThreadRenamed { name: Some(name), .. } => {
+            vec![word("Renamed "), code(name), word(" by ")]
+        }
+        EventKind::ThreadRenamed { name: None, .. } => vec![word("Name given back by ")],
+        EventKind::ThreadArchived {} => vec![word("Put away by ")],
+        EventKind::ThreadUnarchived {} => vec![word("Taken out again by ")],
+        EventKind::SteerRequested { .. } => vec![word("Something to say in the middle of the turn, by ")],
+        _ => return None,
+    };
+    title.extend(who(&event.by));
+    Some(Block::new("note", event.at, title))
 }
 
 fn file(verb: &'static str, path: &str, bytes: u64) -> Vec<Span> {

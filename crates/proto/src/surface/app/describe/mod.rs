@@ -58,6 +58,23 @@ impl JsonSchema for Json {
     }
 }
 
+/// A text that may be `null`, and must be there.
+pub struct Nullable;
+
+impl JsonSchema for Nullable {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Nullable".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "null"] })
+    }
+}
+
 /// The params `P` and the thread that they are about.
 pub fn with_thread<P: JsonSchema>(generator: &mut SchemaGenerator, required: bool) -> Schema {
     let mut schema = P::json_schema(generator);

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Acp, By, Error, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
+    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
     ThreadStatus, ToolCall, ToolStatus, Turn,
 };
 
@@ -33,6 +33,16 @@ described! { NOTIFICATIONS:
     "thread/status/changed" StatusChanged;
     /// Something about the thread changed; only what did is there.
     "thread/updated" ThreadUpdated;
+    /// The thread was put away.
+    "thread/archived" ThreadChanged;
+    /// The thread was taken out again.
+    "thread/unarchived" ThreadChanged;
+    /// The thread and its log are deleted. Nothing follows.
+    "thread/deleted" ThreadDeleted;
+    /// Turns were dropped: they are no longer part of the conversation.
+    "thread/rolledBack" TurnsRolledBack;
+    /// The thread was split off another one: all before this is that thread's.
+    "thread/forked" ThreadForked;
     /// The agent's context fills up.
     "thread/tokenUsage/updated" TokenUsageUpdated;
     /// What a person should know.
@@ -59,6 +69,9 @@ described! { NOTIFICATIONS:
     "turn/started" TurnChanged;
     /// A turn is being stopped.
     "turn/interrupting" TurnInterrupting;
+    /// Somebody has something to say in the middle of a turn; the agent was told. Once it has taken the words, they
+    /// come as a message of the turn.
+    "turn/steering" TurnSteering;
     /// A turn has ended.
     "turn/completed" TurnCompleted;
     /// The whole plan; it replaces the one before, also when it is empty.
@@ -143,8 +156,12 @@ events! {
     ThreadUpdated {
         /// A session was opened.
         agent: Option<AgentBound>,
-        /// The thread's name.
+        /// The thread's name; `null` if it has none any more.
         name: Option<String>,
+        /// The client's own data; `null` if they were taken away.
+        metadata: Option<Json>,
+        /// Who changed the name or the data.
+        by: Option<By>,
         /// The mode.
         mode_id: Option<String>,
         /// The model.
@@ -157,6 +174,34 @@ events! {
         session_info: Option<Acp>,
         /// The thread's own policy.
         policy: Option<Json>,
+    }
+    /// Who did it.
+    ThreadChanged { by: By }
+    /// A thread that is no more.
+    ThreadDeleted { session: SessionDeleted, by: By }
+    /// What is kept.
+    TurnsRolledBack {
+        /// The last turn that is kept; `null` if none is.
+        last_kept_turn_id: Option<String>,
+        fidelity: Fidelity,
+        by: By,
+    }
+    /// Where a thread comes from.
+    ThreadForked {
+        from_thread_id: String,
+        /// The last turn that was taken over.
+        last_turn_id: Option<String>,
+        /// The fork of the agent's session.
+        session_id: Option<String>,
+        fidelity: Fidelity,
+        by: By,
+    }
+    /// Words for the turn.
+    TurnSteering {
+        text: String,
+        /// ACP content blocks.
+        content: Vec<Acp>,
+        by: By,
     }
     /// How full the context is.
     TokenUsageUpdated {
@@ -340,6 +385,18 @@ events! {
         /// The params of ACP's `elicitation/create`.
         elicitation: Option<Acp>,
     }
+}
+
+/// What became of a deleted thread's session in the agent.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum SessionDeleted {
+    /// The agent has deleted it.
+    Deleted,
+    /// The agent was asked to, and has not.
+    Failed,
+    /// There was none, or the agent cannot delete any.
+    NotAsked,
 }
 
 /// What a command wrote.

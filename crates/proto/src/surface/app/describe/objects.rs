@@ -23,11 +23,11 @@ pub struct ThreadSummary {
     status: ThreadStatus,
     /// Whether it was put away.
     archived: bool,
-    /// Milliseconds since the epoch.
+    /// When it was made, or split off another one: milliseconds since the epoch.
     created_at: u64,
-    /// Milliseconds since the epoch.
+    /// When a turn last began or ended: milliseconds since the epoch.
     updated_at: u64,
-    /// Turns so far.
+    /// Turns that are part of the conversation.
     turn_count: u64,
 }
 
@@ -78,6 +78,8 @@ pub enum ThreadStatus {
     Running,
     /// A turn waits for a person.
     Waiting,
+    /// It is about to vanish.
+    Deleting,
 }
 
 /// How full the agent's context is.

@@ -164,6 +164,48 @@ pub struct ThreadFound {
     thread: Thread,
 }
 
+/// The turns after one were dropped.
+#[derive(JsonSchema)]
+pub struct RolledBack {
+    fidelity: Fidelity,
+}
+
+/// The thread that was split off.
+#[derive(JsonSchema)]
+pub struct ThreadForkedResult {
+    thread: Thread,
+    fidelity: Fidelity,
+}
+
+/// How well the agent remembers what a thread keeps.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Fidelity {
+    /// As if nothing else had ever been said.
+    Exact,
+    /// It begins anew, and is told the conversation with its next prompt.
+    Recalled,
+}
+
+/// What became of the words.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteered {
+    /// The turn that they are part of.
+    turn_id: String,
+    delivery: Delivery,
+}
+
+/// How words reach the agent.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Delivery {
+    /// In the middle of the turn that runs.
+    Steered,
+    /// As a turn of their own.
+    Queued,
+}
+
 /// A page of threads.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,0 +1,81 @@
+//! Splitting a thread off another one: the other thread says where, its events are copied out of the log, and the new
+//! thread stores them all at once, so that a daemon that is killed leaves either a whole thread or none.
+
+use acpd_model::limits::FORK_BYTES;
+use acpd_model::{By, ErrorCode, Event, Failure, ThreadId, TurnId};
+use acpd_proto::surface::app::{ForkThread, thread_json};
+use acpd_proto::thread::{Adopted, Command, Copied, Reply};
+use serde_json::json;
+
+use crate::calls::{Answered, Called, Calls, Follow, heard};
+use crate::directory::log_failure;
+
+impl Calls {
+    pub(crate) async fn fork(
+        &self,
+        by: By,
+        thread: ThreadId,
+        ForkThread { turn_id: turn, name }: ForkThread,
+    ) -> Result<Called, Failure> {
+        let command = Command::Fork { turn };
+        let point = self.directory.command(thread, by.clone(), command).await?;
+        let calls = self.clone();
+        Ok(Called::answered(async move {
+            let Reply::Fork(point) = heard(point).await? else {
+                let message = "the thread did not say where it is forked";
+                return Err(Failure::new(ErrorCode::Internal, message));
+            };
+            let fidelity = point.forked.fidelity;
+            let new = ThreadId(uuid::Uuid::now_v7());
+            let events = calls.copy(thread, new, point.forked.last).await?;
+            let adopted = Adopted {
+                events,
+                point: *point,
+                name,
+            };
+            let adopt = Command::Adopt(Box::new(adopted));
+            heard(calls.directory.command(new, by, adopt).await?).await?;
+            let subscribed = calls.directory.subscribe(new).await?;
+            let json = json!({ "thread": thread_json(&subscribed.live, None, None), "fidelity": fidelity });
+            let follow = Follow {
+                thread: new,
+                cursor: subscribed.live.last_seq,
+                subscribed,
+            };
+            Ok(Answered {
+                result: json.into(),
+                follow: Some(follow),
+            })
+        }))
+    }
+
+    async fn copy(&self, from: ThreadId, to: ThreadId, last: Option<TurnId>) -> Result<Vec<Event>, Failure> {
+        let (mut copied, mut bytes) = (Copied::new(to, last), 0);
+        let (mut after, mut room) = (0, Vec::new());
+        loop {
+            let page = self.around.log.read(from, after).await;
+            let page = page.map_err(|error| log_failure(&error))?;
+            for event in &page.events {
+                copied.fold(event);
+                if copied.is_whole() {
+                    return Ok(copied.into_events());
+                }
+                room.clear();
+                // An event that came out of the log can be written.
+                let _ = event.encode(&mut room);
+                bytes += room.len();
+            }
+            if page.at_end {
+                return Ok(copied.into_events());
+            }
+            if bytes > FORK_BYTES {
+                let message = format!(
+                    "what would have to be copied is longer than {} MiB",
+                    FORK_BYTES >> 20
+                );
+                return Err(Failure::new(ErrorCode::Unsupported, message));
+            }
+            after = page.events.last().map_or(after, |event| event.seq);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What happens to a thread as a whole: names, data, put away, deleted, rolled back, split off.
+
+use acpd_model::{Event, EventKind};
+
+use super::encode::by_json;
+use crate::wire::Object;
+
+/// The members of an event's notification that are its own, with who caused it.
+pub(super) fn fill_lifecycle(params: &mut Object<'_>, event: &Event) {
+    match &event.kind {
+        EventKind::ThreadRenamed { shown, .. } => {
+            params.put("name", shown);
+        }
+        EventKind::MetadataSet { metadata } => {
+            params.put("metadata", metadata);
+        }
+        EventKind::ThreadDeleted { session } => {
+            params.put("session", session);
+        }
+        EventKind::TurnsRolledBack { last_kept, fidelity } => {
+            params.put("lastKeptTurnId", last_kept).put("fidelity", fidelity);
+        }
+        EventKind::ThreadForked(forked) => {
+            params
+                .put("fromThreadId", &forked.from)
+                .maybe("lastTurnId", forked.last.as_ref())
+                .maybe("sessionId", forked.session_id.as_ref())
+                .put("fidelity", &forked.fidelity);
+        }
+        _ => {}
+    }
+    params.put("by", &by_json(&event.by));
+}

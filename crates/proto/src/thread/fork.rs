@@ -1,0 +1,183 @@
+//! Splitting a thread off another one. The other thread says where, [`Copied`] takes its events over, and the new thread
+//! adopts them.
+
+use acpd_model::event::{Fidelity, ThreadForked};
+use acpd_model::{
+    By, ErrorCode, Event, EventKind, Failure, ItemOutcome, RawJson, RequestId, ThreadId, TurnId,
+};
+
+use super::command::{Adopted, ForkPoint, Reply};
+use super::errands::Errand;
+use super::lifecycle::clean_name;
+use super::steps::Thread;
+use crate::agent::AgentRequest;
+use crate::policy::{Policy, RememberedRule, Scope};
+
+impl Thread {
+    /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
+    /// this thread, the agent is asked for a copy of its session.
+    pub(super) fn fork(&mut self, call: u64, by: By, turn: Option<TurnId>) {
+        let last = match self.check_stays().and_then(|()| self.last_to_copy(turn)) {
+            Ok(last) => last,
+            Err(failure) => return self.reply(call, Err(failure)),
+        };
+        let mut point = ThreadForked {
+            from: self.live.thread,
+            last,
+            session_id: None,
+            fidelity: Fidelity::Exact,
+        };
+        let rests = self.live.turn.is_none() && self.live.queue.is_empty();
+        let whole = rests && last.is_some() && last == self.live.last_kept();
+        if whole && self.live.declared.fork && self.live.session.is_some() && !self.live.forgotten {
+            self.errands.insert(call, Errand::Fork(point));
+            return self.ask_agent(call, by, AgentRequest::ForkSession);
+        }
+        if last.is_some() {
+            match self.recalled_fidelity() {
+                Ok(fidelity) => point.fidelity = fidelity,
+                Err(failure) => return self.reply(call, Err(failure)),
+            }
+        }
+        let point = self.fork_point(point);
+        self.reply(call, Ok(Reply::Fork(Box::new(point))));
+    }
+
+    fn last_to_copy(&self, turn: Option<TurnId>) -> Result<Option<TurnId>, Failure> {
+        let waiting = self.live.queue.iter().map(|queued| queued.id);
+        let unsettled = self.current_turn().into_iter().chain(waiting).min();
+        let is_over = |turn: TurnId| unsettled.is_none_or(|unsettled| turn < unsettled);
+        let Some(turn) = turn else {
+            let turns = (1..=self.live.last_turn).rev().map(TurnId);
+            let mut kept = turns.filter(|turn| is_over(*turn) && !self.live.dropped.contains(*turn));
+            return Ok(kept.next());
+        };
+        self.check_kept(turn)?;
+        if is_over(turn) {
+            return Ok(Some(turn));
+        }
+        let message = format!("{turn}, or one before it, is not over");
+        Err(Failure::new(ErrorCode::Conflict, message))
+    }
+
+    /// What the agent may do is as it is now, whatever it was at that turn: nobody gets around a policy by a fork.
+    pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
+        let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
+        ForkPoint {
+            forked,
+            policy: self.live.policy.clone(),
+            remembered: self.live.remembered.iter().filter(lasting).cloned().collect(),
+        }
+    }
+
+    /// Makes this thread of another one's events.
+    pub(super) fn adopt(&mut self, by: &By, adopted: Adopted) -> Result<Reply, Failure> {
+        let Adopted { events, point, name } = adopted;
+        let ForkPoint {
+            forked,
+            policy,
+            remembered,
+        } = point;
+        let name = name.as_deref().map(clean_name).transpose()?;
+        for event in events {
+            self.take_over(event);
+        }
+        self.emit(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
+        self.close_items(ItemOutcome::Failed);
+        self.close_terminals();
+        self.void_requests("the thread was split off");
+        self.adopt_policy(policy, &remembered);
+        if name.is_some() {
+            self.rename(by.clone(), name.as_deref())?;
+        }
+        self.note_status();
+        Ok(Reply::Done)
+    }
+
+    fn adopt_policy(&mut self, policy: Option<Policy>, remembered: &[RememberedRule]) {
+        if self.live.policy != policy {
+            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
+            self.emit(None, By::Daemon, EventKind::PolicySet { policy }, None);
+        }
+        let had: Vec<RememberedRule> = self.live.remembered.iter().cloned().collect();
+        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
+            let kind = EventKind::AnswerRevoked { id: rule.id };
+            self.emit(None, By::Daemon, kind, None);
+        }
+        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
+            if let Ok(answer) = RawJson::of(rule) {
+                self.emit(None, By::Daemon, EventKind::AnswerRemembered { answer }, None);
+            }
+        }
+    }
+}
+
+/// The events of one thread as those of another.
+#[derive(Debug)]
+pub struct Copied {
+    to: ThreadId,
+    last: Option<TurnId>,
+    settled: u32,
+    is_whole: bool,
+    events: Vec<Event>,
+}
+
+impl Copied {
+    /// Begins a copy for the thread `to`, up to the end of the turn `last`, or of what was before any turn.
+    pub fn new(to: ThreadId, last: Option<TurnId>) -> Self {
+        Self {
+            to,
+            last,
+            settled: 0,
+            is_whole: false,
+            events: Vec::new(),
+        }
+    }
+
+    /// Takes the next event of the other thread, unless the copy is whole.
+    pub fn fold(&mut self, event: &Event) {
+        if self.last.is_none() && event.turn.is_some() {
+            self.is_whole = true;
+        }
+        let later = event.turn.is_some() && event.turn > self.last;
+        let unwanted = matches!(
+            event.kind,
+            EventKind::ThreadArchived {} | EventKind::ThreadUnarchived {}
+        );
+        if self.is_whole || later || unwanted {
+            return;
+        }
+        let mut copy = event.clone();
+        copy.seq = self.events.len() as u64 + 1;
+        self.readdress(&mut copy.kind);
+        if matches!(copy.kind, EventKind::TurnSettled { .. }) {
+            self.settled += 1;
+            // All turns up to that one were settled when it was chosen, though perhaps in another order.
+            self.is_whole = self.last.is_some_and(|last| self.settled == last.0);
+        }
+        self.events.push(copy);
+    }
+
+    /// Whether nothing more is wanted.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// The copy.
+    pub fn into_events(self) -> Vec<Event> {
+        self.events
+    }
+
+    /// A question's id names its thread.
+    fn readdress(&self, kind: &mut EventKind) {
+        let thread = self.to;
+        let readdress = |request: &mut RequestId| request.thread = thread;
+        match kind {
+            EventKind::PermissionRequested { request, .. }
+            | EventKind::InputRequested { request, .. }
+            | EventKind::RequestSettled { request, .. }
+            | EventKind::RequestVoided { request, .. } => readdress(request),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What clients do with a thread as a whole: name it, put it away, drop its last turns, delete it.
+
+use acpd_model::event::{Fidelity, SessionDeleted};
+use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemOutcome, RawJson, TurnId};
+use serde_json::json;
+
+use super::command::{Change, Effect, Reply};
+use super::errands::Errand;
+use super::steps::Thread;
+use crate::agent::AgentRequest;
+
+impl Thread {
+    pub(super) fn change(&mut self, by: By, change: Change) -> Result<Reply, Failure> {
+        match change {
+            Change::Rename { name } => self.rename(by, name.as_deref()),
+            Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
+            Change::Archive => self.archive(by),
+            Change::Unarchive => {
+                if self.live.summary.archived {
+                    self.emit(None, by, EventKind::ThreadUnarchived {}, None);
+                }
+                Ok(Reply::Done)
+            }
+            Change::RollBack { last_kept } => self.roll_back(by, last_kept),
+        }
+    }
+
+    pub(super) fn rename(&mut self, by: By, name: Option<&str>) -> Result<Reply, Failure> {
+        let name = name.map(clean_name).transpose()?;
+        let shown = self.live.names.shown_with(name.as_ref());
+        self.emit(
+            self.current_turn(),
+            by,
+            EventKind::ThreadRenamed { name, shown },
+            None,
+        );
+        Ok(Reply::Done)
+    }
+
+    fn set_metadata(&mut self, by: By, metadata: Option<RawJson>) -> Result<Reply, Failure> {
+        if metadata
+            .as_ref()
+            .is_some_and(|data| data.get().len() > METADATA_BYTES)
+        {
+            let message = format!("metadata has at most {METADATA_BYTES} bytes");
+            return Err(Failure::invalid_params(message));
+        }
+        let kind = EventKind::MetadataSet { metadata };
+        self.emit(self.current_turn(), by, kind, None);
+        Ok(Reply::Done)
+    }
+
+    fn archive(&mut self, by: By) -> Result<Reply, Failure> {
+        if self.live.summary.archived {
+            return Ok(Reply::Done);
+        }
+        self.check_at_rest()?;
+        self.emit(None, by, EventKind::ThreadArchived {}, None);
+        self.stop_agent();
+        Ok(Reply::Done)
+    }
+
+    /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
+    pub(super) fn check_takes_turns(&self) -> Result<(), Failure> {
+        if self.live.summary.archived {
+            return Err(Failure::new(
+                ErrorCode::Conflict,
+                "the thread is archived: unarchive it first",
+            ));
+        }
+        self.check_stays()
+    }
+
+    pub(super) fn check_stays(&self) -> Result<(), Failure> {
+        if self.is_being_deleted() {
+            return Err(Failure::new(ErrorCode::Conflict, "the thread is being deleted"));
+        }
+        Ok(())
+    }
+
+    /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
+    fn check_at_rest(&self) -> Result<(), Failure> {
+        let busy = if self.live.turn.is_some() || !self.live.queue.is_empty() {
+            "a turn is running: interrupt it first"
+        } else if self.is_at_work() {
+            "a file is still being written: try again when it is"
+        } else if !self.errands.is_empty() {
+            "the thread is being forked or deleted: try again when it is"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(ErrorCode::Conflict, busy))
+    }
+
+    /// Drops the turns after `last_kept`. The agent's session knows them, so it is let go; the next prompt opens
+    /// another one, which is told what is kept.
+    fn roll_back(&mut self, by: By, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+        self.check_at_rest()?;
+        if let Some(turn) = last_kept {
+            self.check_kept(turn)?;
+        }
+        if last_kept == self.live.last_kept() {
+            let fidelity = if self.live.forgotten {
+                Fidelity::Recalled
+            } else {
+                Fidelity::Exact
+            };
+            return Ok(Reply::Json(json!({ "fidelity": fidelity }).into()));
+        }
+        let fidelity = match last_kept {
+            Some(_) => self.recalled_fidelity()?,
+            None => Fidelity::Exact,
+        };
+        self.close_items(ItemOutcome::Completed);
+        self.stop_agent();
+        self.close_terminals();
+        let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
+        self.emit(None, by, kind, None);
+        Ok(Reply::Json(json!({ "fidelity": fidelity }).into()))
+    }
+
+    /// Refuses a turn that is not part of the conversation.
+    pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
+        let known = (1..=self.live.last_turn).contains(&turn.0);
+        if known && !self.live.dropped.contains(turn) {
+            return Ok(());
+        }
+        Err(Failure::not_found(turn))
+    }
+
+    /// How well a new session will remember; refused where it would not be told anything.
+    pub(super) fn recalled_fidelity(&self) -> Result<Fidelity, Failure> {
+        if self.limits.recall_bytes == 0 {
+            return Err(Failure::new(
+                ErrorCode::Unsupported,
+                "the agent could not be told what is kept: limits.recall_bytes is 0",
+            ));
+        }
+        Ok(Fidelity::Recalled)
+    }
+
+    /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
+    pub(super) fn has_let_session_go(&self) -> bool {
+        self.agent == super::steps::AgentState::Stopping && self.live.session.is_none()
+    }
+
+    fn is_being_deleted(&self) -> bool {
+        self.errands
+            .values()
+            .any(|errand| matches!(errand, Errand::Delete { .. }))
+    }
+
+    /// Deletes the thread, and before it the agent's session where the agent can do that.
+    pub(super) fn delete(&mut self, call: u64, by: By) {
+        if let Err(failure) = self.check_at_rest() {
+            return self.reply(call, Err(failure));
+        }
+        match self.live.session.clone().filter(|_| self.live.declared.delete) {
+            Some(session_id) => {
+                self.errands.insert(call, Errand::Delete { by: by.clone() });
+                self.ask_agent(call, by, AgentRequest::DeleteSession { session_id });
+            }
+            None => self.vanish(call, by, SessionDeleted::NotAsked),
+        }
+    }
+
+    /// The last event of the thread; what follows is the end of its log.
+    pub(super) fn vanish(&mut self, call: u64, by: By, session: SessionDeleted) {
+        self.close_items(ItemOutcome::Completed);
+        self.stop_agent();
+        self.close_terminals();
+        self.emit(None, by, EventKind::ThreadDeleted { session }, None);
+        self.effects.push(Effect::Delete { call: Some(call) });
+    }
+
+    pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
+        self.effects.push(Effect::Reply { call, result });
+    }
+}
+
+/// A name as it is kept.
+pub(super) fn clean_name(name: &str) -> Result<String, Failure> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Failure::invalid_params("a name has at least one character"));
+    }
+    if name.len() > NAME_BYTES {
+        let message = format!("a name has at most {NAME_BYTES} bytes");
+        return Err(Failure::invalid_params(message));
+    }
+    Ok(name.to_owned())
+}

@@ -1,0 +1,125 @@
+//! Words for the running turn: into it where the agent has a way, else as the next turn.
+
+use acpd_model::{
+    By, ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, TurnId,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::command::Reply;
+use super::errands::Errand;
+use super::steps::{AgentState, Thread};
+use super::turns::check_input;
+use crate::agent::AgentRequest;
+
+impl Thread {
+    pub(super) fn steer(&mut self, call: u64, by: By, input: Vec<RawJson>, turn: Option<TurnId>) {
+        let checked = self
+            .check_takes_turns()
+            .and_then(|()| check_input(&input, self.capabilities.as_ref()))
+            .and_then(|()| self.check_runs(turn));
+        if let Err(failure) = checked {
+            return self.reply(call, Err(failure));
+        }
+        let Some(turn) = self.steerable_turn() else {
+            return self.steer_later(call, by, input);
+        };
+        let kind = EventKind::SteerRequested { input: input.clone() };
+        self.emit(Some(turn), by.clone(), kind, None);
+        let request = AgentRequest::Steer {
+            prompt: input.clone(),
+        };
+        let errand = Errand::Steer {
+            by: by.clone(),
+            turn,
+            input,
+        };
+        self.errands.insert(call, errand);
+        self.ask_agent(call, by, request);
+    }
+
+    fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
+        if turn.is_none() || turn == self.current_turn() {
+            return Ok(());
+        }
+        Err(Failure::new(ErrorCode::Conflict, "that turn is not running"))
+    }
+
+    /// The running turn, if the agent has its prompt, goes on with it, and takes words for it.
+    fn steerable_turn(&self) -> Option<TurnId> {
+        let takes = self.agent == AgentState::Ready && self.capabilities.as_ref().is_some_and(|c| c.steering);
+        let running = self.live.turn.filter(|turn| takes && !turn.interrupted)?;
+        (self.prompted == Some(running.id)).then_some(running.id)
+    }
+
+    fn steer_later(&mut self, call: u64, by: By, input: Vec<RawJson>) {
+        let result = self.start_turn(by, input, None);
+        let result = result.map(|turn| {
+            let told = json!({ "turnId": turn.id, "delivery": "queued" });
+            Reply::Json(told.into())
+        });
+        self.reply(call, result);
+    }
+
+    /// The agent has taken the words, or will not; or it is gone, and nobody knows.
+    pub(super) fn steer_answered(
+        &mut self,
+        call: u64,
+        by: By,
+        turn: TurnId,
+        input: Vec<RawJson>,
+        answer: Result<RawJson, Failure>,
+    ) {
+        #[derive(Deserialize)]
+        struct Steered {
+            outcome: String,
+        }
+        match answer {
+            Err(failure) if self.agent != AgentState::Ready => self.reply(call, Err(failure)),
+            Err(_) => self.steer_later(call, by, input),
+            Ok(answer) => {
+                let outcome = answer.read::<Steered>().map(|steered| steered.outcome);
+                if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
+                    return self.steer_later(call, by, input);
+                }
+                if let Some(speaking) = &mut self.speaking {
+                    speaking.broken = true;
+                }
+                self.add_user_message(turn, &by, &input);
+                let told = json!({ "turnId": turn, "delivery": "steered" });
+                self.reply(call, Ok(Reply::Json(told.into())));
+            }
+        }
+    }
+
+    /// A person's words, whole from the beginning.
+    pub(super) fn add_user_message(&mut self, turn: TurnId, by: &By, content: &[RawJson]) {
+        let item = self.next_item();
+        let role = MessageType::UserMessage;
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        let content = content.to_vec();
+        let end = ItemEnd::Message {
+            role,
+            content: content.clone(),
+        };
+        let kinds = [
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start,
+            },
+            EventKind::UserMessageAdded { item, content },
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+        ];
+        for kind in kinds {
+            self.emit(Some(turn), by.clone(), kind, None);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! A thread that is split off another one.
+
+use acpd_model::event::{Fidelity, TurnStatus};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
+use acpd_proto::thread::{Answer, Change, Command, Copied, ForkPoint, Reply};
+use serde_json::json;
+
+use crate::rollback::turn;
+use crate::support::{FORK, FULL, Scene, check, check_in};
+
+const FORKS: &str =
+    r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"close":{}}}}"#;
+
+fn two_turns(s: &mut Scene, hello: &str) {
+    s.create();
+    s.answer("initialize", hello);
+    s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+    turn(s, "prompt 1", "answer 1");
+    turn(s, "prompt 2", "answer 2");
+}
+
+fn point(reply: &Result<Reply, Failure>) -> ForkPoint {
+    match reply {
+        Ok(Reply::Fork(point)) => (**point).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fork(s: &mut Scene, turn: Option<u32>) -> Result<Reply, Failure> {
+    s.ask(Command::Fork {
+        turn: turn.map(TurnId),
+    })
+}
+
+fn copied(log: &[Event], last: Option<TurnId>) -> Copied {
+    let mut copied = Copied::new(FORK, last);
+    for event in log {
+        copied.fold(event);
+    }
+    copied
+}
+
+/// The new thread, made of what is in the log of the old one.
+fn adopt(s: &Scene, point: &ForkPoint, name: Option<&str>) -> Scene {
+    let scene = Scene::adopting(copied(&s.log, point.forked.last), point.clone(), name);
+    check_in(scene, |_| {})
+}
+
+fn shown(s: &Scene) -> Vec<u32> {
+    s.transcript()
+        .turns
+        .iter()
+        .filter_map(|turn| turn.id)
+        .map(|turn| turn.0)
+        .collect()
+}
+
+#[test]
+fn a_prefix_is_another_thread_and_its_agent_is_told_of_it() {
+    check(|s| {
+        two_turns(s, FULL);
+        let at = point(&fork(s, Some(1)));
+        assert_eq!(
+            (at.forked.last, at.forked.fidelity),
+            (Some(TurnId(1)), Fidelity::Recalled)
+        );
+        let before = s.log.clone();
+        let mut new = adopt(s, &at, Some("Second try"));
+        assert_eq!(shown(&new), [1]);
+        assert_eq!(new.thread.live().summary.name.as_deref(), Some("Second try"));
+        let forked = &new.params("thread/forked")[0];
+        assert_eq!(forked["fromThreadId"], json!(s.id));
+        assert_eq!(
+            (&forked["lastTurnId"], &forked["fidelity"]),
+            (&json!("turn_1"), &json!("recalled"))
+        );
+        let words = |log: &[Event]| {
+            log.iter()
+                .find(|e| matches!(e.kind, EventKind::UserMessageAdded { .. }))
+                .cloned()
+        };
+        let (old_words, new_words) = (words(&s.log).unwrap(), words(&new.log).unwrap());
+        assert_eq!(
+            (old_words.at, old_words.by, old_words.kind),
+            (new_words.at, new_words.by, new_words.kind)
+        );
+        new.prompt("another way");
+        new.answer("initialize", FULL);
+        assert!(
+            new.sent_as("session/resume").is_empty(),
+            "the session stays the other thread's"
+        );
+        new.answer("session/new", r#"{"sessionId":"s-9"}"#);
+        let prompt = new.sent_as("session/prompt")[0].json["params"]["prompt"].to_string();
+        assert!(
+            prompt.contains("answer 1") && !prompt.contains("answer 2"),
+            "{prompt}"
+        );
+        new.stops_with("end_turn");
+        assert_eq!(shown(&new), [1, 2]);
+        assert_eq!(s.log, before, "the other thread is as it was");
+    });
+}
+
+#[test]
+fn a_whole_thread_goes_on_with_a_fork_of_the_session() {
+    check(|s| {
+        two_turns(s, FORKS);
+        let call = s.send(Command::Fork { turn: None });
+        let sent = s.sent_as("session/fork")[0].json["params"].clone();
+        assert_eq!(
+            sent,
+            json!({ "sessionId": "s-1", "cwd": "/workspace", "mcpServers": [] })
+        );
+        s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        let at = point(&s.replies[&call]);
+        assert_eq!(
+            (at.forked.session_id.as_deref(), at.forked.fidelity),
+            (Some("s-2"), Fidelity::Exact)
+        );
+        assert_eq!(
+            s.sent_as("session/close")[0].json["params"],
+            json!({ "sessionId": "s-2" })
+        );
+        s.answer("session/close", "{}");
+        let mut new = adopt(s, &at, None);
+        assert_eq!((shown(&new), new.thread.live().forgotten), (vec![1, 2], false));
+        new.prompt("go on");
+        new.answer("initialize", FORKS);
+        assert_eq!(
+            new.sent_as("session/resume")[0].json["params"]["sessionId"],
+            "s-2"
+        );
+        new.answer("session/resume", "{}");
+        new.later(100);
+        let prompt = new.sent_as("session/prompt")[0].json["params"]["prompt"].clone();
+        assert_eq!(prompt, json!([{ "type": "text", "text": "go on" }]));
+        new.stops_with("end_turn");
+        turn(s, "here too", "yes");
+    });
+}
+
+#[test]
+fn an_agent_that_does_not_fork_after_all_is_told() {
+    check(|s| {
+        two_turns(s, FORKS);
+        let call = s.send(Command::Fork { turn: None });
+        s.refuse("session/fork", -32603, "no");
+        assert_eq!(point(&s.replies[&call]).forked.fidelity, Fidelity::Recalled);
+        s.exits("exit status 0");
+        let call = s.send(Command::Fork {
+            turn: Some(TurnId(2)),
+        });
+        s.answer("initialize", FORKS);
+        s.refuse("session/resume", -32002, "gone");
+        s.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        s.answer("session/fork", r#"{"sessionId":"s-4"}"#);
+        let at = point(&s.replies[&call]);
+        assert_eq!(
+            at.forked.session_id, None,
+            "a fork of a session that has forgotten knows nothing"
+        );
+        assert_eq!(at.forked.fidelity, Fidelity::Recalled);
+    });
+}
+
+#[test]
+fn while_a_turn_runs_what_is_over_can_be_forked() {
+    check(|s| {
+        two_turns(s, FORKS);
+        s.prompt("prompt 3");
+        s.prompt("prompt 4");
+        let at = point(&fork(s, None));
+        assert_eq!(
+            (at.forked.last, at.forked.session_id.as_ref()),
+            (Some(TurnId(2)), None)
+        );
+        for (turn, code) in [
+            (3, ErrorCode::Conflict),
+            (4, ErrorCode::Conflict),
+            (5, ErrorCode::NotFound),
+        ] {
+            assert_eq!(fork(s, Some(turn)).unwrap_err().code, code, "{turn}");
+        }
+        s.stops_with("end_turn");
+        let new = adopt(s, &at, None);
+        assert_eq!((shown(&new), new.thread.live().queue.len()), (vec![1, 2], 0));
+        assert_eq!(new.thread.live().summary.turns, 2);
+        s.stops_with("end_turn");
+        let at = point(&s.ask_forked(None));
+        assert_eq!(at.forked.last, Some(TurnId(4)));
+        assert_eq!(shown(&adopt(s, &at, None)), [1, 2, 3, 4]);
+    });
+}
+
+impl Scene {
+    /// Forks where the agent is asked first, and refuses.
+    fn ask_forked(&mut self, turn: Option<TurnId>) -> Result<Reply, Failure> {
+        let call = self.send(Command::Fork { turn });
+        self.refuse("session/fork", -32603, "no");
+        self.replies[&call].clone()
+    }
+}
+
+#[test]
+fn a_thread_without_turns_can_be_forked() {
+    check(|s| {
+        s.open_session();
+        let at = point(&fork(s, None));
+        assert_eq!((at.forked.last, at.forked.fidelity), (None, Fidelity::Exact));
+        let mut new = adopt(s, &at, None);
+        new.prompt("first");
+        new.answer("initialize", FULL);
+        new.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        new.stops_with("end_turn");
+        assert_eq!(shown(&new), [1]);
+    });
+}
+
+#[test]
+fn questions_and_commands_of_the_prefix_are_the_new_threads_and_over() {
+    use acpd_proto::thread::MachineReply;
+    check(|s| {
+        s.open_turn();
+        s.machine = Some(|_| MachineReply::Created);
+        s.calls(
+            "1",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"sleep","args":["9"]}"#,
+        );
+        s.asks_permission("2", "t-1");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        s.stops_with("end_turn");
+        let at = point(&fork(s, None));
+        let new = adopt(s, &at, None);
+        assert!(
+            new.thread.live().items.is_empty(),
+            "the command runs in the other thread"
+        );
+        for event in &new.log {
+            if let EventKind::PermissionRequested { request, .. }
+            | EventKind::RequestSettled { request, .. } = &event.kind
+            {
+                assert_eq!(request.thread, FORK);
+            }
+        }
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn rolled_back_turns_stay_dropped() {
+    check(|s| {
+        two_turns(s, FULL);
+        s.ask(Command::Change(Change::RollBack {
+            last_kept: Some(TurnId(1)),
+        }))
+        .unwrap();
+        s.exits("exit status 0");
+        assert_eq!(fork(s, Some(2)).unwrap_err().code, ErrorCode::NotFound);
+        s.prompt("three");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.stops_with("end_turn");
+        for (last, expected) in [(Some(1), vec![1]), (Some(3), vec![1, 3]), (None, vec![1, 3])] {
+            let at = point(&fork(s, last));
+            assert_eq!(shown(&adopt(s, &at, None)), expected);
+        }
+    });
+}
+
+/// The policy was made stricter after the turn at which the thread is forked.
+#[test]
+fn nobody_gets_around_a_policy_by_a_fork() {
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("1", "t-1");
+        s.stops_with("end_turn");
+        s.ask(Command::SetPolicy(Some(RawJson::parse("\"readonly\"").unwrap())))
+            .unwrap();
+        let at = point(&fork(s, Some(1)));
+        let new = adopt(s, &at, None);
+        assert_eq!(new.thread.live().policy, s.thread.live().policy);
+        assert!(new.thread.live().policy.is_some());
+    });
+}
+
+#[test]
+fn not_where_agents_are_told_nothing() {
+    let limits = Limits {
+        recall_bytes: 0,
+        ..Limits::default()
+    };
+    check_in(Scene::with_limits(limits), |s| {
+        two_turns(s, FORKS);
+        assert_eq!(fork(s, Some(1)).unwrap_err().code, ErrorCode::Unsupported);
+        let call = s.send(Command::Fork { turn: None });
+        s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        assert_eq!(point(&s.replies[&call]).forked.fidelity, Fidelity::Exact);
+        assert_eq!(s.ask_forked(None).unwrap_err().code, ErrorCode::Unsupported);
+        s.prompt("on");
+        s.stops_with("end_turn");
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed; 3]);
+    });
+}
+
+#[test]
+fn a_name_that_is_none_makes_no_thread() {
+    check(|s| {
+        two_turns(s, FULL);
+        let at = point(&fork(s, None));
+        let mut new = Scene::new();
+        let adopted = acpd_proto::thread::Adopted {
+            events: copied(&s.log, at.forked.last).into_events(),
+            point: at,
+            name: Some(" ".into()),
+        };
+        let refused = new.ask(Command::Adopt(Box::new(adopted))).unwrap_err();
+        assert_eq!((refused.code, new.log.len()), (ErrorCode::InvalidParams, 0));
+    });
+}

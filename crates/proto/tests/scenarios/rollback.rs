@@ -1,0 +1,273 @@
+//! Rollback: turns leave the conversation and stay in the log.
+
+use acpd_model::event::Fidelity;
+use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
+use acpd_proto::thread::{Change, Command, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{FULL, Scene, check, check_in};
+
+pub fn turn(s: &mut Scene, prompt: &str, answer: &str) {
+    s.prompt(prompt);
+    s.chunk(answer);
+    s.stops_with("end_turn");
+}
+
+fn roll_back(s: &mut Scene, last_kept: Option<u32>) -> Result<Value, Failure> {
+    let last_kept = last_kept.map(TurnId);
+    match s.ask(Command::Change(Change::RollBack { last_kept }))? {
+        Reply::Json(json) => Ok(json.read().unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn three_turns(s: &mut Scene) {
+    s.open_session();
+    for n in 1..=3 {
+        turn(s, &format!("prompt {n}"), &format!("answer {n}"));
+    }
+}
+
+fn shown(s: &Scene) -> Vec<u32> {
+    let turns = s.transcript().turns;
+    turns
+        .iter()
+        .filter_map(|turn| turn.id)
+        .map(|turn| turn.0)
+        .collect()
+}
+
+/// All that the agent was told with its last prompt.
+fn told(s: &Scene) -> String {
+    s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"].to_string()
+}
+
+#[test]
+fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
+    let scene = check(|s| {
+        three_turns(s);
+        s.update(
+            r#"{"sessionUpdate":"plan","entries":[{"content":"x","priority":"low","status":"pending"}]}"#,
+        );
+        let logged = s.log.len();
+        assert_eq!(roll_back(s, Some(1)).unwrap(), json!({ "fidelity": "recalled" }));
+        assert_eq!((s.stops, s.log.len()), (1, logged + 1));
+        let params = &s.params("thread/rolledBack")[0];
+        assert_eq!(params["lastKeptTurnId"], "turn_1");
+        assert_eq!(params["by"]["principal"], "owner");
+        assert_eq!(shown(s), [1]);
+        let live = s.thread.live();
+        assert_eq!(
+            (live.summary.turns, live.plan.clone(), live.session.clone()),
+            (1, None, None)
+        );
+        s.exits("exit status 0");
+        assert_eq!(s.prompt("instead"), TurnId(4), "no number is used twice");
+        s.answer("initialize", FULL);
+        assert!(s.sent_as("session/resume").is_empty() && s.sent_as("session/load").is_empty());
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = told(s);
+        for (words, is) in [
+            ("prompt 1", true),
+            ("answer 1", true),
+            ("answer 2", false),
+            ("prompt 3", false),
+            ("instead", true),
+        ] {
+            assert_eq!(prompt.contains(words), is, "{words}: {prompt}");
+        }
+        assert!(!s.notices().contains(&"agentForgot".to_owned()), "nobody wonders");
+        s.stops_with("end_turn");
+        assert_eq!(shown(s), [1, 4]);
+        assert_eq!(s.thread.live().summary.turns, 2);
+    });
+    let words = scene
+        .log
+        .iter()
+        .filter(|event| event.turn == Some(TurnId(2)))
+        .count();
+    assert!(words > 3, "the log keeps what was dropped");
+}
+
+#[test]
+fn nothing_kept_is_a_fresh_start() {
+    check(|s| {
+        three_turns(s);
+        assert_eq!(roll_back(s, None).unwrap(), json!({ "fidelity": "exact" }));
+        assert_eq!(s.params("thread/rolledBack")[0]["lastKeptTurnId"], json!(null));
+        s.exits("exit status 0");
+        assert_eq!((shown(s), s.thread.live().summary.name.clone()), (vec![], None));
+        s.prompt("anew");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = &s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"];
+        assert_eq!(prompt, &json!([{ "type": "text", "text": "anew" }]));
+        s.stops_with("end_turn");
+        assert_eq!(s.thread.live().summary.name.as_deref(), Some("anew"));
+    });
+}
+
+#[test]
+fn again_and_again() {
+    check(|s| {
+        three_turns(s);
+        roll_back(s, Some(2)).unwrap();
+        s.exits("exit status 0");
+        roll_back(s, Some(1)).unwrap();
+        for gone in [2, 3, 4, 0] {
+            assert_eq!(
+                roll_back(s, Some(gone)).unwrap_err().code,
+                ErrorCode::NotFound,
+                "{gone}"
+            );
+        }
+        assert_eq!(shown(s), [1]);
+        s.prompt("four");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.stops_with("end_turn");
+        turn(s, "five", "5");
+        assert_eq!(shown(s), [1, 4, 5]);
+        let before = s.next_seq();
+        assert_eq!(roll_back(s, Some(5)).unwrap(), json!({ "fidelity": "exact" }));
+        assert_eq!(s.next_seq(), before, "nothing is dropped, nothing happens");
+        roll_back(s, Some(4)).unwrap();
+        assert_eq!(shown(s), [1, 4]);
+    });
+}
+
+#[test]
+fn not_while_something_goes_on() {
+    check(|s| {
+        three_turns(s);
+        s.prompt("four");
+        assert_eq!(roll_back(s, Some(1)).unwrap_err().code, ErrorCode::Conflict);
+        s.stops_with("end_turn");
+        roll_back(s, Some(1)).unwrap();
+    });
+}
+
+#[test]
+fn not_where_agents_are_told_nothing() {
+    let limits = Limits {
+        recall_bytes: 0,
+        ..Limits::default()
+    };
+    check_in(Scene::with_limits(limits), |s| {
+        three_turns(s);
+        let refused = roll_back(s, Some(1)).unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.contains("recall_bytes")),
+            (ErrorCode::Unsupported, true)
+        );
+        assert_eq!(shown(s), [1, 2, 3]);
+        assert_eq!(
+            roll_back(s, None).unwrap(),
+            json!({ "fidelity": "exact" }),
+            "there is nothing to tell"
+        );
+    });
+}
+
+/// It was let go because it knows what is dropped: what it still says is part of no conversation.
+#[test]
+fn what_the_agent_says_on_its_way_out_is_not_shown() {
+    check(|s| {
+        three_turns(s);
+        roll_back(s, Some(1)).unwrap();
+        let before = s.next_seq();
+        s.chunk("and another thing about prompt 3");
+        assert_eq!(s.methods_from(before), ["agent/notification"]);
+        s.exits("exit status 0");
+        assert_eq!(s.transcript().turns[0].items.len(), 2);
+    });
+}
+
+#[test]
+fn a_command_that_still_runs_ends_with_its_turn() {
+    use acpd_proto::thread::MachineReply;
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.prompt("run");
+        s.machine = Some(|_| MachineReply::Created);
+        s.calls(
+            "1",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"sleep","args":["9"]}"#,
+        );
+        s.stops_with("end_turn");
+        roll_back(s, Some(1)).unwrap();
+        let ended = s
+            .kinds()
+            .filter(|kind| matches!(kind, EventKind::ItemCompleted { .. }))
+            .count();
+        let began = s
+            .kinds()
+            .filter(|kind| matches!(kind, EventKind::ItemStarted { .. }))
+            .count();
+        assert_eq!(began, ended);
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn the_same_client_turn_id_is_a_new_turn_once_the_old_one_is_dropped() {
+    check(|s| {
+        s.open_session();
+        let input = || vec![acpd_proto::projection::text_block("x")];
+        s.start_turn(input(), Some("mine")).unwrap();
+        s.stops_with("end_turn");
+        assert_eq!(s.start_turn(input(), Some("mine")).unwrap().id, TurnId(1));
+        roll_back(s, None).unwrap();
+        assert_eq!(s.start_turn(input(), Some("mine")).unwrap().id, TurnId(2));
+    });
+}
+
+#[test]
+fn a_restart_forgets_nothing_of_it() {
+    let scene = check(|s| {
+        three_turns(s);
+        roll_back(s, Some(2)).unwrap();
+    });
+    let mut again = Scene::restarted(&scene.log);
+    assert_eq!(shown(&again), [1, 2]);
+    again.prompt("go on");
+    again.answer("initialize", FULL);
+    again.answer("session/new", r#"{"sessionId":"s-2"}"#);
+    let prompt = told(&again);
+    assert!(
+        prompt.contains("answer 2") && !prompt.contains("answer 3"),
+        "{prompt}"
+    );
+    let told = again.kinds().find_map(|kind| match kind {
+        EventKind::TurnsRolledBack { fidelity, .. } => Some(*fidelity),
+        _ => None,
+    });
+    assert_eq!(told, Some(Fidelity::Recalled));
+}
+
+/// What is dropped must not push out what is kept.
+#[test]
+fn long_turns_that_were_dropped_take_no_room() {
+    let limits = Limits {
+        recall_bytes: 200,
+        ..Limits::default()
+    };
+    check_in(Scene::with_limits(limits), |s| {
+        s.open_session();
+        turn(s, "first", "kept words");
+        turn(s, "second", &"dropped ".repeat(100));
+        roll_back(s, Some(1)).unwrap();
+        s.exits("exit status 0");
+        s.prompt("next");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = told(s);
+        assert!(
+            prompt.contains("kept words") && !prompt.contains("dropped"),
+            "{prompt}"
+        );
+        s.stops_with("end_turn");
+    });
+}

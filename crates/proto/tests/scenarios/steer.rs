@@ -1,0 +1,205 @@
+//! Words for a turn that runs.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{ErrorCode, ItemEnd, MessageType, TurnId};
+use acpd_proto::projection::text_block;
+use acpd_proto::thread::{Command, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+const STEERS: &str =
+    r#"{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}"#;
+
+fn running(s: &mut Scene) {
+    s.create();
+    s.answer("initialize", STEERS);
+    s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+    s.prompt("begin");
+    s.chunk("I will");
+}
+
+fn steer(s: &mut Scene, words: &str) -> u64 {
+    let input = vec![text_block(words)];
+    s.send(Command::Steer { input, turn: None })
+}
+
+fn told(s: &Scene, call: u64) -> Value {
+    match s.replies.get(&call) {
+        Some(Ok(Reply::Json(json))) => json.read().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The persons' words of each turn.
+fn words(s: &Scene) -> Vec<(u32, Vec<String>)> {
+    let said = |item: &acpd_proto::projection::Item| match item.content() {
+        Some(ItemEnd::Message {
+            role: MessageType::UserMessage,
+            content,
+        }) => Some(acpd_proto::projection::content_text(&content)),
+        _ => None,
+    };
+    let turns = s.transcript().turns;
+    let turns = turns
+        .iter()
+        .map(|turn| (turn.id.unwrap().0, turn.items.iter().filter_map(said).collect()));
+    turns.collect()
+}
+
+#[test]
+fn the_agent_takes_them_into_the_turn() {
+    check(|s| {
+        running(s);
+        let call = steer(s, "but quickly");
+        assert_eq!(s.params("turn/steering")[0]["text"], "but quickly");
+        assert_eq!(s.params("turn/steering")[0]["by"]["principal"], "owner");
+        let sent = s.sent_as("_session/steering")[0].clone();
+        assert_eq!(
+            sent.json["params"],
+            json!({
+                "sessionId": "s-1",
+                "prompt": [{ "type": "text", "text": "but quickly" }],
+                "_meta": { "steering": { "idleBehavior": "promptRequired" } },
+            })
+        );
+        assert_eq!(
+            words(s),
+            [(1, vec!["begin".to_owned()])],
+            "they are not known to have arrived"
+        );
+        s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        assert_eq!(
+            told(s, call),
+            json!({ "turnId": "turn_1", "delivery": "steered" })
+        );
+        s.chunk("Very well");
+        s.stops_with("end_turn");
+        assert_eq!(
+            words(s),
+            [(1, vec!["begin".to_owned(), "but quickly".to_owned()])]
+        );
+        assert_eq!(
+            s.said(),
+            ["I will", "Very well"],
+            "an answer to them is a message of its own"
+        );
+    });
+}
+
+#[test]
+fn what_the_agent_does_not_take_is_the_next_turn() {
+    for refusal in [
+        Some(r#"{"outcome":"promptRequired","reason":"noRunningTurn"}"#),
+        None,
+    ] {
+        check(|s| {
+            running(s);
+            let call = steer(s, "more");
+            match refusal {
+                Some(answer) => s.answer("_session/steering", answer),
+                None => s.refuse("_session/steering", -32603, "not now"),
+            }
+            assert_eq!(told(s, call), json!({ "turnId": "turn_2", "delivery": "queued" }));
+            s.stops_with("end_turn");
+            s.stops_with("end_turn");
+            let expected = [(1, vec!["begin".to_owned()]), (2, vec!["more".to_owned()])];
+            assert_eq!(words(s), expected);
+        });
+    }
+}
+
+#[test]
+fn an_agent_that_has_no_way_gets_them_as_the_next_turn() {
+    check(|s| {
+        s.open_turn();
+        let call = steer(s, "more");
+        assert_eq!(told(s, call), json!({ "turnId": "turn_2", "delivery": "queued" }));
+        assert!(s.sent_as("_session/steering").is_empty());
+        s.stops_with("end_turn");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn without_a_turn_they_begin_one() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", STEERS);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        let call = steer(s, "hello");
+        assert_eq!(told(s, call), json!({ "turnId": "turn_1", "delivery": "queued" }));
+        assert!(s.awaits("session/prompt"));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_turn_that_is_being_stopped_takes_none() {
+    check(|s| {
+        running(s);
+        s.interrupt();
+        let call = steer(s, "then this");
+        assert_eq!(told(s, call)["delivery"], "queued");
+        s.stops_with("cancelled");
+        s.stops_with("end_turn");
+        assert_eq!(
+            s.settled_turns(),
+            [TurnStatus::Interrupted, TurnStatus::Completed]
+        );
+    });
+}
+
+#[test]
+fn words_for_one_turn_do_not_go_into_another() {
+    check(|s| {
+        running(s);
+        let input = || vec![text_block("x")];
+        let other = Command::Steer {
+            input: input(),
+            turn: Some(TurnId(2)),
+        };
+        assert_eq!(s.ask(other).unwrap_err().code, ErrorCode::Conflict);
+        let empty = Command::Steer {
+            input: Vec::new(),
+            turn: None,
+        };
+        assert_eq!(s.ask(empty).unwrap_err().code, ErrorCode::InvalidParams);
+        let this = s.send(Command::Steer {
+            input: input(),
+            turn: Some(TurnId(1)),
+        });
+        s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        assert_eq!(told(s, this)["delivery"], "steered");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_answer_after_the_turn_still_belongs_to_it() {
+    check(|s| {
+        running(s);
+        let call = steer(s, "quick");
+        s.stops_with("end_turn");
+        s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        assert_eq!(
+            told(s, call),
+            json!({ "turnId": "turn_1", "delivery": "steered" })
+        );
+        assert_eq!(words(s), [(1, vec!["begin".to_owned(), "quick".to_owned()])]);
+    });
+}
+
+#[test]
+fn of_an_agent_that_is_gone_nobody_knows() {
+    check(|s| {
+        running(s);
+        let call = steer(s, "lost");
+        s.exits("exit status 1");
+        let failure = s.replies[&call].as_ref().unwrap_err();
+        assert_eq!(failure.code, ErrorCode::AgentFailed);
+        assert_eq!(words(s), [(1, vec!["begin".to_owned()])]);
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
+        assert_eq!(s.params("turn/steering")[0]["text"], "lost", "the log has them");
+    });
+}
