@@ -75,6 +75,8 @@ pub const THREAD_COMMANDS: usize = 128;
 pub const LIVE_BATCHES: usize = 32;
 /// Events that are appended, and sent on, as one batch.
 pub const BATCH_EVENTS: usize = 512;
+/// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
+pub const EDITOR_REQUESTS: usize = 64;
 /// Frames or replies that may wait for one client's socket.
 pub const PEER_QUEUE: usize = 32;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
