@@ -52,8 +52,16 @@ mod tests {
 
     #[test]
     fn what_is_no_decision_decides_nothing() {
-        let nothing = ["null", "{}", r#"{"outcome":"selected"}"#, r#"{"outcome":{"outcome":"selected"}}"#];
-        for result in nothing.into_iter().chain([r#"{"outcome":{"outcome":"allow"}}"#, r#"{"action":"yes"}"#]) {
+        let nothing = [
+            "null",
+            "{}",
+            r#"{"outcome":"selected"}"#,
+            r#"{"outcome":{"outcome":"selected"}}"#,
+        ];
+        for result in nothing
+            .into_iter()
+            .chain([r#"{"outcome":{"outcome":"allow"}}"#, r#"{"action":"yes"}"#])
+        {
             for question in [Question::Permission, Question::Form, Question::Url] {
                 assert_eq!(read(question, result), None, "{result}");
             }
@@ -65,12 +73,24 @@ mod tests {
         let permission = |result| read(Question::Permission, result);
         let selected = permission(r#"{"outcome":{"outcome":"selected","optionId":"o","_meta":{}}}"#);
         assert_eq!(selected, Some(Answer::Option("o".into())));
-        assert_eq!(permission(r#"{"outcome":{"outcome":"cancelled"}}"#), Some(Answer::Cancel));
+        assert_eq!(
+            permission(r#"{"outcome":{"outcome":"cancelled"}}"#),
+            Some(Answer::Cancel)
+        );
         let form = |result| read(Question::Form, result);
         let told = RawJson::parse(r#"{"a":1.10}"#).unwrap();
-        assert_eq!(form(r#"{"action":"accept","content":{"a":1.10}}"#), Some(Answer::Tell(told)));
-        assert_eq!(form(r#"{"action":"accept","content":null}"#), Some(Answer::Accept { always: false }));
-        assert_eq!(form(r#"{"action":"decline"}"#), Some(Answer::Decline { always: false }));
+        assert_eq!(
+            form(r#"{"action":"accept","content":{"a":1.10}}"#),
+            Some(Answer::Tell(told))
+        );
+        assert_eq!(
+            form(r#"{"action":"accept","content":null}"#),
+            Some(Answer::Accept { always: false })
+        );
+        assert_eq!(
+            form(r#"{"action":"decline"}"#),
+            Some(Answer::Decline { always: false })
+        );
         assert_eq!(form(r#"{"action":"cancel"}"#), Some(Answer::Cancel));
     }
 }

@@ -4,7 +4,9 @@
 //! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
 
 use acpd_model::event::{Level, TurnStatus};
-use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq, TurnId};
+use acpd_model::{
+    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq, TurnId,
+};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -81,7 +83,10 @@ pub enum Ending {
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
-    let room = events.iter().map(|event| event.raw.as_ref().map_or(160, |raw| raw.get().len() + 160)).sum();
+    let room = events
+        .iter()
+        .map(|event| event.raw.as_ref().map_or(160, |raw| raw.get().len() + 160))
+        .sum();
     let mut writer = Writer {
         thread,
         out: Vec::with_capacity(room),
@@ -134,7 +139,9 @@ impl Writer<'_> {
             | EventKind::UsageUpdated { .. }
             | EventKind::SessionInfoUpdated { .. } => self.passed(event, What::Update),
             EventKind::ModeChanged { mode_id } => self.passed_or(event, |update| {
-                update.plain("sessionUpdate", "current_mode_update").put("currentModeId", mode_id);
+                update
+                    .plain("sessionUpdate", "current_mode_update")
+                    .put("currentModeId", mode_id);
             }),
             // Changed by a client: the event has the agent's answer to that.
             EventKind::ConfigOptionsReplaced {} => self.passed_or(event, |update| {
@@ -157,7 +164,9 @@ impl Writer<'_> {
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 let start = self.out.len();
                 let mut message = Object::open(&mut self.out);
-                message.raw("jsonrpc", "\"2.0\"").plain("method", "$/cancel_request");
+                message
+                    .raw("jsonrpc", "\"2.0\"")
+                    .plain("method", "$/cancel_request");
                 message.object("params", |params| {
                     params.put("requestId", request);
                 });
@@ -193,7 +202,10 @@ impl Writer<'_> {
     fn notification(&mut self, method: &str, what: What, params: impl FnOnce(&mut Vec<u8>, &str)) {
         let start = self.out.len();
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
-        serde_json::Value::from(method).to_string().bytes().for_each(|byte| self.out.push(byte));
+        serde_json::Value::from(method)
+            .to_string()
+            .bytes()
+            .for_each(|byte| self.out.push(byte));
         self.out.extend_from_slice(br#","params":"#);
         params(&mut self.out, self.thread);
         self.out.push(b'}');
@@ -203,7 +215,8 @@ impl Writer<'_> {
     /// A `session/update` whose update is written by `write`.
     fn update(&mut self, what: What, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.out.len();
-        self.out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#);
+        self.out
+            .extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#);
         self.out.extend_from_slice(self.thread.as_bytes());
         self.out.extend_from_slice(br#"","update":"#);
         write(&mut self.out);
@@ -223,7 +236,9 @@ impl Writer<'_> {
     /// What the agent sent, as it came.
     fn passed(&mut self, event: &Event, what: What) {
         if let Some(params) = &event.raw_params {
-            self.notification("session/update", what, |out, thread| splice_session(out, params, thread));
+            self.notification("session/update", what, |out, thread| {
+                splice_session(out, params, thread)
+            });
         } else if let Some(raw) = &event.raw {
             self.update(what, |out| out.extend_from_slice(raw.get().as_bytes()));
         }
@@ -249,7 +264,9 @@ impl Writer<'_> {
                 if event.raw.is_some() || event.raw_params.is_some() {
                     return self.passed(event, What::Update);
                 }
-                self.update(What::Update, |out| text_chunk(out, *role, text, message_id.as_deref()));
+                self.update(What::Update, |out| {
+                    text_chunk(out, *role, text, message_id.as_deref())
+                });
             }
             EventKind::ItemContent { .. } => self.passed(event, What::Update),
             EventKind::ItemStarted {
@@ -262,10 +279,19 @@ impl Writer<'_> {
                     },
                 ..
             } => self.passed_or(event, |update| {
-                update.plain("sessionUpdate", "tool_call").put("toolCallId", tool_call_id);
+                update
+                    .plain("sessionUpdate", "tool_call")
+                    .put("toolCallId", tool_call_id);
                 let title = if title.is_empty() { tool_call_id } else { title };
-                let kind = if TOOL_KINDS.contains(&kind.as_str()) { kind } else { "other" };
-                update.put("title", title).plain("kind", kind).plain("status", status.as_acp());
+                let kind = if TOOL_KINDS.contains(&kind.as_str()) {
+                    kind
+                } else {
+                    "other"
+                };
+                update
+                    .put("title", title)
+                    .plain("kind", kind)
+                    .plain("status", status.as_acp());
                 rest_of_tool(update, event.raw.as_ref());
             }),
             EventKind::ItemUpdated { .. } => {
@@ -297,7 +323,9 @@ impl Writer<'_> {
             EventKind::UserMessageAdded { item, content } => {
                 for block in content {
                     self.own(What::Prompt, |update| {
-                        update.plain("sessionUpdate", "user_message_chunk").json("content", Some(block));
+                        update
+                            .plain("sessionUpdate", "user_message_chunk")
+                            .json("content", Some(block));
                         item.with_text(|item| update.plain("messageId", item));
                         update.object("_meta", |meta| {
                             meta.object("acpd", |acpd| fill_origin(acpd, event));
@@ -384,7 +412,11 @@ impl Writer<'_> {
             }
             EventKind::InputRequested { request, .. } => {
                 let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
-                let question = if mode == Some("\"url\"") { Question::Url } else { Question::Form };
+                let question = if mode == Some("\"url\"") {
+                    Question::Url
+                } else {
+                    Question::Form
+                };
                 (*request, "elicitation/create", question)
             }
             _ => return,
@@ -395,13 +427,18 @@ impl Writer<'_> {
         out.extend_from_slice(format!("\"{request}\"").as_bytes());
         out.extend_from_slice(format!(r#","method":"{method}","params":"#).as_bytes());
         match (&event.kind, &event.raw) {
-            (EventKind::PermissionRequested { item: Some(_), .. }, Some(raw)) => splice_session(out, raw, thread),
+            (EventKind::PermissionRequested { item: Some(_), .. }, Some(raw)) => {
+                splice_session(out, raw, thread)
+            }
             (EventKind::PermissionRequested { title, options, .. }, raw) => {
                 let mut params = Object::open(out);
                 params.plain("sessionId", thread);
                 params.object("toolCall", |call| {
                     call.put("toolCallId", &request).put("title", title);
-                    let asked = raw.as_ref().and_then(|raw| member(raw, "toolCall")).map(RawJson::trusted);
+                    let asked = raw
+                        .as_ref()
+                        .and_then(|raw| member(raw, "toolCall"))
+                        .map(RawJson::trusted);
                     if let Some(asked) = asked {
                         members(&asked, |key, value| {
                             call.raw(key, value);
@@ -433,12 +470,25 @@ impl Writer<'_> {
 
 /// ACP's kinds of tools.
 const TOOL_KINDS: [&str; 10] = [
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other",
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
 ];
 
 /// Whether the event has what an agent sent as an update. A tool call in a question and an answer to us are none.
 fn is_update(event: &Event) -> bool {
-    event.raw_params.is_some() || event.raw.as_ref().is_some_and(|raw| has_string(raw, "sessionUpdate"))
+    event.raw_params.is_some()
+        || event
+            .raw
+            .as_ref()
+            .is_some_and(|raw| has_string(raw, "sessionUpdate"))
 }
 
 fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {

@@ -39,7 +39,9 @@ impl Client {
             client_capabilities: Value,
             capabilities: Value,
         }
-        let hello: Hello = params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
+        let hello: Hello = params
+            .and_then(|params| serde_json::from_str(params).ok())
+            .unwrap_or_default();
         let declared = match hello.client_capabilities {
             Value::Null => hello.capabilities,
             declared => declared,
@@ -94,7 +96,10 @@ pub(super) fn welcome(agent: &RawJson) -> RawJson {
     }
     let added = [("loadSession", "true"), ("sessionCapabilities", session.get())];
     let capabilities = spliced(&capabilities, &added);
-    let meta = with_acpd(member(agent, "_meta"), &json!({ "version": env!("CARGO_PKG_VERSION") }));
+    let meta = with_acpd(
+        member(agent, "_meta"),
+        &json!({ "version": env!("CARGO_PKG_VERSION") }),
+    );
     let version = PROTOCOL_VERSION.to_string();
     let own = [
         ("protocolVersion", version.as_str()),
@@ -117,8 +122,16 @@ pub(super) fn with_acpd(meta: Option<&str>, acpd: &Value) -> RawJson {
 /// An editor would run the program that it knows, which is acpd, with the agent's arguments.
 fn without_terminals(methods: &RawJson) -> String {
     let methods: Vec<RawJson> = methods.read().unwrap_or_default();
-    let is_terminal = |method: &RawJson| method.read::<AuthMethod>().is_ok_and(|method| method.is_terminal());
-    let kept: Vec<&str> = methods.iter().filter(|method| !is_terminal(method)).map(RawJson::get).collect();
+    let is_terminal = |method: &RawJson| {
+        method
+            .read::<AuthMethod>()
+            .is_ok_and(|method| method.is_terminal())
+    };
+    let kept: Vec<&str> = methods
+        .iter()
+        .filter(|method| !is_terminal(method))
+        .map(RawJson::get)
+        .collect();
     format!("[{}]", kept.join(","))
 }
 
@@ -150,7 +163,12 @@ mod tests {
 
     #[test]
     fn whatever_the_agent_says_it_is_a_welcome() {
-        for odd in ["null", "{}", "[]", r#"{"agentCapabilities":null,"_meta":7,"authMethods":{}}"#] {
+        for odd in [
+            "null",
+            "{}",
+            "[]",
+            r#"{"agentCapabilities":null,"_meta":7,"authMethods":{}}"#,
+        ] {
             let value: Value = welcome(&RawJson::parse(odd).unwrap()).read().unwrap();
             assert_eq!(value["protocolVersion"], 1, "{odd}");
             assert_eq!(value["agentCapabilities"]["loadSession"], true);
@@ -164,9 +182,22 @@ mod tests {
         let zed = Client::read(Some(
             r#"{"protocolVersion":"1","clientInfo":{"name":"zed"},"capabilities":{"terminal":true,"fs":{"readTextFile":true}}}"#,
         ));
-        assert_eq!((zed.name.as_str(), zed.terminals, zed.reads_files, zed.writes_files), ("zed", true, true, false));
+        assert_eq!(
+            (
+                zed.name.as_str(),
+                zed.terminals,
+                zed.reads_files,
+                zed.writes_files
+            ),
+            ("zed", true, true, false)
+        );
         assert!(zed.answers(Question::Permission) && !zed.answers(Question::Form));
-        for odd in [None, Some("[]"), Some("7"), Some(r#"{"clientInfo":7,"clientCapabilities":"all"}"#)] {
+        for odd in [
+            None,
+            Some("[]"),
+            Some("7"),
+            Some(r#"{"clientInfo":7,"clientCapabilities":"all"}"#),
+        ] {
             assert_eq!(Client::read(odd).name, "editor");
         }
     }

@@ -1,8 +1,8 @@
 //! The params of an editor's requests. What has a shape that ACP never had counts as absent where it may be absent.
 
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
-use serde::de::DeserializeOwned;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::agent::ConfigValue;

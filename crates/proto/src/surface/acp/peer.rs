@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use acpd_model::limits::EDITOR_REQUESTS;
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::call::{Call, Listed, Opened, Reply};
 use super::encode::{Ending, Feature, Frame, Question, What, one_line};
 use super::hello::{self, Client};
-use super::params::{self, Authenticate, CancelRequest, ListSessions, NewSession, SetConfigOption, SetMode, SetModel};
+use super::params::{
+    self, Authenticate, CancelRequest, ListSessions, NewSession, SetConfigOption, SetMode, SetModel,
+};
 use super::session::{Opening, Session, Way};
 use super::{answer, splice};
 use crate::agent::AgentRequest;
@@ -136,7 +138,11 @@ impl Peer {
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
             Ok(Message::Response { id, result }) => self.response(id, result.ok()),
             Err(malformed) => {
-                let code = if malformed.is_json { ErrorCode::InvalidRequest } else { ErrorCode::ParseError };
+                let code = if malformed.is_json {
+                    ErrorCode::InvalidRequest
+                } else {
+                    ErrorCode::ParseError
+                };
                 self.refuse(&RawJson::trusted("null"), &Failure::new(code, malformed.reason));
             }
         }
@@ -144,7 +150,9 @@ impl Peer {
 
     /// Takes the answer to a [`PeerOutput::Call`].
     pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
-        let Some(reply_to) = self.waiting.remove(&token) else { return };
+        let Some(reply_to) = self.waiting.remove(&token) else {
+            return;
+        };
         match (reply_to, result) {
             (ReplyTo::Hello(id), Ok(Reply::Json(agent))) => {
                 self.phase = Phase::Ready;
@@ -155,9 +163,17 @@ impl Peer {
                 self.refuse(&id, &failure);
             }
             (ReplyTo::Open(id, way), Ok(Reply::Opened(opened))) => self.opened(id, way, opened),
-            (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => self.answer(&id, &result),
+            (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
+                self.answer(&id, &result)
+            }
             (ReplyTo::Result(id), Ok(_)) => self.answer(&id, &RawJson::trusted("{}")),
-            (ReplyTo::Sessions(id), Ok(Reply::Sessions { sessions, next_cursor })) => {
+            (
+                ReplyTo::Sessions(id),
+                Ok(Reply::Sessions {
+                    sessions,
+                    next_cursor,
+                }),
+            ) => {
                 self.answer(&id, &session_list(&sessions, next_cursor.as_deref()));
             }
             (ReplyTo::Deleted(id, thread), Ok(_)) => {
@@ -221,7 +237,11 @@ impl Peer {
             (Phase::New | Phase::Greeting, _) => return invalid("the connection is not initialized yet"),
             (Phase::Ready, _) => {}
         }
-        let openings = self.sessions.values().filter(|session| session.opening.is_some()).count();
+        let openings = self
+            .sessions
+            .values()
+            .filter(|session| session.opening.is_some())
+            .count();
         if self.waiting.len() + self.prompts.len() + openings >= EDITOR_REQUESTS {
             let message = format!("{EDITOR_REQUESTS} requests of this connection are unanswered already");
             return Err(Failure::new(ErrorCode::Overloaded, message));
@@ -236,7 +256,10 @@ impl Peer {
         if self.role.may(role) {
             return Ok(());
         }
-        let message = format!("{what} needs the role {role}; this connection has the role {}", self.role);
+        let message = format!(
+            "{what} needs the role {role}; this connection has the role {}",
+            self.role
+        );
         Err(Failure::new(ErrorCode::Forbidden, message))
     }
 
@@ -260,9 +283,18 @@ impl Peer {
                 };
                 (call, ReplyTo::Open(id, Way::New))
             }
-            "session/load" => (Call::Load(params::thread(method, params)?), ReplyTo::Open(id, Way::Load)),
-            "session/resume" => (Call::Resume(params::thread(method, params)?), ReplyTo::Open(id, Way::Resume)),
-            "session/fork" => (Call::Fork(params::thread(method, params)?), ReplyTo::Open(id, Way::New)),
+            "session/load" => (
+                Call::Load(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::Load),
+            ),
+            "session/resume" => (
+                Call::Resume(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::Resume),
+            ),
+            "session/fork" => (
+                Call::Fork(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::New),
+            ),
             "session/list" => {
                 let ListSessions { cwd, cursor } = params::read(method, params)?;
                 (Call::List { cwd, cursor }, ReplyTo::Sessions(id))
@@ -285,11 +317,23 @@ impl Peer {
             "authenticate" => {
                 let Authenticate { method_id } = params::read(method, params)?;
                 let request = AgentRequest::Authenticate { method_id };
-                (Call::Ask { thread: None, request }, ReplyTo::Result(id))
+                (
+                    Call::Ask {
+                        thread: None,
+                        request,
+                    },
+                    ReplyTo::Result(id),
+                )
             }
             "logout" => {
                 let request = AgentRequest::Logout;
-                (Call::Ask { thread: None, request }, ReplyTo::Result(id))
+                (
+                    Call::Ask {
+                        thread: None,
+                        request,
+                    },
+                    ReplyTo::Result(id),
+                )
             }
             _ if is_extension(method) => {
                 let thread = self.meant(method, params)?;
@@ -368,7 +412,14 @@ impl Peer {
             _ if is_extension(method) => {
                 if let Ok(Some(thread)) = self.meant(method, params) {
                     let (method, params) = (method.to_owned(), params.map(RawJson::from));
-                    self.call(Call::Notify { thread, method, params }, None);
+                    self.call(
+                        Call::Notify {
+                            thread,
+                            method,
+                            params,
+                        },
+                        None,
+                    );
                 }
             }
             _ => {}
@@ -378,7 +429,10 @@ impl Peer {
     /// Ends what this connection has begun in a session. One that has begun nothing there ends what runs.
     fn cancel(&mut self, thread: ThreadId) {
         // Those that wait are taken back first: else they would begin.
-        let own: Vec<usize> = (0..self.prompts.len()).rev().filter(|at| self.prompts[*at].thread == thread).collect();
+        let own: Vec<usize> = (0..self.prompts.len())
+            .rev()
+            .filter(|at| self.prompts[*at].thread == thread)
+            .collect();
         if own.is_empty() {
             self.call(Call::Interrupt { thread, turn: None }, None);
         }
@@ -389,7 +443,13 @@ impl Peer {
         let prompt = &mut self.prompts[at];
         let thread = prompt.thread;
         match prompt.turn {
-            Some(turn) => self.call(Call::Interrupt { thread, turn: Some(turn) }, None),
+            Some(turn) => self.call(
+                Call::Interrupt {
+                    thread,
+                    turn: Some(turn),
+                },
+                None,
+            ),
             None => prompt.cancelled = true,
         }
     }
@@ -406,7 +466,13 @@ impl Peer {
             self.prompts.remove(at);
         }
         if cancelled {
-            self.call(Call::Interrupt { thread, turn: Some(turn) }, None);
+            self.call(
+                Call::Interrupt {
+                    thread,
+                    turn: Some(turn),
+                },
+                None,
+            );
         }
     }
 
@@ -422,11 +488,14 @@ impl Peer {
         let own = self.prompts.iter_mut().filter(|prompt| prompt.thread == thread);
         let ids: Vec<RawJson> = own.filter_map(|prompt| prompt.id.take()).collect();
         ids.iter().for_each(|id| self.answer(id, &cancelled));
-        self.prompts.retain(|prompt| prompt.id.is_some() || prompt.turn.is_none());
+        self.prompts
+            .retain(|prompt| prompt.id.is_some() || prompt.turn.is_none());
     }
 
     fn response(&mut self, id: &RawValue, result: Option<&RawValue>) {
-        let Some(request) = hello::question_id(id.get()) else { return };
+        let Some(request) = hello::question_id(id.get()) else {
+            return;
+        };
         let session = self.sessions.get_mut(&request.thread);
         let Some(question) = session.and_then(|session| session.asked.remove(&request)) else {
             return;
@@ -460,7 +529,10 @@ impl Peer {
 
     /// All events up to `seq` were told.
     fn reached(&mut self, thread: ThreadId, seq: Seq) {
-        let opening = self.sessions.get(&thread).and_then(|session| session.opening.as_ref());
+        let opening = self
+            .sessions
+            .get(&thread)
+            .and_then(|session| session.opening.as_ref());
         if opening.is_some_and(|opening| seq >= opening.opened.until) {
             self.open(thread, None);
         }
@@ -468,7 +540,11 @@ impl Peer {
 
     /// A session is open: says so, then what was held back until then.
     fn open(&mut self, thread: ThreadId, bound: Option<&RawJson>) {
-        let Some(opening) = self.sessions.get_mut(&thread).and_then(|session| session.opening.take()) else {
+        let Some(opening) = self
+            .sessions
+            .get_mut(&thread)
+            .and_then(|session| session.opening.take())
+        else {
             return;
         };
         self.answer(&opening.id, &opening.result(bound));
@@ -487,7 +563,9 @@ impl Peer {
     }
 
     fn frame(&mut self, thread: ThreadId, frame: &Frame, pending: &impl Fn(Seq, RequestId) -> bool) {
-        let Some(session) = self.sessions.get_mut(&thread) else { return };
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
         let replays = session.replays(frame.seq);
         match &frame.what {
             What::Update => self.show(thread, frame, None),
@@ -505,7 +583,9 @@ impl Peer {
             }
             What::Asked(request, question) => {
                 let asks = self.can_answer(*question) && pending(frame.seq, *request);
-                let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else { return };
+                let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else {
+                    return;
+                };
                 if session.asked.insert(*request, *question).is_none() {
                     self.show(thread, frame, Some(*request));
                 }
@@ -533,7 +613,11 @@ impl Peer {
             What::Ended(ending) => self.turn_ended(thread, frame.turn, ending),
             What::Bound(bound) => {
                 session.wants_sign_in = false;
-                if session.opening.as_ref().is_some_and(|opening| opening.way == Way::New) {
+                if session
+                    .opening
+                    .as_ref()
+                    .is_some_and(|opening| opening.way == Way::New)
+                {
                     self.open(thread, Some(bound));
                 }
             }
@@ -548,7 +632,10 @@ impl Peer {
     /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
     fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
         let Some(text) = frame.text.clone() else { return };
-        let opening = self.sessions.get_mut(&thread).and_then(|session| session.opening.as_mut());
+        let opening = self
+            .sessions
+            .get_mut(&thread)
+            .and_then(|session| session.opening.as_mut());
         match opening.filter(|opening| opening.way == Way::New || question.is_some()) {
             Some(opening) => opening.held.push((question, text)),
             None => self.out.push(PeerOutput::Send(text)),
@@ -557,13 +644,24 @@ impl Peer {
 
     fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, ending: &Ending) {
         let own = |prompt: &Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
-        let Some(at) = self.prompts.iter().position(own) else { return };
-        let Some(id) = self.prompts.remove(at).id else { return };
+        let Some(at) = self.prompts.iter().position(own) else {
+            return;
+        };
+        let Some(id) = self.prompts.remove(at).id else {
+            return;
+        };
         match ending {
             Ending::Stopped(response) => self.answer(&id, response),
             Ending::Failed(reason) => {
-                let wants_sign_in = self.sessions.get(&thread).is_some_and(|session| session.wants_sign_in);
-                let code = if wants_sign_in { ErrorCode::SignInRequired } else { ErrorCode::Internal };
+                let wants_sign_in = self
+                    .sessions
+                    .get(&thread)
+                    .is_some_and(|session| session.wants_sign_in);
+                let code = if wants_sign_in {
+                    ErrorCode::SignInRequired
+                } else {
+                    ErrorCode::Internal
+                };
                 self.refuse(&id, &Failure::new(code, reason.clone()));
             }
         }
@@ -647,12 +745,17 @@ fn session_list(sessions: &[Listed], next_cursor: Option<&str>) -> RawJson {
         .collect();
     let mut out = Vec::new();
     let mut result = Object::open(&mut out);
-    result.put("sessions", &sessions).maybe("nextCursor", next_cursor.as_ref());
+    result
+        .put("sessions", &sessions)
+        .maybe("nextCursor", next_cursor.as_ref());
     result.close();
     RawJson::trusted(&String::from_utf8_lossy(&out))
 }
 
 /// The daemon answered with something else than was asked for.
 fn misplaced() -> Failure {
-    Failure::new(ErrorCode::Internal, "the daemon answered something else than it was asked")
+    Failure::new(
+        ErrorCode::Internal,
+        "the daemon answered something else than it was asked",
+    )
 }

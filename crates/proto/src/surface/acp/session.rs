@@ -48,7 +48,10 @@ impl Session {
     /// Whether what is told is of the past.
     pub fn replays(&self, seq: Seq) -> bool {
         let loads = |opening: &&Opening| opening.way == Way::Load;
-        self.opening.as_ref().filter(loads).is_some_and(|opening| seq <= opening.opened.until)
+        self.opening
+            .as_ref()
+            .filter(loads)
+            .is_some_and(|opening| seq <= opening.opened.until)
     }
 }
 
@@ -79,8 +82,18 @@ pub fn session_state(live: &Live) -> RawJson {
     };
     let modes = with_current(&live.modes, "currentModeId", &live.mode);
     let models = with_current(&live.models, "currentModelId", &live.model);
-    let options = live.config_options.as_ref().filter(|raw| raw.get().starts_with('['));
-    let members = [("modes", modes.as_ref()), ("models", models.as_ref()), ("configOptions", options)];
-    let put: Vec<(&str, &str)> = members.iter().filter_map(|(name, raw)| Some((*name, (*raw)?.get()))).collect();
+    let options = live
+        .config_options
+        .as_ref()
+        .filter(|raw| raw.get().starts_with('['));
+    let members = [
+        ("modes", modes.as_ref()),
+        ("models", models.as_ref()),
+        ("configOptions", options),
+    ];
+    let put: Vec<(&str, &str)> = members
+        .iter()
+        .filter_map(|(name, raw)| Some((*name, (*raw)?.get())))
+        .collect();
     spliced(&RawJson::trusted("{}"), &put)
 }

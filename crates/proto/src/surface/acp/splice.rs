@@ -69,7 +69,8 @@ pub(super) fn has_string(json: &RawJson, name: &str) -> bool {
 /// Whether a key, as it was written, is this name. One with an escape may be, too.
 fn is_key(key: &str, name: &str) -> bool {
     key == name
-        || key.contains('\\') && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
+        || key.contains('\\')
+            && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
 }
 
 /// `params` with `session` in the place of the session that they name, if they name one.
@@ -96,11 +97,17 @@ mod tests {
     #[test]
     fn all_other_text_stays() {
         assert_eq!(
-            put(r#"{"n":1.10 , "sessionId" : "a","z":[12345678901234567890123]}"#, &[("sessionId", "\"b\"")]),
+            put(
+                r#"{"n":1.10 , "sessionId" : "a","z":[12345678901234567890123]}"#,
+                &[("sessionId", "\"b\"")]
+            ),
             r#"{"n":1.10 , "sessionId" : "b","z":[12345678901234567890123]}"#
         );
         assert_eq!(
-            put(r#"{"a":{"sessionId":1},"sessio\u006eId":"a","sessionId":"a"}"#, &[("sessionId", "2")]),
+            put(
+                r#"{"a":{"sessionId":1},"sessio\u006eId":"a","sessionId":"a"}"#,
+                &[("sessionId", "2")]
+            ),
             r#"{"a":{"sessionId":1},"sessio\u006eId":2,"sessionId":2}"#
         );
     }
@@ -117,9 +124,22 @@ mod tests {
 
     #[test]
     fn a_session_is_only_mapped_where_one_is_named() {
-        let mapped = |text: &str| with_session(&RawJson::parse(text).unwrap(), "x\"y").get().to_owned();
-        assert_eq!(mapped(r#"{"sessionId":"s","k":1}"#), r#"{"sessionId":"x\"y","k":1}"#);
-        for other in ["{}", "[1]", "null", r#"{"sessionId":7}"#, r#"{"k":{"sessionId":"s"}}"#] {
+        let mapped = |text: &str| {
+            with_session(&RawJson::parse(text).unwrap(), "x\"y")
+                .get()
+                .to_owned()
+        };
+        assert_eq!(
+            mapped(r#"{"sessionId":"s","k":1}"#),
+            r#"{"sessionId":"x\"y","k":1}"#
+        );
+        for other in [
+            "{}",
+            "[1]",
+            "null",
+            r#"{"sessionId":7}"#,
+            r#"{"k":{"sessionId":"s"}}"#,
+        ] {
             assert_eq!(mapped(other), other);
         }
     }
