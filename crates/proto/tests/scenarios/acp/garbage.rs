@@ -1,19 +1,20 @@
 //! Whatever an editor or an agent writes, nothing panics, and every request has its answer.
 
-use acpd_model::{RawJson, Role};
-use acpd_proto::surface::acp::{Peer, PeerOutput, Reply, frames};
+use acpd_model::{Failure, RawJson, Role};
+use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply, frames};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::stage::{ABLE, Stage, play};
 use crate::support::check;
 
-fn odd_json() -> impl Strategy<Value = String> {
+/// Odd JSON; if `wild`, also such that no `Value` can hold.
+fn odd_json(wild: bool) -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
-        Just("1e999".to_owned()),
+        Just(if wild { "1e999" } else { "1.10" }.to_owned()),
         Just("-0".to_owned()),
-        Just(r#""\ud83d""#.to_owned()),
+        Just(if wild { r#""\ud83d""# } else { "\"\"" }.to_owned()),
         Just(r#""0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4""#.to_owned()),
         Just(r#""req_1_0192f0c1c5d77c0aa5e5f8d9a1b2c3d4""#.to_owned()),
         Just(r#""text""#.to_owned()),
@@ -77,7 +78,7 @@ proptest! {
     /// Odd params, odd ids, odd answers, and text that is nothing at all.
     #[test]
     fn editors_may_write_anything(
-        lines in prop::collection::vec((method(), odd_json(), odd_json(), 0..4_u8), 1..12),
+        lines in prop::collection::vec((method(), odd_json(false), odd_json(false), 0..4_u8), 1..12),
         noise in ".{0,40}",
     ) {
         play(|s| {
@@ -109,9 +110,24 @@ proptest! {
         });
     }
 
+    /// What no `Value` can hold is no reason to fall either.
+    #[test]
+    fn editors_may_write_wildly(lines in prop::collection::vec((method(), odd_json(true), odd_json(true)), 1..12)) {
+        let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
+        for (method, id, params) in lines {
+            peer.handle_text(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#));
+            peer.handle_text(&format!(r#"{{"id":{id},"result":{params}}}"#));
+            while let Some(output) = peer.poll_output() {
+                if let PeerOutput::Call { token, call: Call::Hello } = output {
+                    peer.reply(token, RawJson::parse(params.clone()).map(Reply::Json).map_err(|_| Failure::agent("")));
+                }
+            }
+        }
+    }
+
     /// Whatever an agent says is carried as one valid JSON text.
     #[test]
-    fn agents_may_say_anything(updates in prop::collection::vec(odd_json(), 1..8), method in method()) {
+    fn agents_may_say_anything(updates in prop::collection::vec(odd_json(true), 1..8), method in method()) {
         let scene = check(|scene| {
             scene.open_turn();
             for update in &updates {

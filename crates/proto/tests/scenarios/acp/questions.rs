@@ -224,7 +224,15 @@ fn what_the_policy_decides_nobody_is_asked() {
     play(|s| {
         let policy: Policy = serde_json::from_value(json!({ "allow": ["Bash"] })).unwrap();
         s.scene.rule(Some(policy));
-        let (first, _) = asked(s);
+        let first = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            let call = r#"{"toolCallId":"t","title":"ls","kind":"execute","rawInput":{"command":"ls"}}"#;
+            let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"}]"#;
+            let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+            scene.calls("5", ASK, &params);
+        });
+        assert_eq!(outcomes(s).len(), 1);
         let heard = s.heard(first);
         assert!(
             !heard.contains(&ASK.to_owned()) && !heard.contains(&"$/cancel_request".to_owned()),

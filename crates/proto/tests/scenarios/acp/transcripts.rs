@@ -58,13 +58,19 @@ fn is_the_agents(event: &Event, frame: &Frame) -> bool {
 
 /// What the agent said in the conversation, with the lines' places.
 fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usize, Said)> {
-    let ours = |line: &Line| {
+    let ours = |(at, line): &(usize, &Line)| {
         let method = line.method().unwrap_or_default();
-        let told =
-            matches!(method, "session/update" | "session/request_permission") || method.starts_with('_');
-        line.from_agent && told && line.session() == Some(one.session.as_str())
+        let told = matches!(
+            method,
+            "session/update" | "session/request_permission" | "elicitation/create"
+        );
+        let of_process = |opening: &usize| opening < at && recording.lines[*opening].process == line.process;
+        let for_all =
+            method.starts_with('_') && line.session().is_none() && one.openings.iter().any(of_process);
+        let of_session = line.session() == Some(one.session.as_str());
+        line.from_agent && (for_all || of_session && (told || method.starts_with('_')))
     };
-    let lines = recording.lines.iter().enumerate().filter(|(_, line)| ours(line));
+    let lines = recording.lines.iter().enumerate().filter(ours);
     lines
         .map(|(at, line)| {
             let Said { method, params } = said(&line.text);

@@ -265,7 +265,6 @@ fn an_agent_that_wants_a_sign_in_says_so_to_who_prompts() {
         });
         let id = s.prompt(who, "do it");
         s.then(|scene| {
-            scene.later(60_000);
             let hello = r#"{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}]}"#;
             scene.answer("initialize", hello);
             scene.refuse("session/new", -32000, "sign in");
