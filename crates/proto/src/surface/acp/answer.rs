@@ -3,7 +3,7 @@
 use acpd_model::RawJson;
 use serde::Deserialize;
 
-use super::encode::Question;
+use super::frame::Question;
 use crate::thread::Answer;
 
 #[derive(Deserialize)]

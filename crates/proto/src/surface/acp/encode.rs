@@ -4,82 +4,14 @@
 //! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
 
 use acpd_model::event::{Level, TurnStatus};
-use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, RequestId, Seq, TurnId,
-};
+use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, Seq, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
+use super::frame::{Ending, Feature, Frame, Question, What};
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{Object, members};
-
-/// What an editor may be sent for one event, and what its connection must know. An event can have several.
-#[derive(Debug, Clone)]
-pub struct Frame {
-    /// The event's number.
-    pub seq: Seq,
-    /// The turn in which it happened.
-    pub turn: Option<TurnId>,
-    /// The message, one JSON text on one line; none for what only the connection must know.
-    pub text: Option<Bytes>,
-    /// What it is, and with that, whom it is for.
-    pub what: What,
-}
-
-/// What a frame is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum What {
-    /// Something about the session: for everybody who has it open.
-    Update,
-    /// The same, for those who declared that they take it.
-    Declared(Feature),
-    /// What a person said: for all but the one who sent it.
-    Prompt,
-    /// A question.
-    Asked(RequestId, Question),
-    /// A question is over: its message takes it back from those who were asked and have not answered.
-    Answered(RequestId),
-    /// A prompt waits, or has begun; with the id that its sender gave it.
-    Taken(Option<Box<str>>),
-    /// A turn is over.
-    Ended(Box<Ending>),
-    /// The agent's session is open; with what it answered.
-    Bound(Box<RawJson>),
-    /// The agent does nothing until somebody signs in.
-    SignIn,
-}
-
-/// What a client must have declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feature {
-    /// `session.notices`. They are for the moment: who loads a session is not sent old ones.
-    Notices,
-    /// `session.compaction`.
-    Compaction,
-    /// `elicitation`.
-    Elicitation,
-}
-
-/// What a question is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
-    /// A permission.
-    Permission,
-    /// Information, by a form.
-    Form,
-    /// Something that a person does at an address.
-    Url,
-}
-
-/// How a turn ended, as the one who sent its prompt is told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    /// ACP's prompt response.
-    Stopped(RawJson),
-    /// An error, and why.
-    Failed(String),
-}
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -519,8 +451,8 @@ fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
     const WRITTEN: [&str; 4] = ["toolCallId", "title", "kind", "status"];
     let Some(raw) = raw else { return };
     members(raw, |key, value| {
-        let is_list = |key| matches!(key, "content" | "locations");
-        if !WRITTEN.contains(&key) && !(is_list(key) && !value.starts_with('[')) {
+        let fits = !matches!(key, "content" | "locations") || value.starts_with('[');
+        if fits && !WRITTEN.contains(&key) {
             update.raw(key, value);
         }
     });

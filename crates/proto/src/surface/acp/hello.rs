@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
-use super::encode::{Feature, Question};
+use super::frame::{Feature, Question};
 use super::splice::{member, spliced};
 use crate::agent::AuthMethod;
 

@@ -7,15 +7,19 @@
 
 mod answer;
 mod call;
+mod delivery;
 mod encode;
+mod frame;
 mod hello;
 mod params;
 mod peer;
+mod requests;
 mod session;
 mod splice;
 
 pub use call::{Call, Listed, Opened, Reply};
-pub use encode::{Ending, Feature, Frame, Question, What, frames};
+pub use encode::frames;
+pub use frame::{Ending, Feature, Frame, Question, What};
 pub use hello::Client;
 pub use peer::{Peer, PeerOutput};
 pub use session::session_state;

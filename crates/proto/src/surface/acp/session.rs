@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::call::Opened;
-use super::encode::Question;
+use super::frame::Question;
 use super::hello::with_acpd;
 use super::splice::{member, spliced};
 use crate::projection::Live;

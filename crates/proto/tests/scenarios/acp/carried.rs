@@ -8,7 +8,9 @@ fn carried(lines: &[&str]) {
     play(|s| {
         s.strict = false;
         let who = Stage::at_work(ABLE, s);
-        s.then(|scene| drop(scene.prompt("do it")));
+        s.then(|scene| {
+            scene.prompt("do it");
+        });
         for line in lines {
             let from = s.editors[who].texts.len();
             let (method, params) = line.split_once(' ').unwrap();
@@ -89,7 +91,7 @@ fn params_with_more_to_them_and_other_notifications() {
         r#"session/update {"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}},"k":12345678901234567890123}"#,
         r#"session/update { "sessionId" : "s-1" , "update":{"sessionUpdate":"hologram"} }"#,
         r#"_vendor/thing {"b":1.10,"sessionId":"s-1","a":12345678901234567890123}"#,
-        r#"_vendor/thing [1,2]"#,
+        "_vendor/thing [1,2]",
         r#"auth/status_update {"x":1.0}"#,
     ]);
 }

@@ -280,20 +280,22 @@ impl Stage {
     }
 
     fn call(&mut self, who: usize, token: u64, call: Call) {
-        let known = |thread: ThreadId, scene: &Scene| match thread == scene.id && !scene.log.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::not_found(format!("thread {thread}"))),
+        let known = |thread: ThreadId, scene: &Scene| {
+            if thread == scene.id && !scene.log.is_empty() {
+                return Ok(());
+            }
+            Err(Failure::not_found(format!("thread {thread}")))
         };
         let result = match call {
             Call::Hello => self.hello.clone().map(Reply::Json),
             Call::New { .. } => {
                 self.scene.open_session();
-                self.open(who, 0)
+                Ok(self.open(who, 0))
             }
-            Call::Load(thread) => known(thread, &self.scene).and_then(|()| self.open(who, 0)),
+            Call::Load(thread) => known(thread, &self.scene).map(|()| self.open(who, 0)),
             Call::Resume(thread) => {
                 let last = self.scene.log.len() as u64;
-                known(thread, &self.scene).and_then(|()| self.open(who, last))
+                known(thread, &self.scene).map(|()| self.open(who, last))
             }
             Call::Fork(_) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
             Call::Close(_) => {
@@ -353,17 +355,17 @@ impl Stage {
         self.answer_later();
     }
 
-    fn open(&mut self, who: usize, cursor: u64) -> Result<Reply, Failure> {
+    fn open(&mut self, who: usize, cursor: u64) -> Reply {
         let live = self.scene.thread.live();
         let editor = &mut self.editors[who];
         editor.cursor = Some(cursor);
         editor.past = (live.requests.keys().copied().collect(), live.last_seq);
-        Ok(Reply::Opened(Opened {
+        Reply::Opened(Opened {
             thread: self.scene.id,
             until: live.last_seq,
             state: session_state(live),
             updates: live.commands.iter().cloned().collect(),
-        }))
+        })
     }
 
     /// Questions from before the cursor that are still open are asked again.

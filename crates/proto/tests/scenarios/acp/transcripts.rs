@@ -9,6 +9,9 @@ use crate::support::recording::{Line, Recording};
 use crate::support::replay::{Conversation, Replay, conversations};
 use crate::support::{Scene, check_in};
 
+/// What we say of a prompt where the agent says nothing.
+const CANCELLED: &str = r#"{"stopReason":"cancelled"}"#;
+
 /// A message of the agent: its method and its params as they were written.
 #[derive(Debug, Clone, PartialEq)]
 struct Said {
@@ -115,8 +118,16 @@ fn play(agent: &str) {
         let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
         for event in &scene.log {
             for frame in frames(&thread, std::slice::from_ref(event)) {
-                if let What::Ended(ending) = &frame.what {
-                    assert_ne!(**ending, Ending::Failed(String::new()));
+                if let (What::Ended(ending), By::Agent) = (&frame.what, &event.by)
+                    && let Ending::Stopped(answer) = &**ending
+                    && answer.get() != CANCELLED
+                {
+                    let answered = format!("\"result\":{}", answer.get());
+                    let told = |line: &Line| line.from_agent && line.text.contains(&answered);
+                    assert!(
+                        recording.lines.iter().any(told),
+                        "{agent} did not answer {answered}"
+                    );
                 }
                 if !is_the_agents(event, &frame) {
                     continue;

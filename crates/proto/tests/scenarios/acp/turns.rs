@@ -169,7 +169,9 @@ fn a_cancel_ends_what_the_editor_has_begun_and_nothing_else() {
 fn who_only_watches_can_stop_what_runs() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
-        s.then(|scene| drop(scene.prompt("from elsewhere")));
+        s.then(|scene| {
+            scene.prompt("from elsewhere");
+        });
         s.notify(who, "session/cancel");
         assert_eq!(s.scene.sent_as("session/cancel").len(), 1);
         s.then(|scene| scene.stops_with("cancelled"));

@@ -1,0 +1,71 @@
+//! What is made of an event for editors.
+
+use acpd_model::{RawJson, RequestId, Seq, TurnId};
+use bytes::Bytes;
+
+/// What an editor may be sent for one event, and what its connection must know. An event can have several.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// The event's number.
+    pub seq: Seq,
+    /// The turn in which it happened.
+    pub turn: Option<TurnId>,
+    /// The message, one JSON text on one line; none for what only the connection must know.
+    pub text: Option<Bytes>,
+    /// What it is, and with that, whom it is for.
+    pub what: What,
+}
+
+/// What a frame is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// Something about the session: for everybody who has it open.
+    Update,
+    /// The same, for those who declared that they take it.
+    Declared(Feature),
+    /// What a person said: for all but the one who sent it.
+    Prompt,
+    /// A question.
+    Asked(RequestId, Question),
+    /// A question is over: its message takes it back from those who were asked and have not answered.
+    Answered(RequestId),
+    /// A prompt waits, or has begun; with the id that its sender gave it.
+    Taken(Option<Box<str>>),
+    /// A turn is over.
+    Ended(Box<Ending>),
+    /// The agent's session is open; with what it answered.
+    Bound(Box<RawJson>),
+    /// The agent does nothing until somebody signs in.
+    SignIn,
+}
+
+/// What a client must have declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// `session.notices`. They are for the moment: who loads a session is not sent old ones.
+    Notices,
+    /// `session.compaction`.
+    Compaction,
+    /// `elicitation`.
+    Elicitation,
+}
+
+/// What a question is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// A permission.
+    Permission,
+    /// Information, by a form.
+    Form,
+    /// Something that a person does at an address.
+    Url,
+}
+
+/// How a turn ended, as the one who sent its prompt is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// ACP's prompt response.
+    Stopped(RawJson),
+    /// An error, and why.
+    Failed(String),
+}
