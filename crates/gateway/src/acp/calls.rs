@@ -103,7 +103,7 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                     ErrorCode::SignInRequired => failure.with_detail(thread.to_string()),
                     _ => failure,
                 })?;
-                opened(thread, calls.directory.subscribe(thread).await?, Some(0))
+                Ok(opened(thread, calls.directory.subscribe(thread).await?, Some(0)))
             })
         }
         Call::Load(thread) | Call::Resume(thread) => {
@@ -113,7 +113,7 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
             if role.may(Role::Operator) && calls.around.agents.knows(&subscribed.live.spec.agent) {
                 drop(command(thread, Command::Wake).await?);
             }
-            Box::pin(std::future::ready(opened(thread, subscribed, cursor)))
+            Box::pin(std::future::ready(Ok(opened(thread, subscribed, cursor))))
         }
         Call::Fork(_) => {
             return Err(Failure::new(
@@ -219,7 +219,7 @@ async fn hello(calls: &Calls, place: &Place) -> Result<RawJson, Failure> {
 }
 
 /// From `cursor` on, or from where it is.
-fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> Answered {
+fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Reply, Option<ToFollow>) {
     let live = &subscribed.live;
     let opened = Opened {
         thread,
@@ -233,7 +233,7 @@ fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> Answ
         cursor,
         subscribed,
     };
-    Ok((Reply::Opened(opened), Some(to_follow)))
+    (Reply::Opened(opened), Some(to_follow))
 }
 
 /// Params that name the thread as their session name the agent's own to the agent.

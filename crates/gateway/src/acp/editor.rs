@@ -43,13 +43,17 @@ pub async fn serve(
         deliveries,
     };
     let ended = tokio::select! {
-        ended = editor.run(reader) => ended,
-        () = stop.cancelled() => Ok(()),
+        ended = editor.run(reader, &stop) => ended,
+        // One that takes nothing must not hold the daemon up.
+        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "an editor's connection ended");
     }
 }
+
+/// How long an editor has to take what is left for it when the daemon stops.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 struct Editor<W> {
     writer: W,
@@ -72,11 +76,16 @@ struct Following {
 }
 
 impl<W: AsyncWrite + Unpin> Editor<W> {
-    async fn run(mut self, mut reader: impl AsyncRead + Unpin) -> std::io::Result<()> {
+    async fn run(
+        mut self,
+        mut reader: impl AsyncRead + Unpin,
+        stop: &CancellationToken,
+    ) -> std::io::Result<()> {
         let mut lines = LineDecoder::new(self.calls.around.limits.client_message_bytes);
         loop {
             tokio::select! {
                 biased;
+                () = stop.cancelled() => return self.last_words().await,
                 Some((token, answered)) = self.answers.next() => self.answered(token, answered),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery),
                 read = reader.read_buf(lines.buffer()) => {
@@ -95,6 +104,17 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             }
             self.outputs().await?;
         }
+    }
+
+    /// The daemon stops: what the threads said before they fell asleep still leaves.
+    async fn last_words(mut self) -> std::io::Result<()> {
+        // Without our own sender, the deliveries end with the last subscription.
+        self.deliver = mpsc::channel(1).0;
+        while let Some(delivery) = self.deliveries.recv().await {
+            self.delivered(&delivery);
+            self.outputs().await?;
+        }
+        Ok(())
     }
 
     async fn outputs(&mut self) -> std::io::Result<()> {

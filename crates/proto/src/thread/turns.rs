@@ -22,7 +22,7 @@ pub(super) struct Ending {
     pub stop_reason: Option<String>,
     pub error: Option<String>,
     pub usage: Option<RawJson>,
-    /// The agent's whole answer, where the stop reason and the usage would not rebuild it.
+    /// The agent's whole answer, where the stop reason and the usage would not rebuild it; or its error.
     pub raw: Option<RawJson>,
 }
 
@@ -271,7 +271,10 @@ impl Thread {
                 status: TurnStatus::Interrupted,
                 ..Ending::failed(&error.to_string())
             },
-            Err(error) => Ending::failed(&error.to_string()),
+            Err(error) => Ending {
+                raw: RawJson::of(&error).ok(),
+                ..Ending::failed(&error.to_string())
+            },
         };
         self.void_requests("the turn is over");
         self.settle(ending, &By::Agent);

@@ -3,6 +3,7 @@
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
 
 use super::call::Opened;
+use super::encode::INTERNAL;
 use super::frame::{Ending, Feature, Frame, Question, What};
 use super::peer::{Peer, PeerOutput, Prompt};
 use super::session::{Opening, Way};
@@ -171,17 +172,16 @@ impl Peer {
         };
         match ending {
             Ending::Stopped(response) => self.answer(&id, response),
-            Ending::Failed(reason) => {
-                let wants_sign_in = self
-                    .sessions
-                    .get(&thread)
-                    .is_some_and(|session| session.wants_sign_in);
-                let code = if wants_sign_in {
-                    ErrorCode::SignInRequired
-                } else {
-                    ErrorCode::Internal
-                };
-                self.refuse(&id, &Failure::new(code, reason.clone()));
+            Ending::Failed(error) => {
+                let session = self.sessions.get(&thread);
+                let mut error = error.clone();
+                // Editors know by its number that somebody must sign in.
+                if error.code == INTERNAL && session.is_some_and(|session| session.wants_sign_in) {
+                    error.code = ErrorCode::SignInRequired.rpc();
+                }
+                let mut out = Vec::new();
+                wire::error_response(&mut out, id.get(), &error);
+                self.send(out);
             }
         }
     }

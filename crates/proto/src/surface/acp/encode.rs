@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::frame::{Ending, Feature, Frame, Question, What};
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
-use crate::wire::{Object, members};
+use crate::wire::{Object, RpcError, members};
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -400,6 +400,9 @@ impl Writer<'_> {
     }
 }
 
+/// JSON-RPC's number for an error of the one who was asked.
+pub(super) const INTERNAL: i64 = -32603;
+
 /// ACP's kinds of tools.
 const TOOL_KINDS: [&str; 10] = [
     "read",
@@ -481,17 +484,19 @@ fn ending(event: &Event) -> Ending {
         ..
     } = &event.kind
     else {
-        return Ending::Failed(String::new());
+        return Ending::Failed(RpcError::new(INTERNAL, ""));
     };
+    let raw = event.raw.as_ref();
     // As the agent answered it, where that is known.
-    if let Some(raw) = event.raw.as_ref().filter(|raw| raw.read::<Response>().is_ok()) {
+    if let Some(raw) = raw.filter(|raw| raw.read::<Response>().is_ok()) {
         return Ending::Stopped(raw.clone());
     }
     let reason = match (stop_reason, status) {
         (Some(reason), _) => reason.as_str(),
         (None, TurnStatus::Interrupted) => "cancelled",
         (None, TurnStatus::Failed | TurnStatus::Limited) => {
-            return Ending::Failed(error.clone().unwrap_or_else(|| "the turn failed".to_owned()));
+            let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
+            return Ending::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours));
         }
         (None, TurnStatus::Refused) => "refusal",
         (None, TurnStatus::Completed) => "end_turn",

@@ -3,6 +3,8 @@
 use acpd_model::{RawJson, RequestId, Seq, TurnId};
 use bytes::Bytes;
 
+use crate::wire::RpcError;
+
 /// What an editor may be sent for one event, and what its connection must know. An event can have several.
 #[derive(Debug, Clone)]
 pub struct Frame {
@@ -66,6 +68,6 @@ pub enum Question {
 pub enum Ending {
     /// ACP's prompt response.
     Stopped(RawJson),
-    /// An error, and why.
-    Failed(String),
+    /// An error: the agent's own, or ours.
+    Failed(RpcError),
 }

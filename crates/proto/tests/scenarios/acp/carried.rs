@@ -164,6 +164,21 @@ fn a_prompts_answer_is_the_agents_own() {
 }
 
 #[test]
+fn a_prompts_error_is_the_agents_own() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let id = s.prompt(who, "do it");
+        let error = r#"{"code":-32000,"message":"sign in","data":{"n":12345678901234567890123,"a":1.10}}"#;
+        s.then(|scene| {
+            let id = scene.open_request("session/prompt");
+            scene.says_answer(id, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        });
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+        assert_eq!(s.editors[who].texts.last().unwrap(), &expected);
+    });
+}
+
+#[test]
 fn a_permissions_params_are_the_agents_own() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);

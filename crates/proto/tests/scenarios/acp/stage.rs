@@ -288,6 +288,9 @@ impl Stage {
         };
         let result = match call {
             Call::Hello => self.hello.clone().map(Reply::Json),
+            Call::New { .. } if !self.scene.log.is_empty() => {
+                Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
+            }
             Call::New { .. } => {
                 self.scene.open_session();
                 Ok(self.open(who, 0))
