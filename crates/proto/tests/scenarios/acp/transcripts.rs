@@ -5,6 +5,7 @@ use acpd_proto::surface::acp::{Ending, Frame, What, frames};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::schema;
 use crate::support::recording::{Line, Recording};
 use crate::support::replay::{Conversation, Replay, conversations};
 use crate::support::{Scene, check_in};
@@ -130,6 +131,10 @@ fn play(agent: &str) {
                     );
                 }
                 if !is_the_agents(event, &frame) {
+                    // What is in our words is as ACP has it.
+                    if let Some(text) = &frame.text {
+                        schema::check(&serde_json::from_slice(text).unwrap(), None);
+                    }
                     continue;
                 }
                 let got = said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap());
