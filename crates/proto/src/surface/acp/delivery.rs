@@ -3,8 +3,7 @@
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
 
 use super::call::Opened;
-use super::encode::INTERNAL;
-use super::frame::{Ending, Feature, Frame, Question, What};
+use super::frame::{Ending, Feature, Frame, INTERNAL, Question, What};
 use super::peer::{Peer, PeerOutput, Prompt};
 use super::session::{Opening, Way};
 use crate::wire;

@@ -3,15 +3,14 @@
 //! What an agent sent leaves as it came but for the session's id, which is the thread's towards editors. What an agent did
 //! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
 
-use acpd_model::event::{Level, TurnStatus};
+use acpd_model::event::Level;
 use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, Seq, TurnId};
 use bytes::Bytes;
-use serde::Deserialize;
 
 use super::frame::{Ending, Feature, Frame, Question, What};
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
-use crate::wire::{Object, RpcError, members};
+use crate::wire::{Object, members};
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -108,7 +107,7 @@ impl Writer<'_> {
             EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id } => {
                 self.note(What::Taken(client_turn_id.as_deref().map(Box::from)));
             }
-            EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(ending(event)))),
+            EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),
             _ => {}
         }
     }
@@ -400,9 +399,6 @@ impl Writer<'_> {
     }
 }
 
-/// JSON-RPC's number for an error of the one who was asked.
-pub(super) const INTERNAL: i64 = -32603;
-
 /// ACP's kinds of tools.
 const TOOL_KINDS: [&str; 10] = [
     "read",
@@ -467,43 +463,4 @@ fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
     if let By::Client(caller) = &event.by {
         acpd.put("client", &caller.client);
     }
-}
-
-fn ending(event: &Event) -> Ending {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Response {
-        #[serde(rename = "stopReason")]
-        _stop_reason: String,
-    }
-    let EventKind::TurnSettled {
-        status,
-        stop_reason,
-        error,
-        usage,
-        ..
-    } = &event.kind
-    else {
-        return Ending::Failed(RpcError::new(INTERNAL, ""));
-    };
-    let raw = event.raw.as_ref();
-    // As the agent answered it, where that is known.
-    if let Some(raw) = raw.filter(|raw| raw.read::<Response>().is_ok()) {
-        return Ending::Stopped(raw.clone());
-    }
-    let reason = match (stop_reason, status) {
-        (Some(reason), _) => reason.as_str(),
-        (None, TurnStatus::Interrupted) => "cancelled",
-        (None, TurnStatus::Failed | TurnStatus::Limited) => {
-            let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
-            return Ending::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours));
-        }
-        (None, TurnStatus::Refused) => "refusal",
-        (None, TurnStatus::Completed) => "end_turn",
-    };
-    let mut out = Vec::new();
-    let mut response = Object::open(&mut out);
-    response.put("stopReason", reason).json("usage", usage.as_ref());
-    response.close();
-    Ending::Stopped(RawJson::trusted(&String::from_utf8_lossy(&out)))
 }

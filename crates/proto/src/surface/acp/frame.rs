@@ -1,9 +1,11 @@
 //! What is made of an event for editors.
 
-use acpd_model::{RawJson, RequestId, Seq, TurnId};
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind, RawJson, RequestId, Seq, TurnId};
 use bytes::Bytes;
+use serde::Deserialize;
 
-use crate::wire::RpcError;
+use crate::wire::{Object, RpcError};
 
 /// What an editor may be sent for one event, and what its connection must know. An event can have several.
 #[derive(Debug, Clone)]
@@ -70,4 +72,49 @@ pub enum Ending {
     Stopped(RawJson),
     /// An error: the agent's own, or ours.
     Failed(RpcError),
+}
+
+/// JSON-RPC's number for an error of the one who was asked.
+pub(super) const INTERNAL: i64 = -32603;
+
+impl Ending {
+    /// How the turn of a `TurnSettled` ended.
+    pub(super) fn of(event: &Event) -> Self {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Response {
+            #[serde(rename = "stopReason")]
+            _stop_reason: String,
+        }
+        let EventKind::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            usage,
+            ..
+        } = &event.kind
+        else {
+            return Self::Failed(RpcError::new(INTERNAL, ""));
+        };
+        let raw = event.raw.as_ref();
+        // As the agent answered it, where that is known.
+        if let Some(raw) = raw.filter(|raw| raw.read::<Response>().is_ok()) {
+            return Self::Stopped(raw.clone());
+        }
+        let reason = match (stop_reason, status) {
+            (Some(reason), _) => reason.as_str(),
+            (None, TurnStatus::Interrupted) => "cancelled",
+            (None, TurnStatus::Failed | TurnStatus::Limited) => {
+                let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
+                return Self::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours));
+            }
+            (None, TurnStatus::Refused) => "refusal",
+            (None, TurnStatus::Completed) => "end_turn",
+        };
+        let mut out = Vec::new();
+        let mut response = Object::open(&mut out);
+        response.put("stopReason", reason).json("usage", usage.as_ref());
+        response.close();
+        Self::Stopped(RawJson::trusted(&String::from_utf8_lossy(&out)))
+    }
 }
