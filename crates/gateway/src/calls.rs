@@ -484,7 +484,7 @@ fn value(raw: &RawJson) -> serde_json::Value {
     raw.read().unwrap_or_default()
 }
 
-fn check_directory(path: &str) -> Result<(), Failure> {
+pub(crate) fn check_directory(path: &str) -> Result<(), Failure> {
     let directory = Path::new(path);
     if !directory.is_absolute() {
         return Err(Failure::invalid_params(format!(
@@ -499,11 +499,11 @@ fn check_directory(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_cursor(last: &Listed) -> String {
+pub(crate) fn write_cursor(last: &Listed) -> String {
     format!("{}_{}", last.summary.updated_at, last.thread)
 }
 
-fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
+pub(crate) fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
     let (at, thread) = text.split_once('_').ok_or_else(bad_cursor)?;
     Ok(ListCursor {
         updated_at: at.parse().map_err(|_| bad_cursor())?,

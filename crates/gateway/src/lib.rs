@@ -7,6 +7,7 @@
 //! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows
 //! which threads are awake, [`answers`] keeps what holds for all threads of an agent.
 
+mod acp;
 mod agent;
 pub mod agents;
 pub mod answers;

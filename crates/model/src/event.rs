@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first |
+//! | 1 | first; later also `itemDelta.messageId`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -441,6 +441,9 @@ pub enum EventKind {
         role: MessageType,
         /// What was added.
         text: String,
+        /// ACP's `messageId`, where chunks that had one were merged, so that no `raw` has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
     },
     /// A content block that is not plain text was added to a message.
     ItemContent {
@@ -753,6 +756,7 @@ mod tests {
             item: ItemId(3),
             role: MessageType::AgentMessage,
             text: "ha\u{1f600}\n".into(),
+            message_id: Some("m-1".into()),
         });
         written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
         let mut bytes = Vec::new();

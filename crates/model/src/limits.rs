@@ -124,6 +124,8 @@ pub const RESTART_MILLIS_MAX: u64 = 30_000;
 pub const AGENT_WRITES: usize = 64;
 /// Events that are appended, and sent on, as one batch.
 pub const BATCH_EVENTS: usize = 512;
+/// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
+pub const EDITOR_REQUESTS: usize = 64;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.

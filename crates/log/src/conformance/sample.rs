@@ -37,6 +37,7 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
             item: ItemId(1),
             role: MessageType::AgentMessage,
             text: format!("word {seq} "),
+            message_id: None,
         },
         raw: Some(RawJson::parse(raw).expect("a sample is JSON")),
         raw_params: None,

@@ -29,6 +29,8 @@ pub struct Delta {
     pub text: String,
     /// The update it came as, while it stands for one update alone and cannot be rebuilt.
     pub raw: Option<RawJson>,
+    /// ACP's `messageId` of the chunks: all of an item have the same.
+    pub message_id: Option<String>,
 }
 
 /// Holds at most one delta back. The first one after a quiet window leaves at once; what follows within
@@ -108,6 +110,7 @@ mod tests {
             source: Source::Message(MessageType::AgentMessage),
             text: text.into(),
             raw: None,
+            message_id: None,
         }
     }
 

@@ -216,6 +216,7 @@ mod tests {
                 item,
                 role: MessageType::AgentMessage,
                 text: "wor".into(),
+                message_id: None,
             },
             EventKind::ItemUpdated {
                 item,

@@ -65,7 +65,7 @@ impl Thread {
             alone,
         } = chunk;
         let turn = self.current_turn();
-        let item = self.speaker(role, message_id);
+        let item = self.speaker(role, message_id.clone());
         if let ChunkContent::Text(text) = &content
             && self.repeats(item, text)
         {
@@ -82,12 +82,18 @@ impl Thread {
                 source: Source::Message(role),
                 text,
                 raw,
+                message_id,
             }),
             ChunkContent::Text(text) => {
                 self.emit_with_params(
                     turn,
                     By::Agent,
-                    EventKind::ItemDelta { item, role, text },
+                    EventKind::ItemDelta {
+                        item,
+                        role,
+                        text,
+                        message_id: None,
+                    },
                     raw,
                     raw_params,
                 );

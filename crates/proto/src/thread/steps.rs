@@ -666,9 +666,15 @@ impl Thread {
             source,
             text,
             raw,
+            message_id,
         } = delta;
         let kind = match source {
-            Source::Message(role) => EventKind::ItemDelta { item, role, text },
+            Source::Message(role) => EventKind::ItemDelta {
+                item,
+                role,
+                text,
+                message_id: message_id.filter(|_| raw.is_none()),
+            },
             Source::Terminal(terminal_id) => EventKind::TerminalOutput {
                 item,
                 terminal_id,

@@ -127,6 +127,7 @@ impl Thread {
             source: Source::Terminal(terminal_id.to_owned()),
             text,
             raw: None,
+            message_id: None,
         });
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Ending {
     pub stop_reason: Option<String>,
     pub error: Option<String>,
     pub usage: Option<RawJson>,
+    /// The agent's whole answer, where the stop reason and the usage would not rebuild it; or its error.
+    pub raw: Option<RawJson>,
 }
 
 impl Ending {
@@ -29,6 +31,7 @@ impl Ending {
             stop_reason: None,
             error: Some(error.to_owned()),
             usage: None,
+            raw: None,
         }
     }
 }
@@ -234,7 +237,10 @@ impl Thread {
                 status: TurnStatus::Interrupted,
                 ..Ending::failed(&error.to_string())
             },
-            Err(error) => Ending::failed(&error.to_string()),
+            Err(error) => Ending {
+                raw: RawJson::of(&error).ok(),
+                ..Ending::failed(&error.to_string())
+            },
         };
         self.void_requests("the turn is over");
         self.settle(ending, &By::Agent);
@@ -298,6 +304,7 @@ impl Thread {
             stop_reason,
             error,
             usage,
+            raw,
         } = ending;
         let kind = EventKind::TurnSettled {
             status,
@@ -306,7 +313,7 @@ impl Thread {
             started_at,
             usage,
         };
-        self.emit(Some(turn), by.clone(), kind, None);
+        self.emit(Some(turn), by.clone(), kind, raw);
     }
 }
 
@@ -317,6 +324,7 @@ impl Ending {
             stop_reason: None,
             error: None,
             usage: None,
+            raw: None,
         }
     }
 
@@ -332,6 +340,11 @@ impl Ending {
         let Ok(Response { stop_reason, usage }) = response.read() else {
             return Self::failed("the agent ended the turn without a stop reason");
         };
+        let usage = usage.filter(|usage| usage.get() != "null");
+        let usual = match &usage {
+            Some(usage) => format!(r#"{{"stopReason":"{stop_reason}","usage":{}}}"#, usage.get()),
+            None => format!(r#"{{"stopReason":"{stop_reason}"}}"#),
+        };
         let status = match stop_reason.as_str() {
             "cancelled" => TurnStatus::Interrupted,
             "refusal" => TurnStatus::Refused,
@@ -342,7 +355,8 @@ impl Ending {
             status,
             stop_reason: Some(stop_reason),
             error: None,
-            usage: usage.filter(|u| u.get() != "null"),
+            usage,
+            raw: (response.get() != usual).then(|| response.clone()),
         }
     }
 }

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod acp;
 mod answers;
 mod asks;
 mod callbacks;

@@ -25,6 +25,8 @@ mod note;
 mod story;
 mod text;
 
+pub(super) use text::rfc3339;
+
 use acpd_model::{Event, Summary, ThreadId};
 
 use block::Page;

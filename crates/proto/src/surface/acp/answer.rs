@@ -1,0 +1,96 @@
+//! What an editor's answer to a question of ours means.
+
+use acpd_model::RawJson;
+use serde::Deserialize;
+
+use super::frame::Question;
+use crate::thread::Answer;
+
+#[derive(Deserialize)]
+struct Permission {
+    outcome: Outcome,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    outcome: String,
+    #[serde(default)]
+    option_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Elicited {
+    action: String,
+    #[serde(default)]
+    content: Option<RawJson>,
+}
+
+/// Reads the result of a question. `None` is no decision: neither yes nor no, and the question stays open.
+pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
+    if question == Question::Permission {
+        let Permission { outcome } = serde_json::from_str(result).ok()?;
+        return match (outcome.outcome.as_str(), outcome.option_id) {
+            ("selected", Some(option)) => Some(Answer::Option(option)),
+            ("cancelled", _) => Some(Answer::Cancel),
+            _ => None,
+        };
+    }
+    let Elicited { action, content } = serde_json::from_str(result).ok()?;
+    match (action.as_str(), content) {
+        ("accept", Some(content)) => Some(Answer::Tell(content)),
+        ("accept", None) => Some(Answer::Accept { always: false }),
+        ("decline", _) => Some(Answer::Decline { always: false }),
+        ("cancel", _) => Some(Answer::Cancel),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_decision_decides_nothing() {
+        let nothing = [
+            "null",
+            "{}",
+            r#"{"outcome":"selected"}"#,
+            r#"{"outcome":{"outcome":"selected"}}"#,
+        ];
+        for result in nothing
+            .into_iter()
+            .chain([r#"{"outcome":{"outcome":"allow"}}"#, r#"{"action":"yes"}"#])
+        {
+            for question in [Question::Permission, Question::Form, Question::Url] {
+                assert_eq!(read(question, result), None, "{result}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_answer_means_itself() {
+        let permission = |result| read(Question::Permission, result);
+        let selected = permission(r#"{"outcome":{"outcome":"selected","optionId":"o","_meta":{}}}"#);
+        assert_eq!(selected, Some(Answer::Option("o".into())));
+        assert_eq!(
+            permission(r#"{"outcome":{"outcome":"cancelled"}}"#),
+            Some(Answer::Cancel)
+        );
+        let form = |result| read(Question::Form, result);
+        let told = RawJson::parse(r#"{"a":1.10}"#).unwrap();
+        assert_eq!(
+            form(r#"{"action":"accept","content":{"a":1.10}}"#),
+            Some(Answer::Tell(told))
+        );
+        assert_eq!(
+            form(r#"{"action":"accept","content":null}"#),
+            Some(Answer::Accept { always: false })
+        );
+        assert_eq!(
+            form(r#"{"action":"decline"}"#),
+            Some(Answer::Decline { always: false })
+        );
+        assert_eq!(form(r#"{"action":"cancel"}"#), Some(Answer::Cancel));
+    }
+}

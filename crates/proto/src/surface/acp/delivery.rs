@@ -1,0 +1,187 @@
+//! What threads say on its way to one editor: what of it is for this one, and in what order with its answers.
+
+use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
+
+use super::call::Opened;
+use super::frame::{Ending, Feature, Frame, INTERNAL, Question, What};
+use super::peer::{Peer, PeerOutput, Prompt};
+use super::session::{Opening, Way};
+use crate::wire;
+
+impl Peer {
+    /// Takes frames of a thread, in order, each once, up to event `last`. `pending` says of a frame's question whether it is
+    /// still open.
+    pub fn deliver<'f>(
+        &mut self,
+        thread: ThreadId,
+        frames: impl IntoIterator<Item = &'f Frame>,
+        last: Seq,
+        pending: impl Fn(Seq, RequestId) -> bool,
+    ) {
+        for frame in frames {
+            self.reached(thread, frame.seq.saturating_sub(1));
+            self.frame(thread, frame, &pending);
+        }
+        self.reached(thread, last);
+    }
+
+    pub(super) fn opened(&mut self, id: RawJson, way: Way, opened: Opened) {
+        let thread = opened.thread;
+        // What was asked before, and not answered, the editor still has on its screen.
+        let session = self.sessions.entry(thread).or_default();
+        let earlier = session.opening.replace(Opening {
+            id,
+            way,
+            opened,
+            held: Vec::new(),
+        });
+        if let Some(earlier) = earlier {
+            let failure = Failure::new(ErrorCode::Conflict, "the session was opened once more meanwhile");
+            self.refuse(&earlier.id, &failure);
+        }
+        match way {
+            Way::Resume => self.open(thread, None),
+            Way::Load => self.reached(thread, 0),
+            Way::New => {}
+        }
+    }
+
+    /// All events up to `seq` were told.
+    fn reached(&mut self, thread: ThreadId, seq: Seq) {
+        let opening = self
+            .sessions
+            .get(&thread)
+            .and_then(|session| session.opening.as_ref());
+        if opening.is_some_and(|opening| seq >= opening.opened.until) {
+            self.open(thread, None);
+        }
+    }
+
+    /// A session is open: says so, then what was held back until then.
+    fn open(&mut self, thread: ThreadId, bound: Option<&RawJson>) {
+        let Some(opening) = self
+            .sessions
+            .get_mut(&thread)
+            .and_then(|session| session.opening.take())
+        else {
+            return;
+        };
+        self.answer(&opening.id, &opening.result(bound));
+        if opening.way == Way::Resume {
+            for update in &opening.opened.updates {
+                let mut out = Vec::new();
+                wire::notification(&mut out, "session/update", |params| {
+                    params.put("sessionId", &thread).raw("update", update.get());
+                });
+                self.send(out);
+            }
+        }
+        for (_, text) in opening.held {
+            self.out.push(PeerOutput::Send(text));
+        }
+    }
+
+    fn frame(&mut self, thread: ThreadId, frame: &Frame, pending: &impl Fn(Seq, RequestId) -> bool) {
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
+        let replays = session.replays(frame.seq);
+        match &frame.what {
+            What::Update => self.show(thread, frame, None),
+            What::Declared(feature) => {
+                let is_past = *feature == Feature::Notices && replays;
+                if self.client.takes(*feature) && !is_past {
+                    self.show(thread, frame, None);
+                }
+            }
+            What::Prompt => {
+                let own = |prompt: &Prompt| prompt.thread == thread && prompt.turn == frame.turn;
+                if replays || !self.prompts.iter().any(own) {
+                    self.show(thread, frame, None);
+                }
+            }
+            What::Asked(request, question) => {
+                let asks = self.can_answer(*question) && pending(frame.seq, *request);
+                let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else {
+                    return;
+                };
+                if session.asked.insert(*request, *question).is_none() {
+                    self.show(thread, frame, Some(*request));
+                }
+            }
+            What::Answered(request) => {
+                if session.asked.remove(request).is_none() {
+                    return;
+                }
+                let held = session.opening.as_mut().map(|opening| &mut opening.held);
+                let before = held.as_ref().map_or(0, |held| held.len());
+                let left = held.map_or(0, |held| {
+                    held.retain(|(question, _)| *question != Some(*request));
+                    held.len()
+                });
+                if left == before {
+                    self.show(thread, frame, None);
+                }
+            }
+            What::Taken(Some(name)) => {
+                if let Some(turn) = frame.turn {
+                    self.turn_known(name, turn);
+                }
+            }
+            What::Taken(None) => {}
+            What::Ended(ending) => self.turn_ended(thread, frame.turn, ending),
+            What::Bound(bound) => {
+                session.wants_sign_in = false;
+                if session
+                    .opening
+                    .as_ref()
+                    .is_some_and(|opening| opening.way == Way::New)
+                {
+                    self.open(thread, Some(bound));
+                }
+            }
+            What::SignIn => session.wants_sign_in = true,
+        }
+    }
+
+    fn can_answer(&self, question: Question) -> bool {
+        self.role.may(Role::Approver) && self.client.answers(question)
+    }
+
+    /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
+    fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
+        let Some(text) = frame.text.clone() else { return };
+        let opening = self
+            .sessions
+            .get_mut(&thread)
+            .and_then(|session| session.opening.as_mut());
+        match opening.filter(|opening| opening.way == Way::New || question.is_some()) {
+            Some(opening) => opening.held.push((question, text)),
+            None => self.out.push(PeerOutput::Send(text)),
+        }
+    }
+
+    fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, ending: &Ending) {
+        let own = |prompt: &Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
+        let Some(at) = self.prompts.iter().position(own) else {
+            return;
+        };
+        let Some(id) = self.prompts.remove(at).id else {
+            return;
+        };
+        match ending {
+            Ending::Stopped(response) => self.answer(&id, response),
+            Ending::Failed(error) => {
+                let session = self.sessions.get(&thread);
+                let mut error = error.clone();
+                // Editors know by its number that somebody must sign in.
+                if error.code == INTERNAL && session.is_some_and(|session| session.wants_sign_in) {
+                    error.code = ErrorCode::SignInRequired.rpc();
+                }
+                let mut out = Vec::new();
+                wire::error_response(&mut out, id.get(), &error);
+                self.send(out);
+            }
+        }
+    }
+}

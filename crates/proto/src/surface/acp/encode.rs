@@ -1,0 +1,466 @@
+//! One event, the ACP messages for editors.
+//!
+//! What an agent sent leaves as it came but for the session's id, which is the thread's towards editors. What an agent did
+//! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
+
+use acpd_model::event::Level;
+use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, Seq, TurnId};
+use bytes::Bytes;
+
+use super::frame::{Ending, Feature, Frame, Question, What};
+use super::splice::{has_string, member, splice};
+use crate::agent::{Update, UpdateKind};
+use crate::wire::{Object, members};
+
+/// The frames for `events` of `thread`, all in one piece of memory.
+pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
+    let room = events
+        .iter()
+        .map(|event| event.raw.as_ref().map_or(160, |raw| raw.get().len() + 160))
+        .sum();
+    let mut writer = Writer {
+        thread,
+        out: Vec::with_capacity(room),
+        frames: Vec::with_capacity(events.len()),
+        seq: 0,
+        turn: None,
+    };
+    for event in events {
+        (writer.seq, writer.turn) = (event.seq, event.turn);
+        writer.event(event);
+    }
+    one_line(&mut writer.out);
+    let all = Bytes::from(writer.out);
+    let cut = |(frame, start, end): (Frame, usize, usize)| Frame {
+        text: (end > start).then(|| all.slice(start..end)),
+        ..frame
+    };
+    writer.frames.into_iter().map(cut).collect()
+}
+
+/// Line ends can only stand between the tokens of what somebody else wrote; on a pipe they would end the message.
+pub(super) fn one_line(out: &mut [u8]) {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr2(b'\n', b'\r', &out[at..]) {
+        at += next;
+        out[at] = b' ';
+    }
+}
+
+struct Writer<'a> {
+    thread: &'a str,
+    out: Vec<u8>,
+    /// Each with where its text begins and ends.
+    frames: Vec<(Frame, usize, usize)>,
+    seq: Seq,
+    turn: Option<TurnId>,
+}
+
+impl Writer<'_> {
+    fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ItemStarted { .. }
+            | EventKind::ItemDelta { .. }
+            | EventKind::ItemContent { .. }
+            | EventKind::ItemUpdated { .. }
+            | EventKind::ItemCompleted { .. }
+            | EventKind::UserMessageAdded { .. } => self.item(event),
+            EventKind::PlanReplaced { .. }
+            | EventKind::CommandsReplaced {}
+            | EventKind::UsageUpdated { .. }
+            | EventKind::SessionInfoUpdated { .. } => self.passed(event, What::Update),
+            EventKind::ModeChanged { mode_id } => self.passed_or(event, |update| {
+                update
+                    .plain("sessionUpdate", "current_mode_update")
+                    .put("currentModeId", mode_id);
+            }),
+            // Changed by a client: the event has the agent's answer to that.
+            EventKind::ConfigOptionsReplaced {} => self.passed_or(event, |update| {
+                let options = event.raw.as_ref().and_then(|raw| member(raw, "configOptions"));
+                update
+                    .plain("sessionUpdate", "config_option_update")
+                    .raw("configOptions", options.unwrap_or("[]"));
+            }),
+            EventKind::AgentNotified { method } => self.notified(event, method),
+            EventKind::NoticeGiven { level, code, message } => self.notice(event, *level, code, message),
+            EventKind::AgentLost {
+                reason,
+                expected: false,
+                ..
+            } => self.own_notice(Level::Error, reason),
+            EventKind::AgentBound { session, .. } => self.note(What::Bound(Box::new(session.clone()))),
+            EventKind::PermissionRequested { decided: false, .. } | EventKind::InputRequested { .. } => {
+                self.question(event);
+            }
+            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+                let start = self.out.len();
+                let mut message = Object::open(&mut self.out);
+                message
+                    .raw("jsonrpc", "\"2.0\"")
+                    .plain("method", "$/cancel_request");
+                message.object("params", |params| {
+                    params.put("requestId", request);
+                });
+                message.close();
+                self.frame(start, What::Answered(*request));
+            }
+            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id } => {
+                self.note(What::Taken(client_turn_id.as_deref().map(Box::from)));
+            }
+            EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),
+            _ => {}
+        }
+    }
+
+    /// What only the connection must know.
+    fn note(&mut self, what: What) {
+        let end = self.out.len();
+        self.frame(end, what);
+    }
+
+    /// The text from `start` on is a frame.
+    fn frame(&mut self, start: usize, what: What) {
+        let frame = Frame {
+            seq: self.seq,
+            turn: self.turn,
+            text: None,
+            what,
+        };
+        self.frames.push((frame, start, self.out.len()));
+    }
+
+    /// A notification whose params are written by `params`.
+    fn notification(&mut self, method: &str, what: What, params: impl FnOnce(&mut Vec<u8>, &str)) {
+        let start = self.out.len();
+        self.out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+        serde_json::Value::from(method)
+            .to_string()
+            .bytes()
+            .for_each(|byte| self.out.push(byte));
+        self.out.extend_from_slice(br#","params":"#);
+        params(&mut self.out, self.thread);
+        self.out.push(b'}');
+        self.frame(start, what);
+    }
+
+    /// A `session/update` whose update is written by `write`.
+    fn update(&mut self, what: What, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.out.len();
+        self.out
+            .extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#);
+        self.out.extend_from_slice(self.thread.as_bytes());
+        self.out.extend_from_slice(br#"","update":"#);
+        write(&mut self.out);
+        self.out.extend_from_slice(b"}}");
+        self.frame(start, what);
+    }
+
+    /// An update of our own.
+    fn own(&mut self, what: What, fill: impl FnOnce(&mut Object<'_>)) {
+        self.update(what, |out| {
+            let mut update = Object::open(out);
+            fill(&mut update);
+            update.close();
+        });
+    }
+
+    /// What the agent sent, as it came.
+    fn passed(&mut self, event: &Event, what: What) {
+        if let Some(params) = &event.raw_params {
+            self.notification("session/update", what, |out, thread| {
+                splice_session(out, params, thread)
+            });
+        } else if let Some(raw) = &event.raw {
+            self.update(what, |out| out.extend_from_slice(raw.get().as_bytes()));
+        }
+    }
+
+    /// What the agent sent; what is known otherwise is told in our words.
+    fn passed_or(&mut self, event: &Event, fill: impl FnOnce(&mut Object<'_>)) {
+        if is_update(event) {
+            self.passed(event, What::Update);
+        } else {
+            self.own(What::Update, fill);
+        }
+    }
+
+    fn item(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ItemDelta {
+                role,
+                text,
+                message_id,
+                ..
+            } => {
+                if event.raw.is_some() || event.raw_params.is_some() {
+                    return self.passed(event, What::Update);
+                }
+                self.update(What::Update, |out| {
+                    text_chunk(out, *role, text, message_id.as_deref())
+                });
+            }
+            EventKind::ItemContent { .. } => self.passed(event, What::Update),
+            EventKind::ItemStarted {
+                start:
+                    ItemStart::ToolCall {
+                        tool_call_id,
+                        title,
+                        kind,
+                        status,
+                    },
+                ..
+            } => self.passed_or(event, |update| {
+                update
+                    .plain("sessionUpdate", "tool_call")
+                    .put("toolCallId", tool_call_id);
+                let title = if title.is_empty() { tool_call_id } else { title };
+                let kind = if TOOL_KINDS.contains(&kind.as_str()) {
+                    kind
+                } else {
+                    "other"
+                };
+                update
+                    .put("title", title)
+                    .plain("kind", kind)
+                    .plain("status", status.as_acp());
+                rest_of_tool(update, event.raw.as_ref());
+            }),
+            EventKind::ItemUpdated { .. } => {
+                let Some(raw) = &event.raw else { return };
+                // What an agent says of a call while it asks about it.
+                self.passed_or(event, |update| {
+                    update.plain("sessionUpdate", "tool_call_update");
+                    members(raw, |key, value| {
+                        update.raw(key, value);
+                    });
+                });
+            }
+            EventKind::ItemCompleted {
+                outcome,
+                end: ItemEnd::ToolCall { status, call },
+                ..
+            } => {
+                let lost = *outcome != ItemOutcome::Completed && !status.is_final();
+                // Nobody will go on with it, and its agent has not said so.
+                if let Some(id) = member(call, "toolCallId").filter(|_| lost) {
+                    self.own(What::Update, |update| {
+                        update
+                            .plain("sessionUpdate", "tool_call_update")
+                            .raw("toolCallId", id)
+                            .plain("status", "failed");
+                    });
+                }
+            }
+            EventKind::UserMessageAdded { item, content } => {
+                for block in content {
+                    self.own(What::Prompt, |update| {
+                        update
+                            .plain("sessionUpdate", "user_message_chunk")
+                            .json("content", Some(block));
+                        item.with_text(|item| update.plain("messageId", item));
+                        update.object("_meta", |meta| {
+                            meta.object("acpd", |acpd| fill_origin(acpd, event));
+                        });
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn notified(&mut self, event: &Event, method: &str) {
+        if method != "session/update" {
+            // Ids of requests are between the agent and us.
+            if method.starts_with("$/") {
+                return;
+            }
+            let what = match method {
+                "elicitation/complete" => What::Declared(Feature::Elicitation),
+                _ => What::Update,
+            };
+            let start = self.out.len();
+            let mut message = Object::open(&mut self.out);
+            message.raw("jsonrpc", "\"2.0\"").put("method", method);
+            if let Some(params) = &event.raw {
+                let mut mapped = Vec::with_capacity(params.get().len() + 64);
+                splice_session(&mut mapped, params, self.thread);
+                message.raw("params", &String::from_utf8_lossy(&mapped));
+            }
+            message.close();
+            return self.frame(start, what);
+        }
+        if event.raw_params.is_some() {
+            return self.passed(event, What::Update);
+        }
+        let Some(raw) = &event.raw else { return };
+        // Whole params that belong to another session of the agent, or hold no update: no editor has that session.
+        if has_string(raw, "sessionId") && !has_string(raw, "sessionUpdate") {
+            return;
+        }
+        let said_twice = |update: &Update| matches!(update.kind, UpdateKind::Chunk(_));
+        if Update::parse(raw.get(), None).is_ok_and(|update| said_twice(&update)) {
+            return;
+        }
+        let summary = member(raw, "sessionUpdate") == Some("\"compaction_summary_chunk\"");
+        let what = if summary {
+            What::Declared(Feature::Compaction)
+        } else {
+            What::Update
+        };
+        self.passed(event, what);
+    }
+
+    fn notice(&mut self, event: &Event, level: Level, code: &str, message: &str) {
+        match (&event.by, code) {
+            (By::Agent, "compaction") => self.passed(event, What::Declared(Feature::Compaction)),
+            (By::Agent, _) => self.passed(event, What::Declared(Feature::Notices)),
+            (_, "signInRequired") => {
+                self.note(What::SignIn);
+                self.own_notice(level, message);
+            }
+            _ if level != Level::Info => self.own_notice(level, message),
+            _ => {}
+        }
+    }
+
+    fn own_notice(&mut self, level: Level, message: &str) {
+        if message.is_empty() {
+            return;
+        }
+        self.own(What::Declared(Feature::Notices), |update| {
+            update
+                .plain("sessionUpdate", "notice")
+                .put("severity", &level)
+                .put("title", message);
+        });
+    }
+
+    /// A request of ours under the question's own id.
+    fn question(&mut self, event: &Event) {
+        let (request, method, question) = match &event.kind {
+            EventKind::PermissionRequested { request, .. } => {
+                (*request, "session/request_permission", Question::Permission)
+            }
+            EventKind::InputRequested { request, .. } => {
+                let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
+                let question = if mode == Some("\"url\"") {
+                    Question::Url
+                } else {
+                    Question::Form
+                };
+                (*request, "elicitation/create", question)
+            }
+            _ => return,
+        };
+        let start = self.out.len();
+        let (out, thread) = (&mut self.out, self.thread);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(format!("\"{request}\"").as_bytes());
+        out.extend_from_slice(format!(r#","method":"{method}","params":"#).as_bytes());
+        match (&event.kind, &event.raw) {
+            (EventKind::PermissionRequested { item: Some(_), .. }, Some(raw)) => {
+                splice_session(out, raw, thread)
+            }
+            (EventKind::PermissionRequested { title, options, .. }, raw) => {
+                let mut params = Object::open(out);
+                params.plain("sessionId", thread);
+                params.object("toolCall", |call| {
+                    call.put("toolCallId", &request).put("title", title);
+                    let asked = raw
+                        .as_ref()
+                        .and_then(|raw| member(raw, "toolCall"))
+                        .map(RawJson::trusted);
+                    if let Some(asked) = asked {
+                        members(&asked, |key, value| {
+                            call.raw(key, value);
+                        });
+                    }
+                });
+                params.put("options", options);
+                params.close();
+            }
+            (_, Some(raw)) if has_string(raw, "sessionId") => splice_session(out, raw, thread),
+            // It belongs to a request of ours, which no editor knows: it is the session's.
+            (_, raw) => {
+                let mut params = Object::open(out);
+                params.plain("sessionId", thread);
+                if let Some(raw) = raw {
+                    members(raw, |key, value| {
+                        if key != "requestId" && key != "sessionId" {
+                            params.raw(key, value);
+                        }
+                    });
+                }
+                params.close();
+            }
+        }
+        out.push(b'}');
+        self.frame(start, What::Asked(request, question));
+    }
+}
+
+/// ACP's kinds of tools.
+const TOOL_KINDS: [&str; 10] = [
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+];
+
+/// Whether the event has what an agent sent as an update. A tool call in a question and an answer to us are none.
+fn is_update(event: &Event) -> bool {
+    event.raw_params.is_some()
+        || event
+            .raw
+            .as_ref()
+            .is_some_and(|raw| has_string(raw, "sessionUpdate"))
+}
+
+fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {
+    if has_string(params, "sessionId") {
+        splice(out, params, &[("sessionId", &format!("\"{thread}\""))]);
+    } else {
+        out.extend_from_slice(params.get().as_bytes());
+    }
+}
+
+/// A chunk of plain text, as agents write it.
+fn text_chunk(out: &mut Vec<u8>, role: MessageType, text: &str, message_id: Option<&str>) {
+    let word = match role {
+        MessageType::UserMessage => "user_message_chunk",
+        MessageType::AgentMessage => "agent_message_chunk",
+        MessageType::AgentThought => "agent_thought_chunk",
+    };
+    let mut update = Object::open(out);
+    update.plain("sessionUpdate", word).object("content", |content| {
+        content.plain("type", "text").put("text", text);
+    });
+    update.maybe("messageId", message_id.as_ref());
+    update.close();
+}
+
+/// What a question says of its tool call beside what every tool call has.
+fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
+    const WRITTEN: [&str; 4] = ["toolCallId", "title", "kind", "status"];
+    let Some(raw) = raw else { return };
+    members(raw, |key, value| {
+        let fits = !matches!(key, "content" | "locations") || value.starts_with('[');
+        if fits && !WRITTEN.contains(&key) {
+            update.raw(key, value);
+        }
+    });
+}
+
+/// Where a person's words come from.
+fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
+    acpd.maybe("turnId", event.turn.as_ref()).put("at", &event.at);
+    if let By::Client(caller) = &event.by {
+        acpd.put("client", &caller.client);
+    }
+}

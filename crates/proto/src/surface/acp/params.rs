@@ -1,0 +1,83 @@
+//! The params of an editor's requests. What has a shape that ACP never had counts as absent where it may be absent.
+
+use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::agent::ConfigValue;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewSession {
+    pub cwd: String,
+    #[serde(default)]
+    pub additional_directories: Option<Vec<String>>,
+    #[serde(default)]
+    pub mcp_servers: Option<Vec<RawJson>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Named {
+    session_id: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct ListSessions {
+    pub cwd: Option<String>,
+    pub cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Prompt {
+    pub prompt: Vec<RawJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetMode {
+    pub mode_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetModel {
+    pub model_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetConfigOption {
+    pub config_id: String,
+    pub value: ConfigValue,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Authenticate {
+    pub method_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CancelRequest {
+    pub request_id: RawJson,
+}
+
+/// Reads the params of `method`.
+pub(super) fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, Failure> {
+    let params = params.map(RawValue::get).filter(|params| *params != "null");
+    serde_json::from_str(params.unwrap_or("{}"))
+        .map_err(|error| Failure::invalid_params(format!("{method}: {error}")))
+}
+
+/// The thread that the params name as their session.
+pub(super) fn thread(method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
+    let Named { session_id } = read(method, params)?;
+    session_id.parse().map_err(|_| {
+        let shown: String = session_id.chars().take(80).collect();
+        Failure::new(ErrorCode::NotFound, format!("there is no session {shown:?}"))
+    })
+}

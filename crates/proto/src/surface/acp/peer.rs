@@ -1,0 +1,401 @@
+//! One connection of an editor.
+
+use std::collections::BTreeMap;
+
+use acpd_model::limits::EDITOR_REQUESTS;
+use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
+use bytes::Bytes;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::answer;
+use super::call::{Call, Listed, Reply};
+use super::encode::one_line;
+use super::hello::{self, Client};
+use super::session::{Session, Way};
+use crate::queue::Queue;
+use crate::surface::export::rfc3339;
+use crate::wire::{self, Message, Object, RpcError};
+
+/// What the connection wants done. One after another: a message may belong behind what was sent before.
+#[derive(Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one of them is made for each request, and handed on at once"
+)]
+pub enum PeerOutput {
+    /// Send one message.
+    Send(Bytes),
+    /// Do something; its answer goes to [`Peer::reply`] under `token`. Of what is answered to nobody it may be left out.
+    Call {
+        /// Names the answer.
+        token: u64,
+        /// What.
+        call: Call,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    New,
+    Greeting,
+    Ready,
+}
+
+/// Where an answer goes: mostly to a request, under its id.
+#[derive(Debug)]
+pub(super) enum ReplyTo {
+    Hello(RawJson),
+    Open(RawJson, Way),
+    /// What the agent answered, or nothing.
+    Result(RawJson),
+    Sessions(RawJson),
+    Deleted(RawJson, ThreadId),
+    Prompt(String),
+}
+
+/// A prompt of this connection, from when it came until its turn is over.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    /// The editor's id for the request; none once it was answered.
+    pub(super) id: Option<RawJson>,
+    pub(super) thread: ThreadId,
+    /// The turn's id by us.
+    pub(super) name: String,
+    /// The turn, once it is known.
+    pub(super) turn: Option<TurnId>,
+    /// Whether it is to end as soon as its turn is known.
+    pub(super) cancelled: bool,
+}
+
+/// One connection: reads messages, keeps the handshake and the sessions that are open, writes answers.
+#[derive(Debug)]
+pub struct Peer {
+    principal: String,
+    pub(super) role: Role,
+    /// Names the connection among all others, for the ids of its turns.
+    pub(super) connection: String,
+    pub(super) phase: Phase,
+    pub(super) client: Client,
+    pub(super) sessions: BTreeMap<ThreadId, Session>,
+    pub(super) prompts: Vec<Prompt>,
+    pub(super) prompts_so_far: u64,
+    waiting: BTreeMap<u64, ReplyTo>,
+    next_token: u64,
+    pub(super) out: Queue<PeerOutput>,
+}
+
+impl Peer {
+    /// A connection of `principal`, before its handshake. No other connection has, or had, the name `connection`.
+    pub fn new(principal: String, role: Role, connection: String) -> Self {
+        Self {
+            principal,
+            role,
+            connection,
+            phase: Phase::New,
+            client: Client::default(),
+            sessions: BTreeMap::new(),
+            prompts: Vec::new(),
+            prompts_so_far: 0,
+            waiting: BTreeMap::new(),
+            next_token: 0,
+            out: Queue::default(),
+        }
+    }
+
+    /// Who is at the other end; nameless before the handshake.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Whose credentials it showed.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// What it may do.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<PeerOutput> {
+        self.out.pop()
+    }
+
+    /// Takes one message.
+    pub fn handle_text(&mut self, text: &str) {
+        match Message::parse(text) {
+            Ok(Message::Request { id, method, params }) => {
+                if let Err(failure) = self.request(id, &method, params) {
+                    self.refuse(&id.into(), &failure);
+                }
+            }
+            Ok(Message::Notification { method, params }) => self.notification(&method, params),
+            Ok(Message::Response { id, result }) => self.response(id, result.ok()),
+            Err(malformed) => {
+                let code = if malformed.is_json {
+                    ErrorCode::InvalidRequest
+                } else {
+                    ErrorCode::ParseError
+                };
+                self.refuse(&RawJson::trusted("null"), &Failure::new(code, malformed.reason));
+            }
+        }
+    }
+
+    /// Takes the answer to a [`PeerOutput::Call`].
+    pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
+        let Some(reply_to) = self.waiting.remove(&token) else {
+            return;
+        };
+        match (reply_to, result) {
+            (ReplyTo::Hello(id), Ok(Reply::Json(agent))) => {
+                self.phase = Phase::Ready;
+                self.answer(&id, &hello::welcome(&agent));
+            }
+            (ReplyTo::Hello(id), Err(failure)) => {
+                self.phase = Phase::New;
+                self.refuse(&id, &failure);
+            }
+            (ReplyTo::Open(id, way), Ok(Reply::Opened(opened))) => self.opened(id, way, opened),
+            (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
+                self.answer(&id, &result)
+            }
+            (ReplyTo::Result(id), Ok(_)) => self.answer(&id, &RawJson::trusted("{}")),
+            (
+                ReplyTo::Sessions(id),
+                Ok(Reply::Sessions {
+                    sessions,
+                    next_cursor,
+                }),
+            ) => {
+                self.answer(&id, &session_list(&sessions, next_cursor.as_deref()));
+            }
+            (ReplyTo::Deleted(id, thread), Ok(_)) => {
+                self.leave(thread);
+                self.answer(&id, &RawJson::trusted("{}"));
+            }
+            (ReplyTo::Prompt(name), Ok(Reply::Turn(turn))) => self.turn_known(&name, turn),
+            (ReplyTo::Prompt(name), result) => {
+                let at = self.prompts.iter().position(|prompt| prompt.name == name);
+                let id = at.and_then(|at| self.prompts.remove(at).id);
+                if let Some(id) = id {
+                    self.refuse(&id, &result.err().unwrap_or_else(misplaced));
+                }
+            }
+            (
+                ReplyTo::Open(id, _) | ReplyTo::Result(id) | ReplyTo::Sessions(id) | ReplyTo::Deleted(id, _),
+                Err(failure),
+            ) => self.refuse(&id, &failure),
+            (ReplyTo::Hello(id) | ReplyTo::Open(id, _) | ReplyTo::Sessions(id), Ok(_)) => {
+                self.refuse(&id, &misplaced());
+            }
+        }
+    }
+
+    /// A thread cannot be followed any further.
+    pub fn lost(&mut self, thread: ThreadId, failure: &Failure) {
+        let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
+        let ids: Vec<RawJson> = ended.filter_map(|prompt| prompt.id).collect();
+        for id in &ids {
+            self.refuse(id, failure);
+        }
+        if let Some(opening) = self.sessions.remove(&thread).and_then(|session| session.opening) {
+            self.refuse(&opening.id, failure);
+        }
+    }
+
+    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
+        let invalid = |message| Err(Failure::new(ErrorCode::InvalidRequest, message));
+        match (self.phase, method) {
+            (Phase::New, "initialize") => {
+                self.client = Client::read(params.map(RawValue::get));
+                self.phase = Phase::Greeting;
+                self.call(Call::Hello, Some(ReplyTo::Hello(id.into())));
+                return Ok(());
+            }
+            (_, "initialize") => return invalid("the connection is initialized already"),
+            (Phase::New | Phase::Greeting, _) => return invalid("the connection is not initialized yet"),
+            (Phase::Ready, _) => {}
+        }
+        let openings = self
+            .sessions
+            .values()
+            .filter(|session| session.opening.is_some())
+            .count();
+        if self.waiting.len() + self.prompts.len() + openings >= EDITOR_REQUESTS {
+            let message = format!("{EDITOR_REQUESTS} requests of this connection are unanswered already");
+            return Err(Failure::new(ErrorCode::Overloaded, message));
+        }
+        self.need(role_for(method), method)?;
+        let (call, reply_to) = self.read(id.into(), method, params)?;
+        self.call(call, Some(reply_to));
+        Ok(())
+    }
+
+    fn need(&self, role: Role, what: &str) -> Result<(), Failure> {
+        if self.role.may(role) {
+            return Ok(());
+        }
+        let message = format!(
+            "{what} needs the role {role}; this connection has the role {}",
+            self.role
+        );
+        Err(Failure::new(ErrorCode::Forbidden, message))
+    }
+
+    /// Ends what this connection has begun in a session. One that has begun nothing there ends what runs.
+    pub(super) fn cancel(&mut self, thread: ThreadId) {
+        // Those that wait are taken back first: else they would begin.
+        let own: Vec<usize> = (0..self.prompts.len())
+            .rev()
+            .filter(|at| self.prompts[*at].thread == thread)
+            .collect();
+        if own.is_empty() {
+            self.call(Call::Interrupt { thread, turn: None }, None);
+        }
+        for at in own {
+            self.cancel_prompt(at);
+        }
+    }
+
+    pub(super) fn cancel_prompt(&mut self, at: usize) {
+        let prompt = &mut self.prompts[at];
+        let thread = prompt.thread;
+        match prompt.turn {
+            Some(turn) => self.call(
+                Call::Interrupt {
+                    thread,
+                    turn: Some(turn),
+                },
+                None,
+            ),
+            None => prompt.cancelled = true,
+        }
+    }
+
+    /// The turn of a prompt is known, which it may be twice.
+    pub(super) fn turn_known(&mut self, name: &str, turn: TurnId) {
+        let Some(at) = self.prompts.iter().position(|prompt| prompt.name == name) else {
+            return;
+        };
+        let prompt = &mut self.prompts[at];
+        prompt.turn = Some(turn);
+        let (thread, cancelled) = (prompt.thread, std::mem::take(&mut prompt.cancelled));
+        if prompt.id.is_none() {
+            self.prompts.remove(at);
+        }
+        if cancelled {
+            self.call(
+                Call::Interrupt {
+                    thread,
+                    turn: Some(turn),
+                },
+                None,
+            );
+        }
+    }
+
+    /// The connection has nothing to do with a session any more: its prompts end, and nothing of it is sent.
+    pub(super) fn leave(&mut self, thread: ThreadId) {
+        if self.sessions.remove(&thread).is_none() {
+            return;
+        }
+        if self.prompts.iter().any(|prompt| prompt.thread == thread) {
+            self.cancel(thread);
+        }
+        let cancelled = RawJson::trusted(r#"{"stopReason":"cancelled"}"#);
+        let own = self.prompts.iter_mut().filter(|prompt| prompt.thread == thread);
+        let ids: Vec<RawJson> = own.filter_map(|prompt| prompt.id.take()).collect();
+        for id in &ids {
+            self.answer(id, &cancelled);
+        }
+        self.prompts
+            .retain(|prompt| prompt.id.is_some() || prompt.turn.is_none());
+    }
+
+    fn response(&mut self, id: &RawValue, result: Option<&RawValue>) {
+        let Some(request) = hello::question_id(id.get()) else {
+            return;
+        };
+        let session = self.sessions.get_mut(&request.thread);
+        let Some(question) = session.and_then(|session| session.asked.remove(&request)) else {
+            return;
+        };
+        // An error is no decision: others may still answer.
+        if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
+            self.call(Call::Answer { request, answer }, None);
+        }
+    }
+
+    /// What is answered to nobody has no token that is waited for.
+    pub(super) fn call(&mut self, call: Call, reply_to: Option<ReplyTo>) {
+        let token = self.next_token;
+        self.next_token += 1;
+        if let Some(reply_to) = reply_to {
+            self.waiting.insert(token, reply_to);
+        }
+        self.out.push(PeerOutput::Call { token, call });
+    }
+
+    pub(super) fn answer(&mut self, id: &RawJson, result: &RawJson) {
+        let mut out = Vec::with_capacity(result.get().len() + 64);
+        wire::response(&mut out, id.get(), result.get());
+        self.send(out);
+    }
+
+    pub(super) fn refuse(&mut self, id: &RawJson, failure: &Failure) {
+        let mut error = RpcError::from(failure);
+        // ACP has words for these.
+        error.code = match failure.code {
+            ErrorCode::Handshake => ErrorCode::InvalidRequest.rpc(),
+            ErrorCode::Unsupported => ErrorCode::MethodNotFound.rpc(),
+            _ => error.code,
+        };
+        let detail = failure.detail.as_deref();
+        error.data = Some(json!({ "acpd": { "code": failure.code, "detail": detail } }).into());
+        let mut out = Vec::new();
+        wire::error_response(&mut out, id.get(), &error);
+        self.send(out);
+    }
+
+    pub(super) fn send(&mut self, mut out: Vec<u8>) {
+        one_line(&mut out);
+        self.out.push(PeerOutput::Send(out.into()));
+    }
+}
+
+/// The least role that may make a request.
+fn role_for(method: &str) -> Role {
+    match method {
+        "session/load" | "session/resume" | "session/list" | "session/close" => Role::Observer,
+        "authenticate" | "logout" => Role::Owner,
+        _ => Role::Operator,
+    }
+}
+
+fn session_list(sessions: &[Listed], next_cursor: Option<&str>) -> RawJson {
+    let sessions: Vec<_> = sessions
+        .iter()
+        .map(|listed| {
+            let at = rfc3339(listed.updated_at);
+            json!({ "sessionId": listed.thread, "cwd": listed.cwd, "title": listed.title, "updatedAt": at })
+        })
+        .collect();
+    let mut out = Vec::new();
+    let mut result = Object::open(&mut out);
+    result
+        .put("sessions", &sessions)
+        .maybe("nextCursor", next_cursor.as_ref());
+    result.close();
+    RawJson::trusted(&String::from_utf8_lossy(&out))
+}
+
+/// The daemon answered with something else than was asked for.
+fn misplaced() -> Failure {
+    Failure::new(
+        ErrorCode::Internal,
+        "the daemon answered something else than it was asked",
+    )
+}

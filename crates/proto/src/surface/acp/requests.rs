@@ -1,0 +1,200 @@
+//! What an editor's messages ask for.
+
+use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId};
+use serde_json::value::RawValue;
+
+use super::call::Call;
+use super::params::{
+    self, Authenticate, CancelRequest, ListSessions, NewSession, SetConfigOption, SetMode, SetModel,
+};
+use super::peer::{Peer, Phase, Prompt, ReplyTo};
+use super::session::Way;
+use super::splice;
+use crate::agent::AgentRequest;
+
+impl Peer {
+    pub(super) fn read(
+        &mut self,
+        id: RawJson,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(Call, ReplyTo), Failure> {
+        Ok(match method {
+            "session/new" => {
+                let NewSession {
+                    cwd,
+                    additional_directories,
+                    mcp_servers,
+                } = params::read(method, params)?;
+                let call = Call::New {
+                    cwd,
+                    additional_directories: additional_directories.unwrap_or_default(),
+                    mcp_servers: mcp_servers.unwrap_or_default(),
+                };
+                (call, ReplyTo::Open(id, Way::New))
+            }
+            "session/load" => (
+                Call::Load(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::Load),
+            ),
+            "session/resume" => (
+                Call::Resume(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::Resume),
+            ),
+            "session/fork" => (
+                Call::Fork(params::thread(method, params)?),
+                ReplyTo::Open(id, Way::New),
+            ),
+            "session/list" => {
+                let ListSessions { cwd, cursor } = params::read(method, params)?;
+                (Call::List { cwd, cursor }, ReplyTo::Sessions(id))
+            }
+            "session/close" => {
+                let thread = params::thread(method, params)?;
+                self.leave(thread);
+                (Call::Close(thread), ReplyTo::Result(id))
+            }
+            "session/delete" => {
+                let thread = params::thread(method, params)?;
+                (Call::Delete(thread), ReplyTo::Deleted(id, thread))
+            }
+            "session/prompt" => self.prompt(id, params)?,
+            "session/set_mode" | "session/set_model" | "session/set_config_option" => {
+                let thread = Some(self.open_thread(method, params)?);
+                let request = setting(method, params)?;
+                (Call::Ask { thread, request }, ReplyTo::Result(id))
+            }
+            "authenticate" => {
+                let Authenticate { method_id } = params::read(method, params)?;
+                let request = AgentRequest::Authenticate { method_id };
+                (
+                    Call::Ask {
+                        thread: None,
+                        request,
+                    },
+                    ReplyTo::Result(id),
+                )
+            }
+            "logout" => {
+                let request = AgentRequest::Logout;
+                (
+                    Call::Ask {
+                        thread: None,
+                        request,
+                    },
+                    ReplyTo::Result(id),
+                )
+            }
+            _ if is_extension(method) => {
+                let thread = self.meant(method, params)?;
+                let (method, params) = (method.to_owned(), params.map(RawJson::from));
+                let request = AgentRequest::Extension { method, params };
+                (Call::Ask { thread, request }, ReplyTo::Result(id))
+            }
+            _ => {
+                let shown: String = method.chars().take(80).collect();
+                let message = format!("there is no method {shown:?}");
+                return Err(Failure::new(ErrorCode::MethodNotFound, message));
+            }
+        })
+    }
+
+    fn prompt(&mut self, id: RawJson, params: Option<&RawValue>) -> Result<(Call, ReplyTo), Failure> {
+        let thread = self.open_thread("session/prompt", params)?;
+        let params::Prompt { prompt: blocks } = params::read("session/prompt", params)?;
+        self.prompts_so_far += 1;
+        let name = format!("acp:{}:{}", self.connection, self.prompts_so_far);
+        self.prompts.push(Prompt {
+            id: Some(id),
+            thread,
+            name: name.clone(),
+            turn: None,
+            cancelled: false,
+        });
+        let call = Call::Prompt {
+            thread,
+            client_turn_id: name.clone(),
+            blocks,
+        };
+        Ok((call, ReplyTo::Prompt(name)))
+    }
+
+    /// The session that the params name, if it is open here.
+    fn open_thread(&self, method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
+        let thread = params::thread(method, params)?;
+        if self.sessions.contains_key(&thread) {
+            return Ok(thread);
+        }
+        let message = format!("session {thread} is not open on this connection: load or resume it first");
+        Err(Failure::new(ErrorCode::NotFound, message))
+    }
+
+    /// The session that an extension's params name, or that it can only mean.
+    fn meant(&self, method: &str, params: Option<&RawValue>) -> Result<Option<ThreadId>, Failure> {
+        let names_one = |params: &RawValue| splice::has_string(&params.into(), "sessionId");
+        if params.is_some_and(names_one) {
+            return self.open_thread(method, params).map(Some);
+        }
+        let mut open = self.sessions.keys();
+        Ok(open.next().copied().filter(|_| open.next().is_none()))
+    }
+
+    pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>) {
+        // Nobody can be told that a notification was none.
+        if self.phase != Phase::Ready || !self.role.may(Role::Operator) {
+            return;
+        }
+        match method {
+            "session/cancel" => {
+                if let Ok(thread) = self.open_thread(method, params) {
+                    self.cancel(thread);
+                }
+            }
+            "$/cancel_request" => {
+                let Ok(CancelRequest { request_id }) = params::read(method, params) else {
+                    return;
+                };
+                let meant = |prompt: &Prompt| prompt.id.as_ref() == Some(&request_id);
+                if let Some(at) = self.prompts.iter().position(meant) {
+                    self.cancel_prompt(at);
+                }
+            }
+            _ if is_extension(method) => {
+                if let Ok(Some(thread)) = self.meant(method, params) {
+                    let (method, params) = (method.to_owned(), params.map(RawJson::from));
+                    self.call(
+                        Call::Notify {
+                            thread,
+                            method,
+                            params,
+                        },
+                        None,
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Those that begin with `_acpd/` are ours, and no agent's.
+fn is_extension(method: &str) -> bool {
+    method.starts_with('_') && !method.starts_with("_acpd/")
+}
+
+fn setting(method: &str, params: Option<&RawValue>) -> Result<AgentRequest, Failure> {
+    Ok(match method {
+        "session/set_mode" => {
+            let SetMode { mode_id } = params::read(method, params)?;
+            AgentRequest::SetMode { mode_id }
+        }
+        "session/set_model" => {
+            let SetModel { model_id } = params::read(method, params)?;
+            AgentRequest::SetModel { model_id }
+        }
+        _ => {
+            let SetConfigOption { config_id, value } = params::read(method, params)?;
+            AgentRequest::SetConfigOption { config_id, value }
+        }
+    })
+}

@@ -1,0 +1,99 @@
+//! One session that a connection has open.
+
+use std::collections::BTreeMap;
+
+use acpd_model::{RawJson, RequestId, Seq};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::call::Opened;
+use super::frame::Question;
+use super::hello::with_acpd;
+use super::splice::{member, spliced};
+use crate::projection::Live;
+
+/// How a session is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It is made: answered as its agent answered. What the agent said before that comes after it.
+    New,
+    /// All of it is told, then the request is answered.
+    Load,
+    /// It goes on from where it is.
+    Resume,
+}
+
+/// A request to open a session that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// The editor's id for it.
+    pub id: RawJson,
+    pub way: Way,
+    pub opened: Opened,
+    /// What is sent after the answer; questions with their ids.
+    pub held: Vec<(Option<RequestId>, Bytes)>,
+}
+
+/// One session.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub opening: Option<Opening>,
+    /// Questions that were asked on this connection and not answered on it.
+    pub asked: BTreeMap<RequestId, Question>,
+    /// Whether the agent does nothing until somebody signs in.
+    pub wants_sign_in: bool,
+}
+
+impl Session {
+    /// Whether what is told is of the past.
+    pub fn replays(&self, seq: Seq) -> bool {
+        let loads = |opening: &&Opening| opening.way == Way::Load;
+        self.opening
+            .as_ref()
+            .filter(loads)
+            .is_some_and(|opening| seq <= opening.opened.until)
+    }
+}
+
+impl Opening {
+    /// The answer. A new session's is its agent's own, `bound`.
+    pub fn result(&self, bound: Option<&RawJson>) -> RawJson {
+        let result = bound.unwrap_or(&self.opened.state);
+        let thread = self.opened.thread;
+        let meta = with_acpd(member(result, "_meta"), &json!({ "threadId": thread }));
+        let session = format!("\"{thread}\"");
+        let mut put = vec![("_meta", meta.get())];
+        if self.way == Way::New {
+            put.push(("sessionId", &session));
+        }
+        spliced(result, &put)
+    }
+}
+
+/// The modes, models and options of a session as they are now: ACP's answer to `session/load`. What the agent said of them
+/// stays as it said it, but for what is chosen.
+pub fn session_state(live: &Live) -> RawJson {
+    let with_current = |raw: &Option<RawJson>, name, current: &Option<String>| {
+        let raw = raw.as_ref().filter(|raw| raw.get().starts_with('{'))?;
+        Some(match current {
+            Some(current) => spliced(raw, &[(name, &Value::from(current.as_str()).to_string())]),
+            None => raw.clone(),
+        })
+    };
+    let modes = with_current(&live.modes, "currentModeId", &live.mode);
+    let models = with_current(&live.models, "currentModelId", &live.model);
+    let options = live
+        .config_options
+        .as_ref()
+        .filter(|raw| raw.get().starts_with('['));
+    let members = [
+        ("modes", modes.as_ref()),
+        ("models", models.as_ref()),
+        ("configOptions", options),
+    ];
+    let put: Vec<(&str, &str)> = members
+        .iter()
+        .filter_map(|(name, raw)| Some((*name, (*raw)?.get())))
+        .collect();
+    spliced(&RawJson::trusted("{}"), &put)
+}

@@ -1,0 +1,146 @@
+//! Members put into a JSON object that somebody else wrote. All its other text stays as it is: order, spaces, big
+//! integers, members that nobody here knows.
+
+use acpd_model::RawJson;
+
+use crate::wire::members;
+
+/// Appends `json` with these members: in the place of its own of the same name, else behind its last one. What is no
+/// object becomes one that has nothing else. Values are JSON text.
+pub(super) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
+    let text = json.get();
+    let mut found = vec![false; put.len()];
+    let mut copied = 0;
+    let mut last_end = None;
+    members(json, |key, value| {
+        let start = value.as_ptr() as usize - text.as_ptr() as usize;
+        if let Some(at) = put.iter().position(|(name, _)| is_key(key, name)) {
+            out.extend_from_slice(&text.as_bytes()[copied..start]);
+            out.extend_from_slice(put[at].1.as_bytes());
+            copied = start + value.len();
+            found[at] = true;
+        }
+        last_end = Some(start + value.len());
+    });
+    match last_end {
+        Some(end) => out.extend_from_slice(&text.as_bytes()[copied..end]),
+        None => out.push(b'{'),
+    }
+    let mut first = last_end.is_none();
+    for ((name, value), _) in put.iter().zip(&found).filter(|(_, found)| !**found) {
+        if !std::mem::take(&mut first) {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(value.as_bytes());
+    }
+    match last_end {
+        Some(end) => out.extend_from_slice(&text.as_bytes()[end..]),
+        None => out.push(b'}'),
+    }
+}
+
+/// The same as a value of its own.
+pub(super) fn spliced(json: &RawJson, put: &[(&str, &str)]) -> RawJson {
+    let mut out = Vec::with_capacity(json.get().len() + 64);
+    splice(&mut out, json, put);
+    // Text with text put between its members is text.
+    RawJson::trusted(&String::from_utf8_lossy(&out))
+}
+
+/// The member `name`, as it was written; of several the last, which is the one that parsers take.
+pub(super) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
+    let mut found = None;
+    members(json, |key, value| {
+        if is_key(key, name) {
+            found = Some(value);
+        }
+    });
+    found
+}
+
+/// Whether the object has a member `name` that is a string.
+pub(super) fn has_string(json: &RawJson, name: &str) -> bool {
+    member(json, name).is_some_and(|value| value.starts_with('"'))
+}
+
+/// Whether a key, as it was written, is this name. One with an escape may be, too.
+fn is_key(key: &str, name: &str) -> bool {
+    key == name
+        || key.contains('\\')
+            && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
+}
+
+/// `params` with `session` in the place of the session that they name, if they name one.
+pub fn with_session(params: &RawJson, session: &str) -> RawJson {
+    if !has_string(params, "sessionId") {
+        return params.clone();
+    }
+    let session = serde_json::Value::from(session).to_string();
+    spliced(params, &[("sessionId", &session)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(text: &str, put: &[(&str, &str)]) -> String {
+        let json = RawJson::parse(text).unwrap();
+        let mut out = Vec::new();
+        splice(&mut out, &json, put);
+        serde_json::from_slice::<serde::de::IgnoredAny>(&out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn all_other_text_stays() {
+        assert_eq!(
+            put(
+                r#"{"n":1.10 , "sessionId" : "a","z":[12345678901234567890123]}"#,
+                &[("sessionId", "\"b\"")]
+            ),
+            r#"{"n":1.10 , "sessionId" : "b","z":[12345678901234567890123]}"#
+        );
+        assert_eq!(
+            put(
+                r#"{"a":{"sessionId":1},"sessio\u006eId":"a","sessionId":"a"}"#,
+                &[("sessionId", "2")]
+            ),
+            r#"{"a":{"sessionId":1},"sessio\u006eId":2,"sessionId":2}"#
+        );
+    }
+
+    #[test]
+    fn what_is_missing_comes_last() {
+        let two = [("a", "1"), ("b", "2")];
+        assert_eq!(put("{}", &two), r#"{"a":1,"b":2}"#);
+        assert_eq!(put("null", &two), r#"{"a":1,"b":2}"#);
+        assert_eq!(put("[{}]", &two), r#"{"a":1,"b":2}"#);
+        assert_eq!(put(r#"{"b":0 }"#, &two), r#"{"b":2,"a":1 }"#);
+        assert_eq!(put(r#"{"c":0}"#, &[]), r#"{"c":0}"#);
+    }
+
+    #[test]
+    fn a_session_is_only_mapped_where_one_is_named() {
+        let mapped = |text: &str| {
+            with_session(&RawJson::parse(text).unwrap(), "x\"y")
+                .get()
+                .to_owned()
+        };
+        assert_eq!(
+            mapped(r#"{"sessionId":"s","k":1}"#),
+            r#"{"sessionId":"x\"y","k":1}"#
+        );
+        for other in [
+            "{}",
+            "[1]",
+            "null",
+            r#"{"sessionId":7}"#,
+            r#"{"k":{"sessionId":"s"}}"#,
+        ] {
+            assert_eq!(mapped(other), other);
+        }
+    }
+}

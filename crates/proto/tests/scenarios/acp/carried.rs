@@ -1,0 +1,214 @@
+//! What an agent says arrives as it said it.
+
+use super::stage::{ABLE, Stage, play};
+use crate::support::SESSION;
+
+/// Plays lines of the agent, one in each window, and expects their params at the editor, but for the session's id.
+fn carried(lines: &[&str]) {
+    play(|s| {
+        s.strict = false;
+        let who = Stage::at_work(ABLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+        });
+        for line in lines {
+            let from = s.editors[who].texts.len();
+            let (method, params) = line.split_once(' ').unwrap();
+            s.then(|scene| {
+                scene.says(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#
+                ));
+                scene.later(20);
+            });
+            let ours = params.replace(&format!("\"{SESSION}\""), &format!("\"{}\"", s.session()));
+            let expected = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{ours}}}"#);
+            assert_eq!(s.editors[who].texts[from..], [expected]);
+        }
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+fn updates(updates: &[&str]) {
+    let lines: Vec<String> = updates
+        .iter()
+        .map(|update| format!(r#"session/update {{"sessionId":"s-1","update":{update}}}"#))
+        .collect();
+    carried(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn unknown_kinds_members_and_numbers() {
+    updates(&[
+        r#"{"sessionUpdate":"hologram","x":1.10,"y":1234567890123456789012,"_meta":{"a":[null]}}"#,
+        r#"{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":1.10,"currency":"USD"},"new":7}"#,
+        r#"{"sessionUpdate":"usage_update","used":18446744073709551616,"size":1e999}"#,
+        r#"{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{"n":1234567890123456789012},"vendor":1.10}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","rawOutput":{"b":1,"a":1234567890123456789012}}"#,
+        r#"{"sessionUpdate":"plan","entries":[{"content":"c","priority":"high","status":"pending","extra":1}],"_meta":{}}"#,
+        r#"{"sessionUpdate":"current_mode_update","currentModeId":"x","_meta":{"k":1}}"#,
+        r#"{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"x","n":1234567890123456789012}]}"#,
+        r#"{"sessionUpdate":"config_option_update","configOptions":[{"id":"m","odd":1.10}]}"#,
+        r#"{"sessionUpdate":"session_info_update","title":"T","_meta":{"n":1234567890123456789012}}"#,
+        r#"{"sessionUpdate":"notice","severity":"info","title":"x","n":1.10}"#,
+        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"in_progress","more":1}"#,
+        r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"c","content":{"type":"text","text":"x"}}"#,
+    ]);
+}
+
+#[test]
+fn wrong_types_and_halves_of_characters() {
+    updates(&[
+        r#"{"sessionUpdate":"agent_message_chunk","content":7}"#,
+        r#"{"sessionUpdate":"plan","entries":"none"}"#,
+        r#"{"sessionUpdate":"tool_call","toolCallId":5}"#,
+        r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\ud83d"}}"#,
+        r#"{"sessionUpdate":"\ud83d"}"#,
+        r#"{"sessionUpdate":7}"#,
+        "{}",
+        "[]",
+        "7",
+        r#""text""#,
+    ]);
+}
+
+#[test]
+fn chunks_that_stand_alone() {
+    updates(&[
+        r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\"b\\c\nd é😀"}}"#,
+        r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":"m","vendor":1}"#,
+        r#"{"content":{"text":"\u0062","type":"text"},"sessionUpdate":"agent_message_chunk","messageId":"m"}"#,
+        r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"c","annotations":{"priority":1.10}}}"#,
+        r#"{"sessionUpdate":"agent_thought_chunk","content":{"type":"hologram","n":1.10}}"#,
+        r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"{\"type\":\"image\"}"}}"#,
+        r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"","mimeType":"a/b"},"_meta":{}}"#,
+    ]);
+}
+
+#[test]
+fn params_with_more_to_them_and_other_notifications() {
+    carried(&[
+        r#"session/update {"update":{"sessionUpdate":"plan","entries":[]},"_meta":{"n":1.10},"sessionId":"s-1"}"#,
+        r#"session/update {"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}},"k":12345678901234567890123}"#,
+        r#"session/update { "sessionId" : "s-1" , "update":{"sessionUpdate":"hologram"} }"#,
+        r#"_vendor/thing {"b":1.10,"sessionId":"s-1","a":12345678901234567890123}"#,
+        "_vendor/thing [1,2]",
+        r#"auth/status_update {"x":1.0}"#,
+    ]);
+}
+
+#[test]
+fn what_is_between_the_agent_and_us_stays_there() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let from = s.count(who);
+        s.then(|scene| {
+            for line in [
+                r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#,
+                r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"another","update":{"sessionUpdate":"plan","entries":[]}}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"method":"_vendor/ask","params":{}}"#,
+                "a line on stdout",
+            ] {
+                scene.says(line);
+            }
+        });
+        assert_eq!(s.heard_from(who, from), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn merged_chunks_keep_their_message() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            for (id, word) in [("m1", "a"), ("m1", "b"), ("m1", "c"), ("m2", "d"), ("m2", "e")] {
+                scene.update(&format!(
+                    r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"{word}"}}}}"#
+                ));
+            }
+            scene.stops_with("end_turn");
+        });
+        let chunks: Vec<(String, String)> = s.editors[who]
+            .got
+            .iter()
+            .map(|message| &message["params"]["update"])
+            .filter(|update| update["sessionUpdate"] == "agent_message_chunk")
+            .map(|update| {
+                let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+                (text(&update["messageId"]), text(&update["content"]["text"]))
+            })
+            .collect();
+        let expected = [("m1", "a"), ("m1", "bc"), ("m2", "de")];
+        assert_eq!(
+            chunks,
+            expected.map(|(id, text)| (id.to_owned(), text.to_owned()))
+        );
+    });
+}
+
+#[test]
+fn a_prompts_answer_is_the_agents_own() {
+    for answer in [
+        r#"{"stopReason":"end_turn"}"#,
+        r#"{"stopReason":"end_turn","usage":{"totalTokens":3,"inputTokens":1,"outputTokens":2}}"#,
+        r#"{"_meta":{"n":12345678901234567890123},"stopReason":"end_turn","odd":1.10}"#,
+    ] {
+        play(|s| {
+            let who = Stage::at_work(ABLE, s);
+            let id = s.prompt(who, "do it");
+            s.then(|scene| scene.answer("session/prompt", answer));
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{answer}}}"#);
+            assert_eq!(s.editors[who].texts.last().unwrap(), &expected);
+        });
+    }
+}
+
+#[test]
+fn a_prompts_error_is_the_agents_own() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let id = s.prompt(who, "do it");
+        let error = r#"{"code":-32000,"message":"sign in","data":{"n":12345678901234567890123,"a":1.10}}"#;
+        s.then(|scene| {
+            let id = scene.open_request("session/prompt");
+            scene.says_answer(id, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        });
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+        assert_eq!(s.editors[who].texts.last().unwrap(), &expected);
+    });
+}
+
+#[test]
+fn a_permissions_params_are_the_agents_own() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let params = |session: &str| {
+            format!(
+                r#"{{"options":[{{"kind":"allow_once","name":"Y","optionId":"y","n":1.10}}],"_meta":{{"big":12345678901234567890123}},"sessionId":"{session}","toolCall":{{"toolCallId":"t","rawInput":{{"z":1,"a":1.10}}}}}}"#
+            )
+        };
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.calls("5", "session/request_permission", &params(SESSION));
+        });
+        let text = s.editors[who].texts.last().unwrap();
+        assert!(
+            text.ends_with(&format!(r#""params":{}}}"#, params(&s.session()))),
+            "{text}"
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn line_ends_within_a_persons_blocks_do_not_end_the_message() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        s.then(|scene| {
+            let block = acpd_model::RawJson::parse("{\"type\":\"text\",\r\n\"text\":\"a\\nb\"}").unwrap();
+            scene.start_turn(vec![block], None).unwrap();
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(s.heard(who).last().unwrap(), "user_message_chunk a\nb");
+    });
+}

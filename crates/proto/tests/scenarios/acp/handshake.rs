@@ -1,0 +1,281 @@
+//! The first words, and the rules that hold for all of them.
+
+use acpd_model::{ErrorCode, Failure, RawJson, Role};
+use acpd_proto::agent::AgentRequest;
+use acpd_proto::surface::acp::Call;
+use serde_json::{Value, json};
+
+use super::stage::{ABLE, SIMPLE, Stage, play};
+
+#[test]
+fn the_agents_own_capabilities_and_what_the_daemon_adds() {
+    play(|s| {
+        let hello = r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"2"},"agentCapabilities":{"promptCapabilities":{"image":true}},"authMethods":[{"id":"key","name":"Key"}]}"#;
+        s.hello = Ok(RawJson::parse(hello).unwrap());
+        let who = s.connect(Role::Owner);
+        let answer = s.ask(who, "initialize", ABLE);
+        let result = &answer["result"];
+        assert_eq!(result["protocolVersion"], 1);
+        assert_eq!(result["agentInfo"], json!({ "name": "a", "version": "2" }));
+        assert_eq!(result["authMethods"][0]["id"], "key");
+        let capabilities = &result["agentCapabilities"];
+        assert_eq!(capabilities["promptCapabilities"]["image"], true);
+        assert_eq!(capabilities["loadSession"], true);
+        let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {} });
+        assert_eq!(capabilities["sessionCapabilities"], always);
+        assert!(result["_meta"]["acpd"]["version"].is_string());
+        let client = s.editors[who].peer.client();
+        assert_eq!((client.name.as_str(), client.reads_files), ("able", false));
+    });
+}
+
+#[test]
+fn nothing_before_initialize_and_initialize_once() {
+    play(|s| {
+        let who = s.connect(Role::Owner);
+        let early = s.ask(who, "session/list", "{}");
+        assert_eq!(early["error"]["code"], -32600);
+        s.notify(who, "session/cancel");
+        s.slow = true;
+        let hello = s.request(who, "initialize", SIMPLE);
+        assert_eq!(s.ask(who, "session/list", "{}")["error"]["code"], -32600);
+        s.slow = false;
+        s.catch_up();
+        assert!(s.answer_to(who, &hello).unwrap()["result"].is_object());
+        assert_eq!(s.ask(who, "initialize", SIMPLE)["error"]["code"], -32600);
+        assert_eq!(s.calls, [Call::Hello]);
+    });
+}
+
+#[test]
+fn an_agent_that_cannot_start_is_said_and_can_be_tried_again() {
+    play(|s| {
+        s.hello = Err(Failure::agent("no such program"));
+        let who = s.connect(Role::Owner);
+        let answer = s.ask(who, "initialize", SIMPLE);
+        assert_eq!(answer["error"]["message"], "no such program");
+        assert_eq!(answer["error"]["data"]["acpd"]["code"], "agent_failed");
+        s.hello = Ok(RawJson::parse("{}").unwrap());
+        assert!(s.ask(who, "initialize", SIMPLE)["result"].is_object());
+    });
+}
+
+#[test]
+fn lenient_clients_are_understood() {
+    play(|s| {
+        let who = s.editor(r#"{"protocolVersion":"1","capabilities":{"fs":{"readTextFile":true}}}"#);
+        assert!(s.editors[who].peer.client().reads_files);
+        let answer = s.ask(who, "session/new", r#"{"cwd":"."}"#);
+        assert_eq!(answer["result"]["sessionId"], s.session());
+        let Some(Call::New { cwd, mcp_servers, .. }) = s.calls.last() else {
+            panic!("{:?}", s.calls)
+        };
+        assert_eq!((cwd.as_str(), mcp_servers.len()), (".", 0));
+    });
+}
+
+#[test]
+fn ids_of_any_kind_come_back_as_they_were_written() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        s.strict = false;
+        for id in [
+            r#""a\u0062""#,
+            "7",
+            "-1",
+            "1e2",
+            "12345678901234567890123",
+            "null",
+            "[1]",
+            r#"{"x":1.10}"#,
+            "true",
+        ] {
+            s.says(
+                who,
+                &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/list"}}"#),
+            );
+            let text = s.editors[who].texts.last().unwrap();
+            assert!(
+                text.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+                "{text}"
+            );
+        }
+    });
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        for (text, code) in [
+            ("{", -32700),
+            ("[]", -32600),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"session/list"}]"#, -32600),
+            (r#"{"jsonrpc":"2.0"}"#, -32600),
+        ] {
+            s.says(who, text);
+            let last = s.editors[who].got.last().unwrap();
+            assert_eq!(
+                (&last["id"], &last["error"]["code"]),
+                (&Value::Null, &json!(code)),
+                "{text}"
+            );
+        }
+        for (method, params, code) in [
+            ("session/hello", "{}", -32601),
+            ("fs/read_text_file", "{}", -32601),
+            ("_acpd/nothing", "{}", -32601),
+            ("session/new", "{}", -32602),
+            ("session/prompt", "[]", -32602),
+            ("session/load", r#"{"sessionId":7}"#, -32602),
+            ("session/load", r#"{"sessionId":"nobody's"}"#, -32002),
+            (
+                "session/load",
+                r#"{"sessionId":"0192f0c1-c5d7-7c0a-a5e5-000000000000"}"#,
+                -32002,
+            ),
+            (
+                "session/prompt",
+                r#"{"sessionId":"0192f0c1-c5d7-7c0a-a5e5-000000000000","prompt":[]}"#,
+                -32002,
+            ),
+            ("session/set_mode", r#"{"sessionId":"x","modeId":"m"}"#, -32002),
+        ] {
+            assert_eq!(
+                s.ask(who, method, params)["error"]["code"],
+                code,
+                "{method} {params}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_role_bounds_what_an_editor_does() {
+    play(|s| {
+        Stage::at_work(SIMPLE, s);
+        let who = s.connect(Role::Observer);
+        s.ask(who, "initialize", ABLE);
+        assert!(s.ask_session(who, "session/load", "")["result"].is_object());
+        for method in [
+            "session/prompt",
+            "session/set_mode",
+            "_x",
+            "session/delete",
+            "authenticate",
+        ] {
+            assert_eq!(
+                s.ask_session(who, method, "")["error"]["code"],
+                ErrorCode::Forbidden.rpc(),
+                "{method}"
+            );
+        }
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.asks_permission("5", "t");
+        });
+        assert!(!s.heard(who).contains(&"session/request_permission".to_owned()));
+        s.then(|scene| {
+            scene.stops_with("end_turn");
+        });
+    });
+}
+
+#[test]
+fn sessions_are_listed() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        let answer = s.ask(who, "session/list", r#"{"cwd":"/workspace","cursor":"c"}"#);
+        let session = s.session();
+        let listed = json!({ "sessionId": session, "cwd": "/workspace", "title": null, "updatedAt": "2023-11-14T22:13:20.000Z" });
+        assert_eq!(
+            answer["result"],
+            json!({ "sessions": [listed], "nextCursor": "more" })
+        );
+        let wanted = Call::List {
+            cwd: Some("/workspace".into()),
+            cursor: Some("c".into()),
+        };
+        assert_eq!(s.calls.last(), Some(&wanted));
+    });
+}
+
+#[test]
+fn modes_models_options_and_extensions_go_to_the_agent() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let session = s.session();
+        let mut asked = Vec::new();
+        for (method, more) in [
+            ("session/set_mode", r#","modeId":"m""#),
+            ("session/set_model", r#","modelId":"m""#),
+            ("session/set_config_option", r#","configId":"c","value":"v""#),
+            (
+                "session/set_config_option",
+                r#","configId":"c","type":"boolean","value":true"#,
+            ),
+            ("_vendor/do", r#","n":12345678901234567890123"#),
+        ] {
+            s.slow = true;
+            let params = format!(r#"{{"sessionId":"{session}"{more}}}"#);
+            s.request(who, method, &params);
+            let Some(Call::Ask { thread, request }) = s.calls.last() else {
+                panic!("{:?}", s.calls)
+            };
+            assert_eq!((*thread, request.method()), (Some(s.scene.id), method));
+            if let AgentRequest::Extension { params: sent, .. } = request {
+                assert_eq!(sent.as_ref().unwrap().get(), params);
+            }
+            asked.push(method);
+        }
+        // Without a session's name it is the only one; before any session, the connection's agent.
+        s.request(who, "_vendor/other", "{}");
+        assert!(matches!(s.calls.last(), Some(Call::Ask { thread: Some(_), .. })));
+        s.request(who, "authenticate", r#"{"methodId":"key"}"#);
+        assert!(matches!(s.calls.last(), Some(Call::Ask { thread: None, .. })));
+        s.says(
+            who,
+            r#"{"jsonrpc":"2.0","method":"_vendor/note","params":{"a":1.10}}"#,
+        );
+        let Some(Call::Notify { method, params, .. }) = s.calls.last() else {
+            panic!("{:?}", s.calls)
+        };
+        assert_eq!(
+            (method.as_str(), params.as_ref().unwrap().get()),
+            ("_vendor/note", r#"{"a":1.10}"#)
+        );
+    });
+}
+
+#[test]
+fn what_an_agent_answers_to_an_extension_comes_back_unchanged() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let id = s.request(who, "_vendor/do", "{}");
+        s.then(|scene| scene.answer("_vendor/do", r#"{"b":1.10,"a":12345678901234567890123}"#));
+        assert!(s.answer_to(who, &id).is_some());
+        let text = s.editors[who].texts.last().unwrap();
+        assert!(
+            text.ends_with(r#""result":{"b":1.10,"a":12345678901234567890123}}"#),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn too_many_unanswered_requests_are_refused() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.slow = true;
+        for _ in 0..acpd_model::limits::EDITOR_REQUESTS {
+            s.request(who, "session/list", "{}");
+        }
+        assert_eq!(
+            s.ask(who, "session/list", "{}")["error"]["code"],
+            ErrorCode::Overloaded.rpc()
+        );
+        s.slow = false;
+        s.catch_up();
+        assert!(s.ask(who, "session/list", "{}")["result"].is_object());
+    });
+}

@@ -1,0 +1,258 @@
+//! Sessions that are opened again: all of the past, then the present; or the present alone.
+
+use acpd_model::{By, Event, EventKind, RawJson, Role, ThreadId};
+use acpd_proto::surface::acp::{Opened, Peer, PeerOutput, Reply, frames};
+use serde_json::{Value, json};
+
+use super::stage::{ABLE, SIMPLE, Stage, play};
+use crate::support::{thought, tool};
+
+/// The updates that an editor was sent, as they were written.
+fn updates(s: &Stage, who: usize) -> Vec<String> {
+    let updates = s.editors[who].texts.iter();
+    updates
+        .filter(|text| text.contains(r#""method":"session/update""#))
+        .cloned()
+        .collect()
+}
+
+fn two_turns(s: &mut Stage) {
+    s.then(|scene| {
+        scene.update(r#"{"sessionUpdate":"available_commands_update","availableCommands":[]}"#);
+        for round in ["first", "second"] {
+            scene.prompt(round);
+            scene.update(&thought("hm"));
+            scene.update(&tool(round, false, r#","title":"ls","status":"completed""#));
+            for word in ["a ", "b ", "c "] {
+                scene.chunk(word);
+            }
+            scene.stops_with("end_turn");
+        }
+    });
+}
+
+#[test]
+fn what_is_loaded_is_what_was_seen() {
+    play(|s| {
+        let watching = Stage::at_work(SIMPLE, s);
+        two_turns(s);
+        let late = s.editor(SIMPLE);
+        let answer = s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert!(answer["result"].is_object());
+        assert_eq!(updates(s, late), updates(s, watching));
+        assert_eq!(
+            s.heard(late).last().unwrap(),
+            &format!("answer to {}", answer["id"]),
+            "all of it, then the answer"
+        );
+        s.then(|scene| {
+            scene.prompt("third");
+            scene.chunk("more");
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(updates(s, late), updates(s, watching), "no gap, no repeat");
+        assert_eq!(
+            s.heard(late)[s.count(late) - 2..],
+            ["user_message_chunk third", "agent_message_chunk more"]
+        );
+    });
+}
+
+#[test]
+fn an_editors_own_words_come_back_when_it_loads() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.prompt(who, "mine");
+        s.then(|scene| scene.stops_with("end_turn"));
+        assert!(updates(s, who).is_empty());
+        s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert_eq!(updates(s, who).len(), 1);
+        // Also while the turn still runs; what comes of it then goes on.
+        let id = s.prompt(who, "mine, too");
+        s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert_eq!(s.heard(who)[s.count(who) - 2], "user_message_chunk mine, too");
+        s.then(|scene| scene.stops_with("end_turn"));
+        assert_eq!(s.heard(who).last().unwrap(), &format!("end_turn to {id}"));
+    });
+}
+
+#[test]
+fn resume_tells_nothing_of_the_past() {
+    play(|s| {
+        Stage::at_work(SIMPLE, s);
+        two_turns(s);
+        let who = s.editor(SIMPLE);
+        let answer = s.ask_session(who, "session/resume", r#","cwd":"/workspace""#);
+        assert_eq!(
+            s.heard(who)[1..],
+            [
+                format!("answer to {}", answer["id"]),
+                "available_commands_update".into()
+            ]
+        );
+        s.then(|scene| {
+            scene.prompt("third");
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(s.heard(who).last().unwrap(), "user_message_chunk third");
+    });
+}
+
+#[test]
+fn modes_and_options_are_told_as_they_are_now() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.scene.exits("exit status 0");
+        s.then(|scene| {
+            scene.send(acpd_proto::thread::Command::Wake);
+            scene.answer("initialize", crate::support::FULL);
+            let modes = r#"{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask","n":1.10},{"id":"code","name":"Code"}]}"#;
+            scene.answer("session/resume", &format!(r#"{{"modes":{modes}}}"#));
+            scene.later(100);
+            scene.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"code"}"#);
+        });
+        let late = s.editor(SIMPLE);
+        let answer = s.ask_session(late, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        assert_eq!(answer["result"]["modes"]["currentModeId"], "code");
+        assert!(
+            s.editors[late]
+                .texts
+                .last()
+                .unwrap()
+                .contains(r#"{"id":"ask","name":"Ask","n":1.10}"#)
+        );
+        // A client's change of the mode is told to all others.
+        let id = s.request(
+            who,
+            "session/set_mode",
+            &json!({ "sessionId": s.session(), "modeId": "ask" }).to_string(),
+        );
+        s.then(|scene| scene.answer("session/set_mode", "{}"));
+        assert!(s.answer_to(who, &id).unwrap()["result"].is_object());
+        assert_eq!(s.heard(late).last().unwrap(), "current_mode_update");
+        assert_eq!(
+            s.editors[late].got.last().unwrap()["params"]["update"]["currentModeId"],
+            "ask"
+        );
+    });
+}
+
+#[test]
+fn notices_are_for_the_moment() {
+    play(|s| {
+        let able = Stage::at_work(ABLE, s);
+        let simple = s.editor(SIMPLE);
+        s.ask_session(simple, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.then(|scene| {
+            scene.prompt("x");
+            scene.update(r#"{"sessionUpdate":"notice","severity":"warning","title":"low disk"}"#);
+            scene.stops_with("end_turn");
+        });
+        let notices = |s: &Stage, who| s.heard(who).iter().filter(|heard| *heard == "notice").count();
+        assert_eq!((notices(s, able), notices(s, simple)), (1, 0));
+        let late = s.editor(ABLE);
+        s.ask_session(late, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        assert_eq!(notices(s, late), 0);
+    });
+}
+
+/// A connection that has asked for `method`, and the token of its call.
+fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
+    peer.handle_text(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{SIMPLE}}}"#
+    ));
+    let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
+        panic!()
+    };
+    peer.reply(token, Ok(Reply::Json(RawJson::parse("{}").unwrap())));
+    peer.poll_output();
+    let params = format!(r#"{{"sessionId":"{thread}","cwd":"/","mcpServers":[]}}"#);
+    peer.handle_text(&format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#
+    ));
+    match peer.poll_output() {
+        Some(PeerOutput::Call { token, .. }) => (peer, token),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sent(peer: &mut Peer) -> Vec<Value> {
+    std::iter::from_fn(|| peer.poll_output())
+        .map(|output| match output {
+            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
+            PeerOutput::Call { call, .. } => panic!("{call:?}"),
+        })
+        .collect()
+}
+
+/// Wherever the pages of the log are cut, the answer stands between the last event that was there and the next.
+#[test]
+fn the_answer_to_load_stands_between_past_and_present() {
+    let thread = ThreadId(uuid::Uuid::from_u128(7));
+    let event = |seq: u64| Event {
+        seq,
+        at: 0,
+        turn: None,
+        by: By::Agent,
+        // Every third event has no ACP form.
+        kind: match seq % 3 {
+            0 => EventKind::StatusChanged {
+                status: acpd_model::ThreadStatus::Idle,
+            },
+            _ => EventKind::AgentNotified {
+                method: format!("_{seq}"),
+            },
+        },
+        raw: None,
+        raw_params: None,
+    };
+    let events: Vec<Event> = (1..=9).map(event).collect();
+    for until in 1..=9 {
+        for page in 1..=9 {
+            let (mut peer, token) = asking("session/load", thread);
+            peer.reply(
+                token,
+                Ok(Reply::Opened(Opened {
+                    thread,
+                    until,
+                    state: RawJson::parse("{}").unwrap(),
+                    updates: Vec::new(),
+                })),
+            );
+            for page in events.chunks(page) {
+                let last = page.last().unwrap().seq;
+                peer.deliver(thread, &frames(&thread.to_string(), page), last, |_, _| true);
+            }
+            let sent = sent(&mut peer);
+            let told: Vec<String> = sent
+                .iter()
+                .map(|m| m["method"].as_str().map_or("answer".into(), str::to_owned))
+                .collect();
+            let mut expected: Vec<String> = (1..=9)
+                .filter(|seq| seq % 3 != 0)
+                .map(|seq| format!("_{seq}"))
+                .collect();
+            let before = (1..=until).filter(|seq| seq % 3 != 0).count();
+            expected.insert(before, "answer".into());
+            assert_eq!(told, expected, "until {until}, pages of {page}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_sent_of_a_session_that_is_not_open() {
+    let thread = ThreadId(uuid::Uuid::from_u128(7));
+    let (mut peer, _) = asking("session/load", ThreadId(uuid::Uuid::from_u128(8)));
+    let event = Event {
+        seq: 1,
+        at: 0,
+        turn: None,
+        by: By::Agent,
+        kind: EventKind::AgentNotified { method: "_x".into() },
+        raw: None,
+        raw_params: None,
+    };
+    peer.deliver(thread, &frames(&thread.to_string(), &[event]), 1, |_, _| true);
+    assert_eq!(sent(&mut peer), Vec::<Value>::new());
+}

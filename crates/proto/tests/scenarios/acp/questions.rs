@@ -1,0 +1,354 @@
+//! Questions of an agent, as editors are asked them, and what becomes of their answers.
+
+use acpd_model::event::Outcome;
+use acpd_model::{EventKind, RequestId};
+use acpd_proto::policy::Policy;
+use acpd_proto::thread::{Answer, MachineReply};
+use serde_json::{Value, json};
+
+use super::stage::{ABLE, SIMPLE, Stage, play};
+use crate::support::SESSION;
+
+const ASK: &str = "session/request_permission";
+
+/// Two editors, and an agent that asks the first question of its turn.
+fn asked(s: &mut Stage) -> (usize, usize) {
+    let first = Stage::at_work(SIMPLE, s);
+    let second = s.editor(SIMPLE);
+    s.ask_session(second, "session/load", r#","cwd":"/","mcpServers":[]"#);
+    s.then(|scene| {
+        scene.prompt("do it");
+        scene.asks_permission("5", "t");
+    });
+    (first, second)
+}
+
+fn id(s: &Stage) -> String {
+    let (thread, number) = (s.scene.id, 1);
+    RequestId { thread, number }.to_string()
+}
+
+fn answers(s: &mut Stage, who: usize, what: &str) {
+    let id = id(s);
+    s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{what}}}"#));
+}
+
+fn last_method(s: &Stage, who: usize) -> Value {
+    s.editors[who].got.last().unwrap()["method"].clone()
+}
+
+fn outcomes(s: &Stage) -> Vec<Outcome> {
+    let settled = s.scene.kinds().filter_map(|kind| match kind {
+        EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    settled.collect()
+}
+
+#[test]
+fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
+    play(|s| {
+        let (first, second) = asked(s);
+        for who in [first, second] {
+            let question = s.editors[who].got.last().unwrap();
+            assert_eq!(
+                (&question["method"], &question["id"]),
+                (&json!(ASK), &json!(id(s)))
+            );
+            let params = &question["params"];
+            assert_eq!(
+                (&params["sessionId"], &params["toolCall"]["toolCallId"]),
+                (&json!(s.session()), &json!("t"))
+            );
+            assert_eq!(params["options"][1]["optionId"], "ao");
+        }
+        let before = s.count(first);
+        answers(
+            s,
+            first,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+        );
+        assert_eq!(s.count(first), before, "who answered needs no more");
+        assert_eq!(last_method(s, second), "$/cancel_request");
+        assert_eq!(
+            s.editors[second].got.last().unwrap()["params"]["requestId"],
+            id(s)
+        );
+        let outcome = &s.scene.answer_to(&json!(5))["result"]["outcome"];
+        assert_eq!(*outcome, json!({ "outcome": "selected", "optionId": "ao" }));
+        // It comes too late.
+        answers(
+            s,
+            second,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"ro"}}"#,
+        );
+        assert_eq!(outcomes(s).len(), 1);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_is_taken_back() {
+    play(|s| {
+        let (first, second) = asked(s);
+        s.then(|scene| scene.decide(1, Answer::Decline { always: false }).unwrap());
+        assert_eq!(
+            [last_method(s, first), last_method(s, second)],
+            ["$/cancel_request"; 2]
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+/// Whatever an editor does but say yes, nothing is allowed by that.
+#[test]
+fn what_is_no_decision_leaves_the_question_to_others() {
+    for odd in [
+        r#""error":{"code":-32800,"message":"cancelled"}"#,
+        r#""error":{"code":-32603,"message":"boom"}"#,
+        r#""result":null"#,
+        r#""result":{}"#,
+        r#""result":{"outcome":"selected"}"#,
+        r#""result":{"outcome":{"outcome":"selected"}}"#,
+        r#""result":{"outcome":{"outcome":"selected","optionId":"no such option"}}"#,
+        r#""result":{"action":"accept"}"#,
+    ] {
+        play(|s| {
+            let (first, second) = asked(s);
+            answers(s, first, odd);
+            assert!(outcomes(s).is_empty(), "{odd}");
+            answers(
+                s,
+                second,
+                r#""result":{"outcome":{"outcome":"selected","optionId":"ro"}}"#,
+            );
+            assert_eq!(outcomes(s).len(), 1, "{odd}");
+            assert!(!outcomes(s)[0].allows());
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
+}
+
+#[test]
+fn an_editor_that_dismisses_it_has_decided() {
+    play(|s| {
+        let (first, second) = asked(s);
+        answers(s, first, r#""result":{"outcome":{"outcome":"cancelled"}}"#);
+        assert_eq!(outcomes(s), [Outcome::Cancelled]);
+        assert_eq!(last_method(s, second), "$/cancel_request");
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn answers_to_nothing_do_nothing() {
+    play(|s| {
+        let (first, _) = asked(s);
+        for id in [
+            "1",
+            "null",
+            r#""req_9_0192f0c1c5d77c0aa5e5f8d9a1b2c3d4""#,
+            r#""req_1_00""#,
+            "[]",
+        ] {
+            let result = r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#;
+            s.says(first, &format!(r#"{{"jsonrpc":"2.0","id":{id},{result}}}"#));
+        }
+        assert!(outcomes(s).is_empty());
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn who_comes_later_is_asked_once_the_session_is_open() {
+    for method in ["session/load", "session/resume"] {
+        play(|s| {
+            asked(s);
+            let late = s.editor(SIMPLE);
+            let answer = s.ask_session(late, method, r#","cwd":"/","mcpServers":[]"#);
+            let heard = s.heard(late);
+            assert_eq!(
+                heard[heard.len() - 2..],
+                [format!("answer to {}", answer["id"]), ASK.to_owned()]
+            );
+            answers(
+                s,
+                late,
+                r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+            );
+            assert_eq!(outcomes(s).len(), 1);
+            // A question that is over is not asked again.
+            let later = s.editor(SIMPLE);
+            s.ask_session(later, method, r#","cwd":"/","mcpServers":[]"#);
+            assert!(!s.heard(later).contains(&ASK.to_owned()));
+            assert!(!s.heard(later).contains(&"$/cancel_request".to_owned()));
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
+}
+
+#[test]
+fn a_question_is_not_asked_twice_on_one_connection() {
+    play(|s| {
+        let (first, _) = asked(s);
+        s.ask_session(first, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        let times = s.heard(first).iter().filter(|heard| *heard == ASK).count();
+        assert_eq!(times, 1);
+        answers(
+            s,
+            first,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+        );
+        assert_eq!(outcomes(s).len(), 1);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn a_tool_call_that_is_first_seen_in_a_question_is_told() {
+    play(|s| {
+        let (first, _) = asked(s);
+        let heard = s.heard(first);
+        assert_eq!(heard[heard.len() - 2..], ["tool_call pending", ASK]);
+        s.then(|scene| scene.asks_permission("6", "t"));
+        assert_eq!(
+            s.heard(first)[s.count(first) - 2..],
+            ["tool_call_update pending", ASK]
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn what_the_policy_decides_nobody_is_asked() {
+    play(|s| {
+        let policy: Policy = serde_json::from_value(json!({ "allow": ["Bash"] })).unwrap();
+        s.scene.rule(Some(policy));
+        let first = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            let call = r#"{"toolCallId":"t","title":"ls","kind":"execute","rawInput":{"command":"ls"}}"#;
+            let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"}]"#;
+            let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+            scene.calls("5", ASK, &params);
+        });
+        assert_eq!(outcomes(s).len(), 1);
+        let heard = s.heard(first);
+        assert!(
+            !heard.contains(&ASK.to_owned()) && !heard.contains(&"$/cancel_request".to_owned()),
+            "{heard:?}"
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn the_policy_has_a_person_asked_in_words_of_its_own() {
+    play(|s| {
+        let policy: Policy = serde_json::from_value(json!({ "ask": ["Write"] })).unwrap();
+        s.scene.rule(Some(policy));
+        let who = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            let params = format!(r#"{{"sessionId":"{SESSION}","path":"/workspace/x","content":"y"}}"#);
+            scene.calls("5", "fs/write_text_file", &params);
+        });
+        let question = s.editors[who].got.last().unwrap().clone();
+        assert_eq!(question["method"], ASK);
+        assert_eq!(question["params"]["toolCall"]["content"][0]["newText"], "y");
+        assert_eq!(question["params"]["toolCall"]["title"], "Write /workspace/x");
+        answers(
+            s,
+            who,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"allow"}}"#,
+        );
+        s.then(|scene| {
+            scene.machine_says(Ok(MachineReply::Written {
+                old: acpd_model::Before::Nothing,
+            }));
+            scene.stops_with("end_turn");
+        });
+    });
+}
+
+#[test]
+fn information_is_asked_of_who_can_give_it() {
+    play(|s| {
+        let able = Stage::at_work(ABLE, s);
+        let simple = s.editor(SIMPLE);
+        s.ask_session(simple, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.then(|scene| {
+            scene.prompt("do it");
+            let schema = r#"{"type":"object","properties":{"n":{"type":"integer","title":"N"}}}"#;
+            let params = format!(
+                r#"{{"message":"how many?","mode":"form","requestedSchema":{schema},"sessionId":"{SESSION}","_meta":{{"k":1.10}}}}"#
+            );
+            scene.calls("5", "elicitation/create", &params);
+        });
+        assert!(!s.heard(simple).contains(&"elicitation/create".to_owned()));
+        let text = s.editors[able].texts.last().unwrap();
+        assert!(
+            text.contains(&format!(
+                r#""sessionId":"{}","_meta":{{"k":1.10}}}}"#,
+                s.session()
+            )),
+            "{text}"
+        );
+        answers(
+            s,
+            able,
+            r#""result":{"action":"accept","content":{"n":12345678901234567890}}"#,
+        );
+        let told = s.scene.sent.iter().rfind(|sent| sent.answers.is_some()).unwrap();
+        assert!(
+            told.text.contains(r#""content":{"n":12345678901234567890}"#),
+            "{}",
+            told.text
+        );
+        assert!(
+            !s.heard(simple).contains(&"$/cancel_request".to_owned()),
+            "it was never asked"
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn a_question_about_a_request_of_ours_is_the_sessions() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        s.then(|scene| {
+            let params =
+                r#"{"requestId":0,"message":"open it","mode":"url","url":"https://x/","elicitationId":"e"}"#;
+            scene.calls("5", "elicitation/create", params);
+        });
+        let question = s.editors[who].got.last().unwrap();
+        assert_eq!(question["params"]["sessionId"], s.session());
+        assert!(question["params"].get("requestId").is_none());
+        s.then(|scene| {
+            let done = r#"{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}"#;
+            scene.says(done);
+        });
+        assert_eq!(last_method(s, who), "elicitation/complete");
+        answers(s, who, r#""result":{"action":"accept"}"#);
+        assert_eq!(outcomes(s), [Outcome::Accepted { content: None }]);
+    });
+}
+
+#[test]
+fn a_cancel_takes_the_questions_back() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let prompt = s.prompt(who, "do it");
+        s.then(|scene| scene.asks_permission("5", "t"));
+        s.notify(who, "session/cancel");
+        assert_eq!(last_method(s, who), "$/cancel_request");
+        answers(s, who, r#""result":{"outcome":{"outcome":"cancelled"}}"#);
+        s.then(|scene| scene.stops_with("cancelled"));
+        assert_eq!(
+            s.answer_to(who, &prompt).unwrap()["result"]["stopReason"],
+            "cancelled"
+        );
+        assert_eq!(outcomes(s), [Outcome::Cancelled]);
+    });
+}

@@ -1,0 +1,104 @@
+//! The official ACP schema, version 1, as a client reads it: what an agent may send.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+const FOLDER: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/node/node_modules/@agentclientprotocol/sdk/schema/v1"
+);
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
+
+struct Schema {
+    message: Validator,
+    /// Params of what an agent sends, by method.
+    params: BTreeMap<String, Validator>,
+    /// Results of what an agent answers, by method.
+    results: BTreeMap<String, Validator>,
+    error: Validator,
+}
+
+impl Schema {
+    fn load() -> Self {
+        let read = |file: &str| -> Value {
+            let text = std::fs::read_to_string(format!("{FOLDER}/{file}"));
+            serde_json::from_str(&text.expect("run `make deps` for the official ACP schema")).unwrap()
+        };
+        let part = |whole: &Value, name: &str| {
+            let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": whole["$defs"] });
+            jsonschema::draft202012::new(&schema).unwrap()
+        };
+        let (stable, unstable) = (read("schema.json"), read("schema.unstable.json"));
+        let (mut params, mut results) = (BTreeMap::new(), BTreeMap::new());
+        // What is stable counts before what is not.
+        for whole in [&unstable, &stable] {
+            for (name, definition) in whole["$defs"].as_object().unwrap() {
+                let (Some(method), Some(side)) =
+                    (definition["x-method"].as_str(), definition["x-side"].as_str())
+                else {
+                    continue;
+                };
+                match (side, name.ends_with("Response")) {
+                    ("client" | "protocol", false) => {
+                        drop(params.insert(method.to_owned(), part(whole, name)))
+                    }
+                    ("agent", true) => drop(results.insert(method.to_owned(), part(whole, name))),
+                    _ => {}
+                }
+            }
+        }
+        Self {
+            message: jsonschema::draft202012::new(&stable).unwrap(),
+            params,
+            results,
+            error: part(&stable, "Error"),
+        }
+    }
+}
+
+/// Checks one message to an editor; `answers` is the method that it answers, if it does.
+pub fn check(message: &Value, answers: Option<&str>) {
+    valid(&SCHEMA.message, message, message);
+    match (message["method"].as_str(), message.get("error")) {
+        (Some(method), _) if method.starts_with('_') => {}
+        (Some(method), _) => {
+            let params = SCHEMA.params.get(method);
+            let params = params.unwrap_or_else(|| panic!("no client has {method:?}: {message}"));
+            valid(params, &message["params"], message);
+        }
+        (None, Some(error)) => valid(&SCHEMA.error, error, message),
+        (None, None) => {
+            let method = answers.expect("a response answers something");
+            // Extensions have no schema, and one method is of ACP's earlier days.
+            if !method.starts_with('_') && method != "session/set_model" {
+                let result = SCHEMA.results.get(method);
+                let result = result.unwrap_or_else(|| panic!("no agent has {method:?}: {message}"));
+                valid(result, &message["result"], message);
+            }
+        }
+    }
+}
+
+fn valid(schema: &Validator, value: &Value, message: &Value) {
+    let errors: Vec<String> = schema
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "not valid: {}\n{message}", errors.join("\n"));
+}
+
+#[test]
+fn the_schema_bites() {
+    let good = json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s",
+        "update": { "sessionUpdate": "plan", "entries": [] } } });
+    check(&good, None);
+    let mut bad = good.clone();
+    bad["params"]["update"]["sessionUpdate"] = json!("hologram");
+    assert!(std::panic::catch_unwind(|| check(&bad, None)).is_err());
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "stopReason": "odd" } });
+    assert!(std::panic::catch_unwind(|| check(&answer, Some("session/prompt"))).is_err());
+}

@@ -1,0 +1,196 @@
+//! What real agents said, as an editor gets it: every line of every recording, with the thread's id for the session's.
+
+use acpd_model::{By, Event, EventKind, Limits};
+use acpd_proto::surface::acp::{Ending, Frame, What, frames};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::schema;
+use crate::support::recording::{Line, Recording};
+use crate::support::replay::{Conversation, Replay, conversations};
+use crate::support::{Scene, check_in};
+
+/// What we say of a prompt where the agent says nothing.
+const CANCELLED: &str = r#"{"stopReason":"cancelled"}"#;
+
+/// A message of the agent: its method and its params as they were written.
+#[derive(Debug, Clone, PartialEq)]
+struct Said {
+    method: String,
+    params: String,
+}
+
+#[derive(serde::Deserialize)]
+struct Message<'a> {
+    method: String,
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
+fn said(text: &str) -> Said {
+    let Message { method, params } = serde_json::from_str(text).unwrap();
+    let params = params.get().to_owned();
+    Said { method, params }
+}
+
+/// The text of a chunk that may be merged with its neighbours, and everything else that it says.
+fn mergeable(said: &Said) -> Option<(String, Value)> {
+    let mut params: Value = serde_json::from_str(&said.params).ok()?;
+    let text = params["update"]["content"]["text"].as_str()?.to_owned();
+    let kind = params["update"]["sessionUpdate"].as_str()?;
+    let block = params["update"]["content"].as_object()?;
+    if !kind.ends_with("_chunk") || block.len() != 2 || params["update"].get("_meta").is_some() {
+        return None;
+    }
+    params["update"]["content"]["text"] = Value::Null;
+    Some((text, params))
+}
+
+/// Whether the event has what the agent sent, in its own words.
+fn is_the_agents(event: &Event, frame: &Frame) -> bool {
+    let words = event
+        .raw
+        .as_ref()
+        .is_some_and(|raw| raw.get().contains("\"sessionUpdate\""));
+    let text = matches!(event.kind, EventKind::ItemDelta { .. });
+    let params = matches!(&event.kind, EventKind::AgentNotified { method } if method != "session/update");
+    let asked = matches!(frame.what, What::Asked(..));
+    event.by == By::Agent
+        && frame.text.is_some()
+        && (words || text || params || asked || event.raw_params.is_some())
+}
+
+/// What the agent said in the conversation, with the lines' places.
+fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usize, Said)> {
+    let ours = |(at, line): &(usize, &Line)| {
+        let method = line.method().unwrap_or_default();
+        let told = matches!(
+            method,
+            "session/update" | "session/request_permission" | "elicitation/create"
+        );
+        let of_process = |opening: &usize| opening < at && recording.lines[*opening].process == line.process;
+        let for_all =
+            method.starts_with('_') && line.session().is_none() && one.openings.iter().any(of_process);
+        let of_session = line.session() == Some(one.session.as_str());
+        line.from_agent && (for_all || of_session && (told || method.starts_with('_')))
+    };
+    let lines = recording.lines.iter().enumerate().filter(ours);
+    lines
+        .map(|(at, line)| {
+            let Said { method, params } = said(&line.text);
+            // The id is as unique as any, so that it stands nowhere else.
+            let params = params.replacen(&format!("\"{}\"", one.session), &format!("\"{thread}\""), 1);
+            (at, Said { method, params })
+        })
+        .collect()
+}
+
+/// Whether a line belongs to what an agent tells of the past when it opens a session again.
+fn is_history(recording: &Recording, one: &Conversation, at: usize) -> bool {
+    let process = recording.lines[at].process;
+    let opening = one
+        .openings
+        .iter()
+        .find(|opening| recording.lines[**opening].process == process);
+    let opened_again =
+        opening.is_some_and(|opening| recording.lines[*opening].method() != Some("session/new"));
+    let prompted = recording.lines[..at].iter().any(|line| {
+        line.process == process
+            && line.method() == Some("session/prompt")
+            && line.session() == Some(one.session.as_str())
+    });
+    opened_again && !prompted
+}
+
+fn play(agent: &str) {
+    let recording = Recording::read(agent);
+    let all = conversations(&recording);
+    let mut compared = 0;
+    for one in &all {
+        let limits = Limits {
+            cancel_secs: 300,
+            ..Limits::default()
+        };
+        let scene = check_in(Scene::with_limits(limits), |scene| {
+            let stage = std::mem::replace(scene, Scene::new());
+            *scene = Replay::play(&recording, &all, one, stage).scene;
+        });
+        let thread = scene.id.to_string();
+        let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
+        for event in &scene.log {
+            for frame in frames(&thread, std::slice::from_ref(event)) {
+                if let (What::Ended(ending), By::Agent) = (&frame.what, &event.by)
+                    && let Ending::Stopped(answer) = &**ending
+                    && answer.get() != CANCELLED
+                {
+                    let answered = format!("\"result\":{}", answer.get());
+                    let told = |line: &Line| line.from_agent && line.text.contains(&answered);
+                    assert!(
+                        recording.lines.iter().any(told),
+                        "{agent} did not answer {answered}"
+                    );
+                }
+                if !is_the_agents(event, &frame) {
+                    // What is in our words is as ACP has it.
+                    if let Some(text) = &frame.text {
+                        schema::check(&serde_json::from_slice(text).unwrap(), None);
+                    }
+                    continue;
+                }
+                let got = said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap());
+                // What is told again of the past is in the log already.
+                while wanted
+                    .peek()
+                    .is_some_and(|(at, next)| *next != got && is_history(&recording, one, *at))
+                {
+                    wanted.next();
+                }
+                let (at, first) = wanted
+                    .next()
+                    .unwrap_or_else(|| panic!("{agent}: nobody said {got:?}"));
+                compared += 1;
+                if first == got {
+                    continue;
+                }
+                let (text, rest) =
+                    mergeable(&got).unwrap_or_else(|| panic!("{agent}, line {at}: {first:?}\n{got:?}"));
+                let (mut said, same) =
+                    mergeable(&first).unwrap_or_else(|| panic!("{agent}, line {at}: {first:?}\n{got:?}"));
+                assert_eq!(rest, same, "{agent}, line {at}");
+                while said.len() < text.len() {
+                    let (_, next) = wanted.next().unwrap();
+                    let (more, same) = mergeable(&next).unwrap();
+                    assert_eq!(rest, same, "{agent}, after line {at}");
+                    said.push_str(&more);
+                    compared += 1;
+                }
+                assert_eq!(said, text, "{agent}, line {at}");
+            }
+        }
+        let left: Vec<_> = wanted
+            .filter(|(at, _)| !is_history(&recording, one, *at))
+            .collect();
+        assert!(left.is_empty(), "{agent}, {}: not told: {left:#?}", one.session);
+    }
+    assert!(compared > 0, "{agent} said nothing");
+}
+
+macro_rules! each {
+    ($($name:ident $agent:literal),+ $(,)?) => {
+        $(#[test]
+        fn $name() {
+            play($agent);
+        })+
+    };
+}
+
+each!(
+    codex "codex",
+    deepagents "deepagents",
+    gemini "gemini",
+    opencode "opencode",
+    openhands "openhands",
+    sdk_agent "sdk-agent",
+    zed_codex "zed-codex",
+    fast_agent "fast-agent-passthrough",
+);
