@@ -89,6 +89,22 @@ fn a_token_opens_what_its_role_is_for() {
 }
 
 #[test]
+fn who_starts_a_thread_does_not_say_what_its_agent_may_do() {
+    let daemon = Daemon::start();
+    let ann = create(&daemon.place, "ann", "operator");
+    let mut ann = Client::with_token(&daemon, &ann);
+    let mut start = json!({ "agentType": "fake", "cwd": daemon.place.work(), "policy": "permissive" });
+    let refused = ann.refused("thread/start", &start);
+    assert_eq!(refused["data"]["code"], "forbidden", "{refused}");
+    assert_eq!(
+        Client::new(&daemon).call("thread/list", &json!({}))["data"],
+        json!([])
+    );
+    start["policy"] = Value::Null;
+    ann.call("thread/start", &start);
+}
+
+#[test]
 fn the_record_says_who_did_what() {
     let daemon = Daemon::start();
     let ann = create(&daemon.place, "ann", "operator");

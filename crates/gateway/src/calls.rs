@@ -122,7 +122,7 @@ impl Calls {
         is_following: impl Fn(ThreadId) -> bool,
     ) -> Result<Called, Failure> {
         match request {
-            Request::ThreadStart(start) => self.start(by, start).await,
+            Request::ThreadStart(start) => self.start(by, role, start).await,
             Request::ThreadResume(Named { thread, params }) => self.resume(by, role, thread, params).await,
             Request::ThreadUnsubscribe(On { thread, .. }) => {
                 let status = if is_following(thread) {
@@ -243,7 +243,7 @@ impl Calls {
         }))
     }
 
-    async fn start(&self, by: By, start: StartThread) -> Result<Called, Failure> {
+    async fn start(&self, by: By, role: Role, start: StartThread) -> Result<Called, Failure> {
         let StartThread {
             agent_type,
             cwd,
@@ -259,6 +259,11 @@ impl Calls {
             input,
             client_turn_id,
         } = start;
+        // As where it is set later: who starts a thread does not say what its agent may do.
+        if policy.is_some() && !role.may(Role::Owner) {
+            let message = format!("policy needs the role owner; this token has the role {role}");
+            return Err(Failure::new(ErrorCode::Forbidden, message));
+        }
         self.check_agent(&agent_type)?;
         for directory in std::iter::once(&cwd).chain(&additional_directories) {
             check_directory(directory)?;

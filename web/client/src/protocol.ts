@@ -783,7 +783,7 @@ export interface StartThread {
   mode?: string | null;
   /** A name for people. */
   name?: string | null;
-  /** A permission policy of its own: a preset's name, or an object. */
+  /** A permission policy of its own: a preset's name, or an object. Needs the role owner. */
   policy?: Json | null;
   /** The client's own grouping. */
   projectId?: string | null;

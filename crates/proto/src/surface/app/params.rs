@@ -160,7 +160,7 @@ pub struct StartThread {
     /// Config options to begin with, by id.
     #[serde(default)]
     pub config: BTreeMap<String, ConfigValue>,
-    /// A permission policy of its own: a preset's name, or an object.
+    /// A permission policy of its own: a preset's name, or an object. Needs the role owner.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
