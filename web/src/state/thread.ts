@@ -57,14 +57,6 @@ export interface Steering {
   readonly text: string;
 }
 
-/** Words that this page has sent and that no event has confirmed yet. */
-export interface Sending {
-  readonly clientTurnId: string;
-  readonly text: string;
-  /** Why it was not taken; without it, it is on its way. */
-  readonly error?: string;
-}
-
 /** A notice with its place: it stands after what was there when it came. */
 export interface PlacedNotice {
   readonly notice: Notice;
@@ -95,11 +87,30 @@ export interface ThreadState {
 /** Words for the fold: an event of the thread, as `Client.follow` hands it on. */
 export type { ThreadEvent };
 
-/** What stands in a line of the conversation. Rows are cached: the same row is the same object. */
+/**
+ * What stands in a line of the conversation. The same row is the same object for as long as nothing in it changes, so
+ * that a delta draws one row again and no other.
+ */
 export type Row =
-  | { readonly kind: "item"; readonly key: string; readonly turn: FoldedTurn; readonly item: Item }
+  | {
+      readonly kind: "item";
+      readonly key: string;
+      readonly turnId: string | undefined;
+      readonly item: Item;
+      /**
+       * What happened inside of it and has no row of its own: changes of files and commands of a tool call, whether they
+       * name it as `parentItemId` or are the terminals that its content names.
+       */
+      readonly children: readonly Item[];
+      /** Whether the agent still writes it, or works on it. */
+      readonly live: boolean;
+    }
   /** How a turn ended: stop reason, error, tokens. Only of turns that are over. */
   | { readonly kind: "turnEnd"; readonly key: string; readonly turn: FoldedTurn }
-  /** The turn goes on; stands last. */
+  /** A turn that waits for those before it. */
+  | { readonly kind: "queued"; readonly key: string; readonly turn: FoldedTurn }
+  /** The running turn, after all of its items: the agent is at work. */
   | { readonly kind: "working"; readonly key: string; readonly turn: FoldedTurn }
+  /** Words for the running turn that the agent has not taken up yet. */
+  | { readonly kind: "steering"; readonly key: string; readonly steering: Steering }
   | { readonly kind: "notice"; readonly key: string; readonly notice: Notice };
