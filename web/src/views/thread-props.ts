@@ -18,4 +18,8 @@ export interface ThreadViewProps {
   readonly role: Role;
   /** Whether there is a connection: without one, nothing can be sent. */
   readonly online: boolean;
+  /** The row to show, by its key: where a search led. For `Virtual`. */
+  readonly target?: string;
+  /** Counts up when the end is to be shown: the person has sent something. For `Virtual`. */
+  readonly toEnd?: number;
 }

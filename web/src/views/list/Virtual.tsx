@@ -1,6 +1,20 @@
-/** A long list of which only what is seen is in the page. (The real one is being written; this has its props.) */
+/**
+ * A long list of which only what is seen is in the page. It stays at its end while the person is there, and stays where
+ * the person reads otherwise: whatever grows or is put above does not move what is looked at. Heights are found out as
+ * lines are seen; `estimate` stands for them before.
+ */
 
-import type { ComponentChildren } from "preact";
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from "@tanstack/virtual-core";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+import "./virtual.css";
 
 export interface VirtualProps<T> {
   items: readonly T[];
@@ -8,19 +22,163 @@ export interface VirtualProps<T> {
   keyOf: (item: T) => string;
   /** Guess of an item's height in pixels before it was seen. */
   estimate: (item: T) => number;
+  /** Should be the same function from one drawing to the next: a line is drawn again if its item or this changes. */
   render: (item: T) => ComponentChildren;
   /** For screen readers. */
   label: string;
   /** There is more before the first item; called when the person comes near it. */
   onNearStart?: () => void;
+  /** The key of an item to show, once it is there. */
+  target?: string;
+  /** For who asks for the end from elsewhere, such as after sending. A change of the number goes there. */
+  toEnd?: number;
 }
 
-export function Virtual<T>({ items, keyOf, render, label }: VirtualProps<T>) {
+/** So near to the end counts as being there, in pixels. */
+const AT_END = 48;
+/** So near to the start, older items are asked for. */
+const NEAR_START = 1200;
+
+type Options = VirtualizerOptions<HTMLDivElement, HTMLDivElement>;
+
+export function Virtual<T>(props: VirtualProps<T>) {
+  const { items, keyOf, estimate, render, label, onNearStart, target, toEnd } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const [away, setAway] = useState(false);
+  const [fresh, setFresh] = useState(false);
+  const lastKey = items.length > 0 ? keyOf(items.at(-1)!) : undefined;
+
+  const options: Options = {
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => keyOf(items[index]!),
+    estimateSize: (index) => estimate(items[index]!),
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    overscan: 6,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: AT_END,
+    onChange: () => redraw(undefined),
+  };
+  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options));
+  virtual.setOptions(options);
+  useLayoutEffect(() => virtual._didMount(), [virtual]);
+  useLayoutEffect(() => virtual._willUpdate());
+
+  // A list begins at its end, unless somebody wants to see something in it.
+  const began = useRef(false);
+  useLayoutEffect(() => {
+    if (!began.current && items.length > 0) {
+      began.current = true;
+      virtual.scrollToEnd();
+    }
+  }, [items.length]);
+
+  useEffect(() => {
+    const index = target === undefined ? -1 : items.findIndex((item) => keyOf(item) === target);
+    if (index >= 0) {
+      virtual.scrollToIndex(index, { align: "center" });
+    }
+    // Once: who scrolls away from it afterwards is not brought back when the list grows.
+  }, [target, target !== undefined && items.some((item) => keyOf(item) === target)]);
+
+  useEffect(() => {
+    if (toEnd) {
+      virtual.scrollToEnd();
+    }
+  }, [toEnd]);
+
+  // What comes while the person is elsewhere is announced by the button.
+  const seenLast = useRef(lastKey);
+  useEffect(() => {
+    if (!away) {
+      seenLast.current = lastKey;
+      setFresh(false);
+    } else if (lastKey !== seenLast.current) {
+      setFresh(true);
+    }
+  }, [away, lastKey]);
+
+  const look = () => {
+    setAway(!virtual.isAtEnd(AT_END));
+    if (onNearStart && (virtual.scrollOffset ?? 0) < NEAR_START && began.current) {
+      onNearStart();
+    }
+  };
+  // A page that is shorter than the window never scrolls, and yet there may be more before it.
+  useEffect(look);
+
+  const jump = () => {
+    virtual.scrollToEnd();
+    scroller.current?.focus({ preventScroll: true });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== scroller.current || event.altKey || event.ctrlKey || event.metaKey) {
+      return;
+    }
+    if (event.key === "End") {
+      event.preventDefault();
+      virtual.scrollToEnd();
+    } else if (event.key === "Home") {
+      event.preventDefault();
+      virtual.scrollToOffset(0);
+    }
+  };
+
+  const shown = virtual.getVirtualItems();
   return (
-    <div role="feed" aria-label={label} tabIndex={0}>
-      {items.map((item) => (
-        <div key={keyOf(item)}>{render(item)}</div>
-      ))}
+    <div class="virtual">
+      <div
+        class="virtual-scroller"
+        ref={scroller}
+        role="feed"
+        aria-label={label}
+        tabIndex={0}
+        onScroll={look}
+        onKeyDown={onKeyDown}
+      >
+        <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>
+          <div class="virtual-window" style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
+            {shown.map(({ index, key }) => {
+              const item = items[index];
+              return item === undefined ? null : (
+                <div
+                  key={key}
+                  ref={virtual.measureElement}
+                  data-index={index}
+                  data-key={key}
+                  class={key === target ? "virtual-line is-target" : "virtual-line"}
+                  role="article"
+                  aria-posinset={index + 1}
+                  aria-setsize={onNearStart ? -1 : items.length}
+                >
+                  <Kept item={item} render={render as (item: unknown) => ComponentChildren} />
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      </div>
+      <button type="button" class="button virtual-jump" hidden={!away} onClick={jump}>
+        <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">
+          <path d="M6 2v8M2.5 6.5 6 10l3.5-3.5" fill="none" stroke="currentColor" stroke-width="1.5" />
+        </svg>
+        {fresh ? "New below" : "Jump to latest"}
+      </button>
     </div>
   );
+}
+
+/** Draws a line again only if it is another one. */
+class Kept extends Component<{ item: unknown; render: (item: unknown) => ComponentChildren }> {
+  override shouldComponentUpdate(next: Readonly<{ item: unknown; render: unknown }>): boolean {
+    return next.item !== this.props.item || next.render !== this.props.render;
+  }
+
+  override render() {
+    return this.props.render(this.props.item);
+  }
 }
