@@ -3,13 +3,14 @@
  * events come. Also what a person can do in it.
  */
 
-import type { AcpObject, Client, ConfigValue, QuestionAnswered, Subscription, ThreadEvent } from "@acpd/client";
+import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscription, ThreadEvent } from "@acpd/client";
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, openThread, OutOfOrder, prependOlder } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, prependOlder } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
+import { readLog } from "./read-log.ts";
 
 /** Turns of a page. */
 const PAGE = 30;
@@ -17,6 +18,9 @@ const PAGE = 30;
 const FRAME_MS = 40;
 /** Hidden pages are not drawn; what they show when they are seen must be there all the same. */
 const HIDDEN_MS = 500;
+
+/** What agents said when they were started, by their names: the same one says the same. */
+const initializes = new Map<string, Json>();
 
 export interface Shown {
   readonly thread: ThreadState;
@@ -39,6 +43,7 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
+  readonly #over = new AbortController();
   readonly #rows = layOut();
 
   constructor(
@@ -52,6 +57,7 @@ export class OpenThread implements ThreadActions {
 
   close(): void {
     this.#closed = true;
+    this.#over.abort();
     clearTimeout(this.#timer);
     this.#subscription?.close();
   }
@@ -81,10 +87,36 @@ export class OpenThread implements ThreadActions {
           this.#fold(event);
         }
         this.#publish();
+        void this.#learn();
       },
       // `onEnd` has said so.
       () => {},
     );
+  }
+
+  /** What the agent can take stands in the log, where it was started; pages do not have it. */
+  async #learn(): Promise<void> {
+    const agent = this.#state!.head.agentType;
+    const keep = (initialize: Json) => {
+      initializes.set(agent, initialize);
+      if (this.#state) {
+        this.#state = learn(this.#state, initialize);
+        this.#publishSoon();
+      }
+    };
+    const known = initializes.get(agent);
+    if (known !== undefined) {
+      keep(known);
+      return;
+    }
+    const look = (event: ThreadEvent) => {
+      const initialize = event.method === "thread/updated" ? event.params.agent?.initialize : undefined;
+      if (initialize != null) {
+        keep(initialize);
+      }
+      return initialize == null;
+    };
+    await readLog(this.threadId, look, this.#over.signal).catch(() => {});
   }
 
   #event(event: ThreadEvent): void {

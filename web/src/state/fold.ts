@@ -4,7 +4,7 @@
  * no network, no page.
  */
 
-import type { Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
 import { foldHead } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
@@ -45,6 +45,11 @@ export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "c
       !(turn.id != null && knownTurns.has(turn.id)) && !(turn.items ?? []).some((item) => known.has(item.itemId)),
   );
   return { ...state, turns: [...foldPage(fresh), ...state.turns], older: page.cursor ?? undefined };
+}
+
+/** What was learnt about the agent elsewhere, if its own word has not come yet. */
+export function learn(state: ThreadState, initialize: Json): ThreadState {
+  return state.initialize === undefined ? { ...state, initialize } : state;
 }
 
 /** Takes an event in. One that is known already changes nothing; a gap is an error. */
@@ -99,6 +104,10 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
         questions: question ? next.questions.filter((other) => other !== question) : next.questions,
         head: { ...head, pendingRequestIds: head.pendingRequestIds.filter((id) => id !== requestId) },
       };
+    }
+    case "thread/updated": {
+      const initialize = event.params.agent?.initialize;
+      return initialize == null ? next : { ...next, initialize };
     }
     case "policy/permitted":
     case "policy/remembered":

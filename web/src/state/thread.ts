@@ -8,6 +8,7 @@ import type {
   Approval,
   InputWanted,
   Item,
+  Json,
   Notice,
   Permitted,
   Remembered,
@@ -80,6 +81,11 @@ export interface ThreadState {
   readonly decisions: readonly Decision[];
   readonly notices: readonly PlacedNotice[];
   readonly steering: readonly Steering[];
+  /**
+   * The agent's answer to `initialize`: what prompts may have in them, for `promptCapabilitiesOf`. It is learnt after the
+   * thread is there, so that it may be missing for a moment: then only text may be sent.
+   */
+  readonly initialize?: Json;
   /** It is gone for good; nothing follows. */
   readonly deleted?: boolean;
 }
