@@ -1,0 +1,126 @@
+// All that was said and done in a thread, one line after the other.
+
+import type { Item } from "@acpd/client";
+import { useCallback, useMemo, useRef } from "preact/hooks";
+
+import type { Row, ThreadState } from "../../state/thread.ts";
+import { visible } from "../../text/visible.ts";
+import { Virtual } from "../list/Virtual.tsx";
+import type { ThreadViewProps } from "../thread-props.ts";
+import { Surroundings, type ThreadContext } from "./context.ts";
+import { ItemView } from "./ItemView.tsx";
+import { NoticeView, TurnEnd } from "./Notice.tsx";
+import { diffStyle } from "./settings.ts";
+
+export function Conversation({ thread, rows, actions, target, toEnd }: ThreadViewProps) {
+  // What people open stays open while they look around in the thread.
+  const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
+  const latest = useRef(thread);
+  latest.current = thread;
+  const style = diffStyle.value;
+  const context = useMemo(
+    (): ThreadContext => ({
+      cwd: thread.head.cwd,
+      diffStyle: style,
+      setDiffStyle: (next) => {
+        diffStyle.value = next;
+      },
+      folds,
+      terminal: (terminalId) => terminalOf(latest.current, terminalId),
+    }),
+    [thread.head.cwd, style, folds],
+  );
+  const takeBack = useCallback((turnId: string) => void actions.interrupt(turnId).catch(() => {}), [actions]);
+  const draw = useCallback((row: Row) => <Line row={row} onTakeBack={takeBack} />, [takeBack]);
+  const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
+  return (
+    <Surroundings.Provider value={context}>
+      <Virtual
+        items={rows}
+        keyOf={keyOf}
+        estimate={estimate}
+        render={draw}
+        label="Conversation"
+        {...(thread.older === undefined ? {} : { onNearStart: more })}
+        {...(target === undefined ? {} : { target })}
+        {...(toEnd === undefined ? {} : { toEnd })}
+      />
+    </Surroundings.Provider>
+  );
+}
+
+function keyOf(row: Row): string {
+  return row.key;
+}
+
+function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
+  for (const turn of thread.turns) {
+    const found = turn.items.find((item) => item.type === "terminalCommand" && item.terminalId === terminalId);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+interface LineProps {
+  row: Row;
+  onTakeBack: (turnId: string) => void;
+}
+
+export function Line({ row, onTakeBack }: LineProps) {
+  return <div class={`th-line th-line-of-${row.kind}`}>{inside(row, onTakeBack)}</div>;
+}
+
+function inside(row: Row, onTakeBack: (turnId: string) => void) {
+  switch (row.kind) {
+    case "item":
+      return <ItemView item={row.item} nested={row.children} live={row.live} />;
+    case "turnEnd":
+      return <TurnEnd turn={row.turn} />;
+    case "notice":
+      return <NoticeView notice={row.notice} />;
+    case "working":
+      return (
+        <p class="th-working" role="status">
+          <span class="th-spinner" aria-hidden="true" />
+          {row.turn.interrupting ? "Stopping" : "Working"}
+        </p>
+      );
+    case "queued":
+      return (
+        <p class="th-working">
+          Waits for the turns before it
+          {row.turn.id != null && (
+            <button type="button" class="button quiet" onClick={() => onTakeBack(row.turn.id ?? "")}>
+              Take back
+            </button>
+          )}
+        </p>
+      );
+    case "steering":
+      return (
+        <div class="th-user th-steering" role="group" aria-label="Said into the running turn">
+          <div class="th-user-text">{visible(row.steering.text)}</div>
+          <p class="th-quiet">On its way into the turn</p>
+        </div>
+      );
+  }
+}
+
+/** Pixels that a line takes, about. */
+function estimate(row: Row): number {
+  if (row.kind !== "item") return 36;
+  const { item } = row;
+  switch (item.type) {
+    case "userMessage":
+    case "agentMessage":
+      return 40 + Math.ceil((item.text?.length ?? 0) / 90) * 21;
+    case "agentThought":
+      return 32;
+    case "terminalCommand":
+      return 90 + Math.min(360, ((item.output?.length ?? 0) / 60) * 18);
+    case "fileChange":
+      return 90 + Math.min(400, ((item.diff?.length ?? 0) / 40) * 18);
+    default:
+      return 96 + row.children.length * 80;
+  }
+}
