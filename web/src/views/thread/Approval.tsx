@@ -10,7 +10,7 @@ import { quoted } from "./CommandCard.tsx";
 import { Content } from "./Content.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { TextDiff, UnifiedDiff } from "./Diff.tsx";
-import { Icon, kindIcon } from "./Icon.tsx";
+import { Icon } from "./Icon.tsx";
 import { who } from "./Notice.tsx";
 import { Path } from "./Path.tsx";
 import { RawJson } from "./RawJson.tsx";
@@ -109,9 +109,9 @@ function Subject({ question }: { question: Asked }) {
           in <bdi class="mono">{visibleLine(cwd)}</bdi>
         </p>
       )}
-      {path != null && (
+      {path != null && !(diff != null && diff !== "") && !inContent && (
         <p class="th-approval-path">
-          <Icon name={kindIcon(text(toolCall?.kind))} /> <Path path={path} />
+          <Icon name="file" /> <Path path={path} />
         </p>
       )}
       {locations.map((location, at) => (
@@ -176,8 +176,7 @@ export function Settled({ title, resolved, options = [] }: SettledProps) {
     <p class="th-settled" role="status" data-outcome={resolved.outcome}>
       <Icon name={icon} />
       <span class="th-settled-what">
-        <strong>{said}</strong>
-        {always && <span class="th-tag">always</span>} {visibleLine(title)}
+        <strong>{said}</strong> {always && <span class="th-tag">always</span>} {visibleLine(title)}
       </span>
       <span class="th-quiet">
         {option !== undefined && `“${visibleLine(option.name)}” `}

@@ -66,8 +66,10 @@ function FileDiffView({ file, path, source, full }: FileDiffProps) {
         {file.state !== "changed" && <span class="th-tag">{file.state}</span>}
         <Counts added={file.added} removed={file.removed} />
         <span class="th-space" />
-        <StyleSwitch />
-        <CopyButton text={source} what="diff" />
+        <span class="th-diff-tools">
+          <StyleSwitch />
+          <CopyButton text={source} what="diff" />
+        </span>
       </header>
       {file.state === "moved" && file.oldPath !== undefined && (
         <p class="th-diff-note">

@@ -3,7 +3,7 @@
 import type { Item, ToolCall } from "@acpd/client";
 
 import { visibleLine } from "../../text/visible.ts";
-import { type AcpObject, isObject, locationsOf, objects, text } from "./acp.ts";
+import { type AcpObject, isObject, type Location, locationsOf, objects, text } from "./acp.ts";
 import { CommandCard } from "./CommandCard.tsx";
 import { Content } from "./Content.tsx";
 import { useThread } from "./context.ts";
@@ -31,6 +31,9 @@ export function ToolCard({ item, nested = [] }: ToolProps) {
   const content = objects(call?.content);
   const shownInside = new Set(content.map((entry) => text(entry.terminalId) ?? text(entry.path)));
   const rest = nested.filter((inner) => !shownInside.has(innerName(inner)));
+  const locations = locationsOf(call);
+  const only = locations.length === 1 ? locations[0] : undefined;
+  const hasTerminal = content.some((entry) => entry.type === "terminal");
   const stopped = item.outcome === "interrupted";
   return (
     <section class="th-card th-tool" aria-label={`Tool call: ${visibleLine(title)}`} data-kind={item.kind ?? "other"}>
@@ -40,10 +43,11 @@ export function ToolCard({ item, nested = [] }: ToolProps) {
         </span>
         <span class="th-tool-title">{visibleLine(title)}</span>
         <span class="th-kind">{words(item.kind ?? "tool")}</span>
+        {only !== undefined && <Path path={only.path} line={only.line} />}
         <Status status={stopped ? "interrupted" : item.status} />
       </header>
-      <Locations id={item.itemId} call={call} />
-      <Parameters id={item.itemId} input={call?.rawInput} />
+      {only === undefined && <Locations id={item.itemId} locations={locations} />}
+      <Parameters id={item.itemId} input={call?.rawInput} said={title} terminal={hasTerminal} />
       {content.map((entry, at) => (
         <ToolContent key={at} id={`${item.itemId}/${at}`} entry={entry} nested={nested} />
       ))}
@@ -64,10 +68,9 @@ function innerName(item: Item): string | undefined {
   return item.type === "fileChange" ? item.path : undefined;
 }
 
-function Locations({ id, call }: { id: string; call: AcpObject | undefined }) {
-  const locations = locationsOf(call);
+function Locations({ id, locations }: { id: string; locations: readonly Location[] }) {
   if (locations.length === 0) return null;
-  const list = (some: typeof locations) => (
+  const list = (some: readonly Location[]) => (
     <ul class="th-locations" role="list" aria-label="Locations">
       {some.map(({ path, line }, at) => (
         <li key={at}>
@@ -90,13 +93,22 @@ function Locations({ id, call }: { id: string; call: AcpObject | undefined }) {
   );
 }
 
-/** What went in. Of a command, the command itself is what people want to see. */
-function Parameters({ id, input }: { id: string; input: unknown }) {
+interface ParametersProps {
+  id: string;
+  input: unknown;
+  /** The call's title, which often is the command. */
+  said: string;
+  /** Whether the command's terminal stands below. */
+  terminal: boolean;
+}
+
+/** What went in. Of a command, the command itself is what people want to see: once. */
+function Parameters({ id, input, said, terminal }: ParametersProps) {
   if (input == null || (isObject(input) && Object.keys(input).length === 0)) return null;
   const command = isObject(input) ? commandOf(input.command ?? input.cmd) : undefined;
   return (
     <>
-      {command !== undefined && (
+      {command !== undefined && !terminal && !said.includes(command) && (
         <pre class="th-pre th-tool-command" aria-label="Command">
           <span class="th-prompt" aria-hidden="true" />
           {visibleOrderLines(command)}
