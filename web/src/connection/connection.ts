@@ -6,6 +6,7 @@
 import { type Client, connect, type State } from "@acpd/client";
 import { computed, signal } from "@preact/signals";
 
+import { holdQuestions } from "./questions.ts";
 import { Refused, type Session, signIn, signOut, takeFromLink, whoAmI } from "./session.ts";
 
 export type Standing =
@@ -69,6 +70,7 @@ function become(session: Session): void {
     capabilities: { approvals: true, streaming: true, tools: true },
     onError: (error) => console.warn(error),
   });
+  holdQuestions(made);
   made.onState((state) => {
     if (client.peek() === made) {
       link.value = state;

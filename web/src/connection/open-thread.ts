@@ -10,6 +10,7 @@ import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, prependOlder } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
+import { answerHeld } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
 /** Turns of a page. */
@@ -183,13 +184,13 @@ export class OpenThread implements ThreadActions {
 
   async answer(question: Question, answer: QuestionAnswered): Promise<void> {
     const { requestId } = question.params;
-    if (question.method === "item/tool/requestUserInput") {
-      const { answers, dismissed } = answer;
-      await this.client.call("item/answer", { requestId, answers, dismissed });
-    } else {
-      const { optionId, scope, decision } = answer;
+    const { answers, dismissed, optionId, scope, decision } = answer;
+    if (question.method !== "item/tool/requestUserInput") {
       const approved = optionId == null && decision != null ? decision.startsWith("accept") : undefined;
       await this.client.call("item/approve", { requestId, optionId, scope, approved });
+    } else if (!answerHeld(this.client, requestId, answer)) {
+      const declined = dismissed || (decision != null && decision !== "accept");
+      await this.client.call("item/answer", declined ? { requestId, dismissed: true } : { requestId, answers: answers ?? {} });
     }
   }
 
