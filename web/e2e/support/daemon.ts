@@ -67,10 +67,10 @@ export class Daemon {
       stdio: ["ignore", "pipe", log.fd],
       env: { ...this.env(), ACPD_LISTEN: this.#listen },
     });
-    await log.close();
     this.#child = child;
     const lines = createInterface(child.stdout ?? assert.fail("it has an output"));
-    const said = await Promise.race([once(lines, "line"), once(child, "error"), once(child, "exit")]);
+    const said = await Promise.race([once(lines, "line"), once(child, "exit")]);
+    await log.close();
     const address = /^acpd listens on http:\/\/(.*)$/.exec(String(said[0]))?.[1];
     if (address === undefined) {
       assert.fail(`${ACPD} does not listen: ${String(said[0])}\n${await this.log()}`);

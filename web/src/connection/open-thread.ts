@@ -10,13 +10,15 @@ import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, prependOlder } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
-import { answerHeld } from "./questions.ts";
+import { answerHeld, onQuestion } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
 /** Turns of a page. */
 const PAGE = 30;
 /** The state is published at most this often, in milliseconds: twice as fast as anyone reads, and cheap. */
 const FRAME_MS = 40;
+/** How soon questions that are open must have come, in milliseconds, before they are looked for. */
+const LOOK_MS = 700;
 /** Hidden pages are not drawn; what they show when they are seen must be there all the same. */
 const HIDDEN_MS = 500;
 
@@ -44,6 +46,8 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
+  #offQuestions: (() => void) | undefined;
+  #lookTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #over = new AbortController();
   readonly #rows = layOut();
 
@@ -59,6 +63,8 @@ export class OpenThread implements ThreadActions {
   close(): void {
     this.#closed = true;
     this.#over.abort();
+    this.#offQuestions?.();
+    clearTimeout(this.#lookTimer);
     clearTimeout(this.#timer);
     this.#subscription?.close();
   }
@@ -88,11 +94,44 @@ export class OpenThread implements ThreadActions {
           this.#fold(event);
         }
         this.#publish();
+        this.#offQuestions ??= onQuestion(this.client, (question) => this.#asked(question));
         void this.#learn();
+        this.#lookTimer = setTimeout(() => void this.#lookForQuestions(), LOOK_MS);
       },
       // `onEnd` has said so.
       () => {},
     );
+  }
+
+  /** A question was put to this page. It may be older than what the thread was opened with. */
+  #asked({ method, params }: Question): void {
+    const { threadId, requestId, seq } = params;
+    if (threadId !== this.threadId || !this.#state || seq > this.#state.seq) {
+      // Its event is yet to come, and brings it.
+      return;
+    }
+    if (this.#state.head.pendingRequestIds.includes(requestId)) {
+      this.#fold({ method, params } as ThreadEvent);
+      this.#publishSoon();
+    }
+  }
+
+  /** Who may not answer is not asked, and yet is to see what is open: it stands in the log. */
+  async #lookForQuestions(): Promise<void> {
+    const missing = new Set(this.#state?.head.pendingRequestIds);
+    for (const { params } of this.#state?.questions ?? []) {
+      missing.delete(params.requestId);
+    }
+    if (missing.size === 0) {
+      return;
+    }
+    const look = (event: ThreadEvent) => {
+      if ("requestId" in event.params && "title" in event.params && missing.delete(event.params.requestId)) {
+        this.#asked(event as Question);
+      }
+      return missing.size > 0;
+    };
+    await readLog(this.threadId, look, this.#over.signal).catch(() => {});
   }
 
   /** What the agent can take stands in the log, where it was started; pages do not have it. */
