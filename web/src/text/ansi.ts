@@ -119,6 +119,10 @@ export class AnsiText {
       this.inString = true;
       return this.endOfString(text, at + 2);
     }
+    if (/^\u001B[ -/]{1,4}$/.test(text.slice(at))) {
+      this.pending = text.slice(at);
+      return text.length;
+    }
     CHARSET.lastIndex = at;
     return at + (CHARSET.exec(text)?.[0].length ?? 2);
   }

@@ -21,6 +21,8 @@ export interface Block {
 const FENCE_OPENS = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\n]*)$/;
 const FENCE_IN_LIST = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})/;
 const LIST_BEGINS = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
+/** The beginning of such a line, as long as the rest of it is not there. */
+const LIST_MAY_BEGIN = /^(?:[-*+]|\d{1,9}[.)]?)$/;
 const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*\S.*$/;
 
 /** Cuts a text into blocks. */
@@ -68,6 +70,8 @@ class Cutter {
   private done: Block[] = [];
   /** Lines of the block that goes on. */
   private open = "";
+  /** Whether there is more in it than blank lines. */
+  private begun = false;
   private list = false;
   private blank = false;
   /** The fence inside the block that goes on, which only its like closes. */
@@ -80,10 +84,10 @@ class Cutter {
     if (this.inner !== undefined) return this.lineOfInnerFence(line, bare);
     if (bare.trim() === "") {
       this.blank = true;
-      this.open += line;
+      this.keepBlank(line);
       return;
     }
-    if (this.blank && this.cutsBefore(bare)) this.cut();
+    if (this.blank && this.cutsBefore(bare, whole)) this.cut();
     this.blank = false;
     // A fence whose line is still being written has no language yet, but is shown as what it will be.
     const fence = FENCE_OPENS.exec(bare);
@@ -92,8 +96,9 @@ class Cutter {
       this.code = { fence: fence[1] ?? "```", language: languageOf(fence[2] ?? ""), body: "", source: line };
       return;
     }
-    if (this.open.trim() === "") this.list = LIST_BEGINS.test(bare);
+    if (!this.begun) this.list = LIST_BEGINS.test(bare);
     this.inner = FENCE_IN_LIST.exec(bare)?.[1];
+    this.begun = true;
     this.open += line;
   }
 
@@ -104,16 +109,24 @@ class Cutter {
   }
 
   /** After a blank line: whether the text before it is over for good. */
-  private cutsBefore(line: string): boolean {
-    if (this.open.trim() === "" || /^\s/.test(line)) return false;
-    return !(this.list && LIST_BEGINS.test(line));
+  private cutsBefore(line: string, whole: boolean): boolean {
+    if (!this.begun || /^\s/.test(line)) return false;
+    if (!this.list) return true;
+    return !(LIST_BEGINS.test(line) || (!whole && LIST_MAY_BEGIN.test(line)));
+  }
+
+  /** Blank lines belong to what stands before them. */
+  private keepBlank(line: string): void {
+    const before = this.done.at(-1);
+    if (this.open === "" && before !== undefined) before.source += line;
+    else this.open += line;
   }
 
   /** A fence at the margin also ends a list; an indented one may belong to it. */
   private opensCode(fence: RegExpExecArray): boolean {
     const [line, marks = "", info = ""] = fence;
     if (marks.startsWith("`") && info.includes("`")) return false;
-    return !line.startsWith(" ") || !this.list || this.open.trim() === "";
+    return !line.startsWith(" ") || !this.list || !this.begun;
   }
 
   private lineOfCode(line: string, bare: string): void {
@@ -143,13 +156,9 @@ class Cutter {
   }
 
   private cut(): void {
-    if (this.open.trim() === "") {
-      // Blank lines belong to what stands before them.
-      const before = this.done.at(-1);
-      if (before !== undefined) before.source += this.open;
-      else if (this.open !== "") this.push(this.open);
-    } else this.push(this.open);
+    if (this.open !== "") this.push(this.open);
     this.open = "";
+    this.begun = false;
     this.list = false;
     this.blank = false;
   }

@@ -21,7 +21,7 @@ export function Markdown({ text, streaming = false }: MarkdownProps) {
     const definitions = definitionsOf(blocks);
     drawn.current = blocks.map((block, at) => {
       const whole = !streaming || at < blocks.length - 1;
-      const source = block.kind === "code" ? block.source : withDefinitions(block, definitions);
+      const source = block.kind === "code" ? `${block.language}\n${block.code}` : withDefinitions(block, definitions);
       const before = drawn.current[at];
       if (before !== undefined && before.source === source && before.whole === whole) return before;
       return { source, whole, node: draw(block, source, at, whole) };
