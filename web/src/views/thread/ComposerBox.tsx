@@ -1,11 +1,12 @@
 // Where a person writes to the agent. It knows what is written and attached; what becomes of it is its caller's.
 
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { visibleLine } from "../../text/visible.ts";
 import type { AcpObject, Command, PromptCapabilities } from "./acp.ts";
 import { type Attachment, attach } from "./attachments.ts";
+import { useBeside } from "./beside.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
 import { bytes } from "./format.ts";
 import { Icon } from "./Icon.tsx";
@@ -60,6 +61,12 @@ export function ComposerBox(props: ComposerBoxProps) {
   const takesFiles =
     capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
 
+  const box = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  useBeside(box, list, offered.length > 0, true);
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest" });
+  }, [choice]);
   useLayoutEffect(() => {
     grow(area.current);
   }, [draft]);
@@ -159,6 +166,7 @@ export function ComposerBox(props: ComposerBoxProps) {
 
   return (
     <div
+      ref={box}
       class={`th-composer ${over ? "th-drop" : ""}`}
       role="group"
       aria-label="Message to the agent"
@@ -167,7 +175,7 @@ export function ComposerBox(props: ComposerBoxProps) {
       onDragLeave={() => setOver(false)}
     >
       {offered.length > 0 && (
-        <ul class="th-completions" role="listbox" id={`${id}-list`} aria-label="Commands">
+        <ul ref={list} class="th-completions" role="listbox" id={`${id}-list`} aria-label="Commands">
           {offered.map((command, at) => (
             <li
               key={command.name}

@@ -80,6 +80,14 @@ function FileDiffView({ file, path, source, full }: FileDiffProps) {
       {file.hunks.length > 0 && (
         <div class="th-diff-scroll" tabIndex={0} role="region" aria-label="Changed lines">
           <table class={`th-diff-lines th-diff-${diffStyle}`}>
+            {diffStyle === "split" && (
+              <colgroup>
+                <col class="th-number-column" />
+                <col />
+                <col class="th-number-column" />
+                <col />
+              </colgroup>
+            )}
             <thead class="sr-only">
               <tr>
                 {diffStyle === "unified" ? (
@@ -157,7 +165,7 @@ function HunkRows({ hunk, first, split, full }: { hunk: Hunk; first: boolean; sp
         ? sideBySide(hunk).map(({ left, right }, at) => (
             <tr key={at}>
               <Side line={left} number={left?.before} full={full} />
-              <Side line={right} number={right?.after} full={full} />
+              <Side line={right} number={right?.after} full={full} right />
             </tr>
           ))
         : hunk.lines.map((line, at) => (
@@ -178,12 +186,13 @@ function HunkRows({ hunk, first, split, full }: { hunk: Hunk; first: boolean; sp
 const SIGNS = { add: "+", del: "−", same: "", note: "" } as const;
 const SAID = { add: "added: ", del: "removed: ", same: "", note: "" } as const;
 
-function Side(props: { line: DiffLine | undefined; number: number | undefined; full: boolean }) {
+function Side(props: { line: DiffLine | undefined; number: number | undefined; full: boolean; right?: boolean }) {
   const { line, number, full } = props;
-  if (line === undefined) return <td class="th-nothing" colSpan={2} />;
+  const side = props.right ? "th-right" : "";
+  if (line === undefined) return <td class={`th-nothing ${side}`} colSpan={2} />;
   return (
     <>
-      <td class={`th-number th-line-${line.kind}`}>{number}</td>
+      <td class={`th-number th-line-${line.kind} ${side}`}>{number}</td>
       <td class={`th-text th-line-${line.kind}`} data-sign={SIGNS[line.kind]}>
         <span class="sr-only">{SAID[line.kind]}</span>
         <LineText line={line} full={full} />

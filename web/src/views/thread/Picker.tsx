@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { visible, visibleLine } from "../../text/visible.ts";
 import type { Choice } from "./acp.ts";
+import { useBeside } from "./beside.ts";
 import { Icon } from "./Icon.tsx";
 
 export interface PickerProps {
@@ -42,9 +43,10 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
     hide();
     if (choice !== undefined && choice.value !== value) onPick(choice.value);
   };
+  useBeside(place, list, open);
   useEffect(() => {
     if (!open) return;
-    list.current?.focus();
+    list.current?.focus({ preventScroll: true });
     const elsewhere = (event: Event) => {
       if (!place.current?.contains(event.target as Node)) setOpen(false);
     };
