@@ -68,6 +68,21 @@ export function Virtual<T>(props: VirtualProps<T>) {
   useLayoutEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());
 
+  // Whether the end is to be followed. Only the person's own way up ends that: a line may grow by more in one go than what
+  // counts as being at the end.
+  const stuck = useRef(true);
+  const lastTop = useRef(0);
+  const distance = () => {
+    const el = scroller.current;
+    return el ? el.scrollHeight - el.clientHeight - el.scrollTop : 0;
+  };
+  useLayoutEffect(() => {
+    const el = scroller.current;
+    if (el && stuck.current && distance() > 0) {
+      el.scrollTop = el.scrollHeight;
+    }
+  });
+
   // A list begins at its end, unless somebody wants to see something in it.
   const began = useRef(false);
   useLayoutEffect(() => {
@@ -80,6 +95,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
   useEffect(() => {
     const index = target === undefined ? -1 : items.findIndex((item) => keyOf(item) === target);
     if (index >= 0) {
+      stuck.current = false;
       virtual.scrollToIndex(index, { align: "center" });
     }
     // Once: who scrolls away from it afterwards is not brought back when the list grows.
@@ -87,7 +103,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
 
   useEffect(() => {
     if (toEnd) {
-      virtual.scrollToEnd();
+      toTheEnd();
     }
   }, [toEnd]);
 
@@ -102,8 +118,22 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   }, [away, lastKey]);
 
+  const toTheEnd = () => {
+    stuck.current = true;
+    virtual.scrollToEnd();
+  };
+  const onScroll = () => {
+    const top = scroller.current?.scrollTop ?? 0;
+    if (distance() <= AT_END) {
+      stuck.current = true;
+    } else if (top < lastTop.current - 1) {
+      stuck.current = false;
+    }
+    lastTop.current = top;
+    look();
+  };
   const look = () => {
-    setAway(!virtual.isAtEnd(AT_END));
+    setAway(!stuck.current && distance() > AT_END);
     if (onNearStart && (virtual.scrollOffset ?? 0) < NEAR_START && began.current) {
       onNearStart();
     }
@@ -112,7 +142,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
   useEffect(look);
 
   const jump = () => {
-    virtual.scrollToEnd();
+    toTheEnd();
     scroller.current?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -121,9 +151,10 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
     if (event.key === "End") {
       event.preventDefault();
-      virtual.scrollToEnd();
+      toTheEnd();
     } else if (event.key === "Home") {
       event.preventDefault();
+      stuck.current = false;
       virtual.scrollToOffset(0);
     }
   };
@@ -137,7 +168,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
         role="feed"
         aria-label={label}
         tabIndex={0}
-        onScroll={look}
+        onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
         <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>
