@@ -1,13 +1,13 @@
 // All that was said and done in a thread, one line after the other.
 
 import type { Item } from "@acpd/client";
-import { useCallback, useMemo, useRef } from "preact/hooks";
+import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
 
 import type { Row, ThreadState } from "../../state/thread.ts";
 import { visible } from "../../text/visible.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
-import { Surroundings, type ThreadContext } from "./context.ts";
+import { Surroundings, type ThreadContext, Waiting } from "./context.ts";
 import { ItemView } from "./ItemView.tsx";
 import { NoticeView, TurnEnd } from "./Notice.tsx";
 import { diffStyle } from "./settings.ts";
@@ -35,16 +35,18 @@ export function Conversation({ thread, rows, actions, target, toEnd }: ThreadVie
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   return (
     <Surroundings.Provider value={context}>
-      <Virtual
-        items={rows}
-        keyOf={keyOf}
-        estimate={estimate}
-        render={draw}
-        label="Conversation"
-        {...(thread.older === undefined ? {} : { onNearStart: more })}
-        {...(target === undefined ? {} : { target })}
-        {...(toEnd === undefined ? {} : { toEnd })}
-      />
+      <Waiting.Provider value={thread.head.status === "waiting"}>
+        <Virtual
+          items={rows}
+          keyOf={keyOf}
+          estimate={estimate}
+          render={draw}
+          label="Conversation"
+          {...(thread.older === undefined ? {} : { onNearStart: more })}
+          {...(target === undefined ? {} : { target })}
+          {...(toEnd === undefined ? {} : { toEnd })}
+        />
+      </Waiting.Provider>
     </Surroundings.Provider>
   );
 }
@@ -79,12 +81,7 @@ function inside(row: Row, onTakeBack: (turnId: string) => void) {
     case "notice":
       return <NoticeView notice={row.notice} />;
     case "working":
-      return (
-        <p class="th-working" role="status">
-          <span class="th-spinner" aria-hidden="true" />
-          {row.turn.interrupting ? "Stopping" : "Working"}
-        </p>
-      );
+      return <Working stopping={row.turn.interrupting === true} />;
     case "queued":
       return (
         <p class="th-working">
@@ -104,6 +101,16 @@ function inside(row: Row, onTakeBack: (turnId: string) => void) {
         </div>
       );
   }
+}
+
+function Working({ stopping }: { stopping: boolean }) {
+  const waiting = useContext(Waiting);
+  return (
+    <p class="th-working" role="status">
+      {!waiting && <span class="th-spinner" aria-hidden="true" />}
+      {stopping ? "Stopping" : waiting ? "Waits for an answer" : "Working"}
+    </p>
+  );
 }
 
 /** Pixels that a line takes, about. */

@@ -15,10 +15,19 @@ const ROWS = 400;
 /** Characters of a line that are drawn. */
 const LINE_LENGTH = 4_000;
 
+export interface UnifiedProps {
+  diff: string;
+  /** The file, where it is known from elsewhere: a diff of one file may name it differently. */
+  path?: string | undefined;
+  full?: boolean;
+  /** Whether the file's name stands above already. */
+  named?: boolean;
+}
+
 /** A unified diff, of one file or of several. */
-export function UnifiedDiff({ diff, path, full = false }: { diff: string; path?: string | undefined; full?: boolean }) {
+export function UnifiedDiff({ diff, path, full = false, named = false }: UnifiedProps) {
   const files = useMemo(() => parseUnified(diff), [diff]);
-  return <Diffs files={files} path={path} source={diff} full={full} />;
+  return <Diffs files={files} path={path} source={diff} full={full} named={named && files.length === 1} />;
 }
 
 /** A file's text before and after. */
@@ -35,13 +44,15 @@ interface DiffsProps {
   source: string;
   /** Whether all of it has to be there: for what is to be approved. */
   full: boolean;
+  named?: boolean;
 }
 
-function Diffs({ files, path, source, full }: DiffsProps) {
+function Diffs({ files, path, source, full, named = false }: DiffsProps) {
+  const given = files.length === 1 ? path : undefined;
   return (
     <div class="th-diffs">
       {files.map((file, at) => (
-        <FileDiffView key={at} file={file} path={file.path ?? path} source={source} full={full} />
+        <FileDiffView key={at} file={file} path={given ?? file.path ?? path} source={source} full={full} named={named} />
       ))}
     </div>
   );
@@ -52,9 +63,10 @@ interface FileDiffProps {
   path: string | undefined;
   source: string;
   full: boolean;
+  named: boolean;
 }
 
-function FileDiffView({ file, path, source, full }: FileDiffProps) {
+function FileDiffView({ file, path, source, full, named }: FileDiffProps) {
   const { diffStyle } = useThread();
   const [limit, setLimit] = useState(full ? Number.POSITIVE_INFINITY : ROWS);
   const rows = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
@@ -62,8 +74,8 @@ function FileDiffView({ file, path, source, full }: FileDiffProps) {
   return (
     <section class="th-diff" aria-label={`Changes of ${visibleLine(path ?? "a file")}`}>
       <header class="th-diff-head">
-        {path !== undefined && <Path path={path} />}
-        {file.state !== "changed" && <span class="th-tag">{file.state}</span>}
+        {path !== undefined && !named && <Path path={path} />}
+        {file.state !== "changed" && !named && <span class="th-tag">{file.state}</span>}
         <Counts added={file.added} removed={file.removed} />
         <span class="th-space" />
         <span class="th-diff-tools">

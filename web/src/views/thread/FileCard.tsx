@@ -33,7 +33,7 @@ export function FileCard({ item }: { item: Item & FileChange }) {
           open={diff.length <= LARGE}
           summary={<span class="th-quiet">Changes</span>}
         >
-          {() => <UnifiedDiff diff={diff} path={path} />}
+          {() => <UnifiedDiff diff={diff} path={path} named />}
         </Fold>
       )}
     </section>

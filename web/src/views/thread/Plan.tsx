@@ -2,18 +2,33 @@
 
 import type { PlanEntry } from "@acpd/client";
 
+import { useState } from "preact/hooks";
+
 import { words } from "./format.ts";
 
 const MARKS: Record<string, string> = { completed: "●", in_progress: "◐", pending: "○" };
 const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending" };
 
-export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
+export interface PlanProps {
+  entries: readonly PlanEntry[];
+  /** Whether its steps are shown as long as nobody has said otherwise. */
+  open?: boolean;
+}
+
+export function Plan({ entries, open: usual = true }: PlanProps) {
+  const [chosen, choose] = useState<boolean>();
+  const open = chosen ?? usual;
   if (entries.length === 0) return null;
   const done = entries.filter((entry) => entry.status === "completed").length;
   const current = entries.find((entry) => entry.status === "in_progress");
   const percent = Math.round((done / entries.length) * 100);
   return (
-    <details class="th-plan" open aria-label="The agent's plan">
+    <details
+      class="th-plan"
+      open={open}
+      aria-label="The agent's plan"
+      onToggle={(event) => event.currentTarget.open !== open && choose(event.currentTarget.open)}
+    >
       <summary class="th-plan-head">
         <h3>Plan</h3>
         <span class="th-quiet th-plan-current">{current?.content}</span>

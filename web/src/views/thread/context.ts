@@ -33,3 +33,6 @@ export const Surroundings = createContext<ThreadContext>(aloneContext);
 export function useThread(): ThreadContext {
   return useContext(Surroundings);
 }
+
+/** Whether the thread waits for a person. By itself, since it changes often and hardly any view wants to know. */
+export const Waiting = createContext(false);
