@@ -67,7 +67,7 @@ test("a live turn is followed only by who is at the end", async () => {
 });
 
 test("the plan is a card that is replaced live", async () => {
-  const id = await startThread(stage, other, "plan");
+  const id = await startThread(stage, other, "plan; slow ms=600000");
   await openThread(stage, page, id);
   const plan = page.locator(".pane-foot", { hasText: "Look around" });
   await plan.waitFor();

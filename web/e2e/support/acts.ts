@@ -23,7 +23,7 @@ export async function until(other: Client, threadId: string, status: string): Pr
     if (thread.status === status) {
       return;
     }
-    await new Promise((next) => setTimeout(next, 250));
+    await new Promise((next) => setTimeout(next, 400));
   }
 }
 

@@ -13,10 +13,11 @@ import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
-/** Turns of a page. */
+/** Turns that a thread is opened with, and that come with each page before them. */
+const FIRST_PAGE = 10;
 const PAGE = 30;
 /** The state is published at most this often, in milliseconds: twice as fast as anyone reads, and cheap. */
-const FRAME_MS = 40;
+const FRAME_MS = 50;
 /** How soon questions that are open must have come, in milliseconds, before they are looked for. */
 const LOOK_MS = 700;
 /** Hidden pages are not drawn; what they show when they are seen must be there all the same. */
@@ -73,7 +74,7 @@ export class OpenThread implements ThreadActions {
     this.#state = undefined;
     this.#early = [];
     const subscription = this.client.follow(this.threadId, {
-      limit: PAGE,
+      limit: FIRST_PAGE,
       onEvent: (event) => this.#event(event),
       onEnd: (error) => {
         if (error && !this.#closed) {
