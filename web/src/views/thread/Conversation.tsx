@@ -1,18 +1,20 @@
 // All that was said and done in a thread, one line after the other.
 
-import type { Item } from "@acpd/client";
+import type { Item, Role } from "@acpd/client";
 import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
 
+import type { ThreadActions } from "../../state/actions.ts";
 import type { Row, ThreadState } from "../../state/thread.ts";
 import { visible } from "../../text/visible.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Surroundings, type ThreadContext, Waiting } from "./context.ts";
 import { ItemView } from "./ItemView.tsx";
-import { NoticeView, TurnEnd } from "./Notice.tsx";
+import { NoticeView } from "./Notice.tsx";
 import { diffStyle } from "./settings.ts";
+import { TurnFoot } from "./TurnFoot.tsx";
 
-export function Conversation({ thread, rows, actions, target, toEnd }: ThreadViewProps) {
+export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
   // What people open stays open while they look around in the thread.
   const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
   const latest = useRef(thread);
@@ -30,8 +32,7 @@ export function Conversation({ thread, rows, actions, target, toEnd }: ThreadVie
     }),
     [thread.head.cwd, style, folds],
   );
-  const takeBack = useCallback((turnId: string) => void actions.interrupt(turnId).catch(() => {}), [actions]);
-  const draw = useCallback((row: Row) => <Line row={row} onTakeBack={takeBack} />, [takeBack]);
+  const draw = useCallback((row: Row) => <Line row={row} actions={actions} role={role} />, [actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   return (
     <Surroundings.Provider value={context}>
@@ -65,19 +66,20 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
 
 interface LineProps {
   row: Row;
-  onTakeBack: (turnId: string) => void;
+  actions: Pick<ThreadActions, "interrupt" | "fork" | "rollback">;
+  role: Role;
 }
 
-export function Line({ row, onTakeBack }: LineProps) {
-  return <div class={`th-line th-line-of-${row.kind}`}>{inside(row, onTakeBack)}</div>;
+export function Line(props: LineProps) {
+  return <div class={`th-line th-line-of-${props.row.kind}`}>{inside(props)}</div>;
 }
 
-function inside(row: Row, onTakeBack: (turnId: string) => void) {
+function inside({ row, actions, role }: LineProps) {
   switch (row.kind) {
     case "item":
       return <ItemView item={row.item} nested={row.children} live={row.live} />;
     case "turnEnd":
-      return <TurnEnd turn={row.turn} />;
+      return <TurnFoot turn={row.turn} actions={actions} role={role} />;
     case "notice":
       return <NoticeView notice={row.notice} />;
     case "working":
@@ -86,8 +88,8 @@ function inside(row: Row, onTakeBack: (turnId: string) => void) {
       return (
         <p class="th-working">
           Waits for the turns before it
-          {row.turn.id != null && (
-            <button type="button" class="button quiet" onClick={() => onTakeBack(row.turn.id ?? "")}>
+          {row.turn.id != null && (role === "operator" || role === "owner") && (
+            <button type="button" class="button quiet" onClick={() => takeBack(actions, row.turn.id)}>
               Take back
             </button>
           )}
@@ -101,6 +103,11 @@ function inside(row: Row, onTakeBack: (turnId: string) => void) {
         </div>
       );
   }
+}
+
+/** If it has begun meanwhile, that is seen. */
+function takeBack(actions: LineProps["actions"], turnId: string | null | undefined): void {
+  if (turnId != null) actions.interrupt(turnId).catch(() => {});
 }
 
 function Working({ stopping }: { stopping: boolean }) {

@@ -101,7 +101,8 @@ test.each([
   [{ status: "completed", stopReason: "end_turn" }, "Done"],
   [{ status: "limited", stopReason: "max_tokens" }, "Stopped: the limit of tokens is reached"],
   [{ status: "refused", stopReason: "refusal" }, "The agent refused"],
-  [{ status: "interrupted", stopReason: "cancelled" }, "Interrupted"],
+  [{ status: "interrupted", stopReason: "cancelled", startedAt: 1 }, "Interrupted"],
+  [{ status: "interrupted" }, "Taken back"],
   [{ status: "completed", stopReason: "out_of_coffee" }, "Stopped: out of coffee"],
   [{ status: "failed", error: "The agent is gone." }, "Failed"],
 ] as const)("a turn that ended as %o", (turn, said) => {
