@@ -5,6 +5,7 @@ import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";
 import { Dialog } from "../parts/Dialog.tsx";
+import { ViewSettings } from "../thread/index.ts";
 
 import "./settings.css";
 
@@ -31,6 +32,7 @@ export function Settings() {
           ))}
         </div>
       </fieldset>
+      <ViewSettings />
       <section class="setting">
         <h3>Notifications</h3>
         <Notifications />

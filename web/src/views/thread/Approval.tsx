@@ -97,7 +97,7 @@ function Subject({ question }: { question: Asked }) {
     <div class="th-subject">
       {line !== undefined && (
         <div class="th-framed">
-          <pre class="th-pre th-approval-command" tabIndex={0} aria-label="Command">
+          <pre class="th-pre th-approval-command" tabIndex={0} role="group" aria-label="Command">
             <span class="th-prompt" aria-hidden="true" />
             {line.split("\n").map(visibleLine).join("\n")}
           </pre>

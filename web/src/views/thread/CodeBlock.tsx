@@ -52,7 +52,7 @@ export function CodeText({ code, language, whole }: CodeProps) {
     };
   }, [shown, language, whole]);
   return (
-    <pre class="th-pre th-code-text" tabIndex={0} aria-label={language ? `Code, ${language}` : "Code"}>
+    <pre class="th-pre th-code-text" tabIndex={0} role="group" aria-label={language ? `Code, ${language}` : "Code"}>
       <code ref={place} />
     </pre>
   );

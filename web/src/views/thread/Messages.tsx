@@ -2,10 +2,14 @@
 
 import type { Item, Message } from "@acpd/client";
 
+import { useState } from "preact/hooks";
+
 import { type AcpObject, objects, text } from "./acp.ts";
 import { Content } from "./Content.tsx";
+import { useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Fold } from "./Fold.tsx";
+import { count } from "./format.ts";
 import { Icon } from "./Icon.tsx";
 import { Markdown } from "./Markdown.tsx";
 
@@ -27,10 +31,31 @@ export function UserMessage({ item }: MessageProps) {
   const words = said !== "" ? said : wordsOf(item);
   return (
     <div class="th-user" role="group" aria-label="You said">
-      {words !== "" && <div class="th-user-text">{words}</div>}
+      {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
       {words !== "" && <CopyButton text={words} what="message" class="th-copy-hover" />}
     </div>
+  );
+}
+
+/** Characters beyond which a person's words are cut until all of them are wanted, and how many are shown then. */
+const [LONG, FIRST] = [6_000, 2_000];
+
+function UserWords({ id, words }: { id: string; words: string }) {
+  const { folds } = useThread();
+  const [all, setAll] = useState(() => words.length <= LONG || folds.get(`${id}/words`) === true);
+  if (all) return <div class="th-user-text">{words}</div>;
+  const showAll = () => {
+    folds.set(`${id}/words`, true);
+    setAll(true);
+  };
+  return (
+    <>
+      <div class="th-user-text">{words.slice(0, FIRST)}…</div>
+      <button type="button" class="button quiet" onClick={showAll}>
+        Show all {count(words.length)} characters
+      </button>
+    </>
   );
 }
 

@@ -29,7 +29,7 @@ export function Json({ value, what }: { value: unknown; what: string }) {
   const left = written.length - SHOWN;
   return (
     <div class="th-framed">
-      <pre class="th-pre" tabIndex={0} aria-label={what}>
+      <pre class="th-pre" tabIndex={0} role="group" aria-label={what}>
         {visibleOrder(written.slice(0, SHOWN))}
         {left > 0 && `\n… ${left} more characters`}
       </pre>

@@ -109,7 +109,7 @@ function Parameters({ id, input, said, terminal }: ParametersProps) {
   return (
     <>
       {command !== undefined && !terminal && !said.includes(command) && (
-        <pre class="th-pre th-tool-command" aria-label="Command">
+        <pre class="th-pre th-tool-command" role="group" aria-label="Command">
           <span class="th-prompt" aria-hidden="true" />
           {visibleOrderLines(command)}
         </pre>

@@ -30,3 +30,4 @@ export { Plan } from "./Plan.tsx";
 export { diffStyle, sendKey } from "./settings.ts";
 export { Output } from "./Terminal.tsx";
 export { UsageMeter } from "./UsageMeter.tsx";
+export { ViewSettings } from "./ViewSettings.tsx";
