@@ -31,6 +31,10 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
+    // One test reads the colours; the others have no use for styles.
+    css: { include: [/tokens\.css/] },
+    // Only failures take long, and busy machines.
+    testTimeout: 30_000,
     include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],
   },
 });

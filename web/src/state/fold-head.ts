@@ -16,6 +16,9 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
     }
     case "thread/status/changed":
       return { ...head, status: event.params.status };
+    case "item/userMessage":
+      // A thread without a name is called by its first prompt, as the daemon's list calls it.
+      return head.name == null && head.turnCount <= 1 ? { ...head, name: firstLine(event.params.text) } : head;
     case "thread/archived":
       return { ...head, archived: true };
     case "thread/unarchived":
@@ -107,6 +110,14 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
     );
   }
   return next;
+}
+
+/** Letters of a name that is taken from a prompt. */
+const NAME_LETTERS = 80;
+
+function firstLine(text: string): string | undefined {
+  const line = text.split("\n").map((part) => part.trim()).find((part) => part !== "");
+  return line === undefined ? undefined : [...line].slice(0, NAME_LETTERS).join("");
 }
 
 /** Options that the daemon adds for agents that have modes or models instead. */

@@ -69,7 +69,7 @@ describe.each(["demo", "turns"])("the recording %s", (name) => {
         return bare({ id, status, stopReason, error, startedAt, completedAt });
       });
     expect(ends(state.turns)).toEqual(ends(thread.turns ?? []));
-    for (const key of ["status", "agentType", "cwd", "modeId", "plan", "tokenUsage", "latestSeq"] as const) {
+    for (const key of ["status", "name", "agentType", "cwd", "modeId", "plan", "tokenUsage", "latestSeq"] as const) {
       expect(bare(state.head[key]), key).toEqual(bare(thread[key]));
     }
     expect(state.questions).toEqual([]);
