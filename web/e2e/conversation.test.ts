@@ -148,7 +148,8 @@ test("the composer sets modes and options, queues, steers and stops", async () =
   await page.locator(".pane textarea").waitFor();
   expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
   // Slash commands complete.
-  await say(page, "commands");
+  await say(page, "commands; say now there are commands");
+  await line("now there are commands").last().waitFor();
   await until(other, id, "idle");
   await page.locator(".pane textarea").pressSequentially("/pl");
   await page.getByRole("option", { name: /plan/ }).first().waitFor();

@@ -110,6 +110,7 @@ test("a thread is renamed", async () => {
   await accessible(page);
   await page.keyboard.press("Enter");
   await row(page, "Another name").waitFor();
+  expect(await row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
 });
 
 test("a thread is forked, and the fork goes on by itself", async () => {
@@ -147,6 +148,7 @@ test("a deletion can be undone, and is carried out otherwise", async () => {
   await row(page, "Idle one").waitFor();
   await pick(page, "Idle one", "Delete");
   await expect.poll(() => row(page, "Idle one").count()).toBe(0);
+  expect(await page.locator(".archived", { hasText: "Idle one" }).count()).toBe(0);
   await shoot(page, "delete-desktop");
   const gone = () =>
     other.call("thread/read", { threadId: id }).then(

@@ -1,6 +1,6 @@
 /**
- * Serves the built UI and passes the rest on to the daemon, with the headers that the daemon itself will say. It stands
- * for the daemon as long as that does not serve the UI; with ACPD_SERVES_WEB=1 the tests use the daemon alone.
+ * Stands before the daemon, so that its network can be cut. It serves the UI as it was just built, with the headers that
+ * the daemon says; with ACPD_SERVES_WEB=1 the daemon itself does, with what was built into it.
  */
 
 import { readFile } from "node:fs/promises";
@@ -33,12 +33,7 @@ export interface Served {
 
 /** Serves the UI before the daemon at this address. */
 export async function serve(daemon: () => string): Promise<Served> {
-  if (process.env.ACPD_SERVES_WEB === "1") {
-    const missing = () => {
-      throw new Error("the daemon has no switch for its network");
-    };
-    return { url: `http://${daemon()}`, down: missing, up: missing, end: async () => {} };
-  }
+  const byDaemon = process.env.ACPD_SERVES_WEB === "1";
   let cut = false;
   const sockets = new Set<Socket>();
   const headers = (from: IncomingMessage) => {
@@ -50,7 +45,7 @@ export async function serve(daemon: () => string): Promise<Served> {
   };
   const server: Server = createServer((from, to) => {
     const { pathname } = new URL(from.url ?? "/", "http://here");
-    if (pathname.startsWith("/api/")) {
+    if (byDaemon || pathname.startsWith("/api/")) {
       pass(from, to);
     } else {
       void file(pathname, to);

@@ -24,6 +24,9 @@ const lastTurns = signal<Readonly<Record<string, LastTurn>>>({});
 /** Threads that will be deleted, with the time. A page that was closed meanwhile offers to undo it once more. */
 const going = stored<Record<string, number>>("deleting", {}, isRecord);
 
+/** Whether a thread is about to be deleted: it is shown nowhere. */
+export const isGoing = (threadId: string): boolean => threadId in going.value;
+
 /** The thread that is looked at. */
 export const open = signal<OpenThread | undefined>(undefined);
 
@@ -151,9 +154,10 @@ export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void
 export const unarchive = (threadId: string): Promise<boolean> =>
   attempt("It was not taken out", (now) => now.call("thread/unarchive", { threadId }));
 
-export async function fork(threadId: string): Promise<void> {
+export async function fork({ id: threadId, name }: Pick<Thread, "id" | "name">): Promise<void> {
   await attempt("It was not forked", async (now) => {
-    const { thread } = await now.call("thread/fork", { threadId });
+    // A name that was given after the last turn is not part of what is taken over.
+    const { thread } = await now.call("thread/fork", { threadId, name });
     go({ view: "thread", threadId: thread.id });
   });
 }

@@ -7,7 +7,7 @@ import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscripti
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, prependOlder } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, prependOlder, remind } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
@@ -47,6 +47,8 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
+  /** What was sent from here, by the turn's own id. */
+  readonly #sentWords = new Map<string, string>();
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #over = new AbortController();
@@ -173,6 +175,11 @@ export class OpenThread implements ThreadActions {
   #fold(event: ThreadEvent): void {
     try {
       this.#state = fold(this.#state!, event);
+      const turn = event.method === "turn/queued" ? event.params.turn : undefined;
+      const words = this.#sentWords.get(turn?.clientTurnId ?? "");
+      if (turn?.id && words) {
+        this.#state = remind(this.#state, turn.id, words);
+      }
     } catch (error) {
       if (!(error instanceof OutOfOrder)) {
         throw error;
@@ -212,6 +219,7 @@ export class OpenThread implements ThreadActions {
     } else {
       // The same id again is the same turn, so that a connection that breaks cannot double it.
       const clientTurnId = crypto.randomUUID();
+      this.#sentWords.set(clientTurnId, text);
       const prompt = { threadId, clientTurnId, text: text || undefined, input };
       await this.#twice(() => this.client.call("turn/start", prompt));
     }
@@ -262,7 +270,11 @@ export class OpenThread implements ThreadActions {
   }
 
   async fork(turnId: string): Promise<void> {
-    const { thread } = await this.client.call("thread/fork", { threadId: this.threadId, turnId });
+    const { thread } = await this.client.call("thread/fork", {
+      threadId: this.threadId,
+      turnId,
+      name: this.#state?.head.name,
+    });
     await this.client.call("thread/unsubscribe", { threadId: thread.id }).catch(() => {});
     this.onForked(thread.id);
   }

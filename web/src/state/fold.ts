@@ -52,6 +52,11 @@ export function learn(state: ThreadState, initialize: Json): ThreadState {
   return state.initialize === undefined ? { ...state, initialize } : state;
 }
 
+/** What this page has sent for a turn that waits. */
+export function remind(state: ThreadState, turnId: string, words: string): ThreadState {
+  return changeTurn(state, turnId, (turn) => ({ ...turn, words }));
+}
+
 /** Takes an event in. One that is known already changes nothing; a gap is an error. */
 export function fold(state: ThreadState, event: ThreadEvent): ThreadState {
   const seq = event.params.seq ?? undefined;

@@ -26,6 +26,8 @@ export interface FoldedTurn extends Omit<Turn, "items"> {
   readonly items: readonly Item[];
   /** Unified: all changes of files in the turn so far. */
   readonly diff?: string;
+  /** What was sent, of a turn that waits and that this page has sent: the daemon says it once the turn begins. */
+  readonly words?: string;
   /** Whether it was asked to stop and has not yet. */
   readonly interrupting?: boolean;
 }

@@ -3,7 +3,7 @@
 import type { Item, Thread, ThreadEvent } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { fold, openThread, OutOfOrder, prependOlder } from "../../src/state/fold.ts";
+import { fold, openThread, OutOfOrder, prependOlder, remind } from "../../src/state/fold.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -205,4 +205,12 @@ test("output of a terminal is bounded, and says so", () => {
   const output = (item as { output: string }).output;
   expect(output.length).toBeLessThanOrEqual(256 * 1024);
   expect(output.endsWith("39".padEnd(20_000, "."))).toBe(true);
+});
+
+test("what this page has sent for a turn that waits is shown until the turn begins", () => {
+  const all = events("turns");
+  const at = all.findIndex(({ method }) => method === "turn/queued");
+  const state = remind(replay(all.slice(0, at + 1)), "turn_2", "say second one");
+  expect(layOut()(state).find(({ kind }) => kind === "queued")).toMatchObject({ turn: { words: "say second one" } });
+  expect(replay(all.slice(at + 1), state).turns.every(({ status }) => status !== "queued")).toBe(true);
 });

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
-import { remove, threads, unarchive } from "../../app/threads.ts";
+import { isGoing, remove, threads, unarchive } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { age, folderOf, nameOf } from "../../state/threads.ts";
 import { Head } from "../shell/Head.tsx";
@@ -13,7 +13,8 @@ import { Head } from "../shell/Head.tsx";
 import "./archive.css";
 
 export function Archive() {
-  const [list, setList] = useState<readonly ThreadSummary[]>();
+  const [all, setList] = useState<readonly ThreadSummary[]>();
+  const list = all?.filter(({ id }) => !isGoing(id));
   const [cursor, setCursor] = useState<string | undefined>(undefined);
   const [error, setError] = useState<string>();
   const { value: who } = standing;
@@ -72,10 +73,7 @@ export function Archive() {
                     <button
                       type="button"
                       class="button danger"
-                      onClick={() => {
-                        setList(list.filter((one) => one !== thread));
-                        void remove(thread);
-                      }}
+                      onClick={() => void remove(thread)}
                     >
                       Delete
                     </button>

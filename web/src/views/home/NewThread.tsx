@@ -122,7 +122,9 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           value={prompt}
           onInput={(event) => setPrompt(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+            // Where there are no other keys, Enter is a new line.
+            const byTouch = matchMedia("(pointer: coarse)").matches;
+            if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !byTouch) {
               void start(event);
             }
           }}

@@ -10,7 +10,7 @@ import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { folderOf, type Live, nameOf } from "../../state/threads.ts";
 import { LivePill } from "../parts/Live.tsx";
 import { Head } from "../shell/Head.tsx";
-import { Rename, ThreadMenu } from "../sidebar/ThreadMenu.tsx";
+import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
@@ -31,7 +31,6 @@ export function ThreadPane({ threadId, target }: { threadId: string; target?: st
 function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown; target?: string }) {
   const { thread: state, rows } = shown;
   const { head } = state;
-  const [renaming, setRenaming] = useState(false);
   const { value: who } = standing;
   const role = who.name === "in" ? who.session.role : "observer";
   const last = state.turns.findLast(({ id, status }) => id != null && status !== "queued");
@@ -88,7 +87,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
         }
       >
         <LivePill live={live} />
-        <ThreadMenu thread={head} onRename={() => setRenaming(true)} />
+        <ThreadMenu thread={head} />
       </Head>
       {head.archived && (
         <p class="pane-note">
@@ -111,7 +110,6 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
         <Approvals {...props} />
         <Composer {...props} promptCapabilities={promptCapabilities} />
       </div>
-      {renaming && <Rename thread={head} onClose={() => setRenaming(false)} />}
     </div>
   );
 }

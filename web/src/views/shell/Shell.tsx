@@ -13,6 +13,7 @@ import { Policy } from "../policy/Policy.tsx";
 import { Settings } from "../settings/Settings.tsx";
 import { Shortcuts } from "../settings/Shortcuts.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
+import { Renaming } from "../sidebar/ThreadMenu.tsx";
 
 import "./shell.css";
 
@@ -62,6 +63,7 @@ export function Shell() {
           <View />
         </main>
       </div>
+      <Renaming />
       {over.value === "shortcuts" && <Shortcuts />}
       {over.value === "settings" && <Settings />}
     </>

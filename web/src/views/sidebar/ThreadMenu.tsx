@@ -1,7 +1,8 @@
 /** What can be done with a thread as a whole, by those who may. */
 
 import type { ThreadSummary } from "@acpd/client";
-import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, rename, unarchive } from "../../app/threads.ts";
@@ -13,14 +14,16 @@ import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
 type Subject = Pick<ThreadSummary, "id" | "name" | "archived" | "status" | "turnCount">;
 
+/** The thread that is being renamed. Its row may move in the list meanwhile, so that this is not the row's. */
+export const renaming = signal<Subject | undefined>(undefined);
+
 interface Props {
   thread: Subject;
-  onRename: () => void;
   tabIndex?: number;
   class?: string;
 }
 
-export function ThreadMenu({ thread, onRename, tabIndex, class: extra }: Props) {
+export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   const { value: now } = standing;
   const role = now.name === "in" ? now.session.role : "observer";
   const may = role === "operator" || role === "owner";
@@ -29,8 +32,8 @@ export function ThreadMenu({ thread, onRename, tabIndex, class: extra }: Props) 
   const items: MenuItem[] = [
     ...(may
       ? ([
-          { label: "Rename…", icon: "rename", run: onRename },
-          { label: "Fork", icon: "fork", run: () => void fork(thread.id), disabled: thread.turnCount === 0 },
+          { label: "Rename…", icon: "rename", run: () => (renaming.value = thread) },
+          { label: "Fork", icon: "fork", run: () => void fork(thread), disabled: thread.turnCount === 0 },
         ] satisfies MenuItem[])
       : []),
     { label: "Policy and decisions", icon: "shield", run: () => go({ view: "policy", threadId: thread.id }) },
@@ -52,8 +55,17 @@ export function ThreadMenu({ thread, onRename, tabIndex, class: extra }: Props) 
   );
 }
 
-export function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
+/** The window in which a thread is renamed, if one is. */
+export function Renaming() {
+  const { value: thread } = renaming;
+  return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
+}
+
+function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
   const [name, setName] = useState(thread.name ?? "");
+  const field = useRef<HTMLInputElement>(null);
+  // What one types replaces the name.
+  useEffect(() => field.current?.select(), []);
   const save = async (event: Event) => {
     event.preventDefault();
     if (await rename(thread.id, name.trim() || null)) {
@@ -67,11 +79,11 @@ export function Rename({ thread, onClose }: { thread: Subject; onClose: () => vo
           Name
         </label>
         <input
+          ref={field}
           id="rename"
           class="field"
           value={name}
           maxLength={200}
-          autoFocus
           onInput={(event) => setName(event.currentTarget.value)}
         />
         <p class="hint">Empty gives the name back to the agent.</p>

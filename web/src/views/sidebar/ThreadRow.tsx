@@ -1,15 +1,12 @@
 /** One thread in the list, with what can be done with it. */
 
-import { useState } from "preact/hooks";
-
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { age, folderOf, type Listed, nameOf } from "../../state/threads.ts";
 import { LiveMark } from "../parts/Live.tsx";
-import { Rename, ThreadMenu } from "./ThreadMenu.tsx";
+import { ThreadMenu } from "./ThreadMenu.tsx";
 
 export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
-  const [renaming, setRenaming] = useState(false);
   const { id, agentType, cwd, updatedAt, live, unread, error } = thread;
   const to = { view: "thread", threadId: id } as const;
   return (
@@ -46,8 +43,7 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
           {unread && <span class="row-unread" role="img" aria-label="unread" />}
         </span>
       </a>
-      <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} onRename={() => setRenaming(true)} class="row-menu" />
-      {renaming && <Rename thread={thread} onClose={() => setRenaming(false)} />}
+      <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
     </li>
   );
 }

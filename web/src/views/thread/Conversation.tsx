@@ -87,7 +87,7 @@ function inside({ row, actions, role }: LineProps) {
     case "queued":
       return (
         <p class="th-working">
-          Waits for the turns before it
+          Waits for the turns before it{row.turn.words ? `: “${visible(row.turn.words.slice(0, 160))}”` : ""}
           {row.turn.id != null && (role === "operator" || role === "owner") && (
             <button type="button" class="button quiet" onClick={() => takeBack(actions, row.turn.id)}>
               Take back
