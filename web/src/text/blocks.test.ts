@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { blocksOf, definitionsOf, withDefinitions } from "./blocks.ts";
+import { type Block, blocksAfter, blocksOf, definitionsOf, withDefinitions } from "./blocks.ts";
 
 const sources = (text: string) => blocksOf(text).map((block) => block.source);
 
@@ -99,4 +99,19 @@ test("a link's definition holds for blocks before it", () => {
 
 test("ten thousand paragraphs are cut in time that grows with the text", () => {
   expect(blocksOf("a paragraph\n\n".repeat(10_000))).toHaveLength(10_000);
+});
+
+test("a text that grows is cut as if it had always been whole, and its finished blocks are the same objects", () => {
+  let before: Block[] = [];
+  for (let end = 0; end <= LONG.length; end += 1) {
+    const now = blocksAfter(before, LONG.slice(0, end));
+    expect(now).toEqual(blocksOf(LONG.slice(0, end)));
+    for (const [at, block] of before.slice(0, -1).entries()) expect(now[at]).toBe(block);
+    before = now;
+  }
+});
+
+test("a text that is another one is cut anew", () => {
+  const before = blocksOf("a\n\nb\n\nc\n\nd");
+  for (const text of ["", "x", "a\n\nB\n\nc", "a\n\nb", "a\n\nb\nmore\n\nc"]) expect(blocksAfter(before, text)).toEqual(blocksOf(text));
 });

@@ -27,8 +27,29 @@ const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*\S.*$/;
 
 /** Cuts a text into blocks. */
 export function blocksOf(text: string): Block[] {
+  return cutFrom(text, 0);
+}
+
+/**
+ * Cuts a text of which the beginning was cut before. The blocks that are the same are the same objects; where the text
+ * has only grown, nothing but its last block is looked at again.
+ */
+export function blocksAfter(before: readonly Block[], text: string): Block[] {
+  const same: Block[] = [];
+  let length = 0;
+  for (const block of before.slice(0, -1)) {
+    if (!text.startsWith(block.source, length)) break;
+    same.push(block);
+    length += block.source.length;
+  }
+  // A block that only looks the same may have been cut off by what stood after it.
+  if (same.length > 0 && same.length < before.length - 1) return cutFrom(text, 0);
+  return [...same, ...cutFrom(text, length)];
+}
+
+function cutFrom(text: string, start: number): Block[] {
   const cutter = new Cutter();
-  let from = 0;
+  let from = start;
   while (from < text.length) {
     const newline = text.indexOf("\n", from);
     const end = newline === -1 ? text.length : newline + 1;
@@ -45,13 +66,28 @@ export function blocksOf(text: string): Block[] {
 export function definitionsOf(blocks: readonly Block[]): Map<string, string> {
   const definitions = new Map<string, string>();
   for (const block of blocks) {
-    if (block.kind === "code" || !block.source.includes("]:")) continue;
-    for (const line of block.source.split("\n")) {
-      const name = DEFINITION.exec(line)?.[1]?.toLowerCase();
-      if (name !== undefined && !definitions.has(name)) definitions.set(name, line);
+    for (const [name, line] of definitionsIn(block)) {
+      if (!definitions.has(name)) definitions.set(name, line);
     }
   }
   return definitions;
+}
+
+const found = new WeakMap<Block, readonly (readonly [string, string])[]>();
+const NONE: readonly (readonly [string, string])[] = [];
+
+function definitionsIn(block: Block): readonly (readonly [string, string])[] {
+  const known = found.get(block);
+  if (known !== undefined) return known;
+  const here =
+    block.kind === "code" || !block.source.includes("]:")
+      ? NONE
+      : block.source.split("\n").flatMap((line) => {
+          const name = DEFINITION.exec(line)?.[1]?.toLowerCase();
+          return name === undefined ? [] : [[name, line] as const];
+        });
+  found.set(block, here);
+  return here;
 }
 
 /** The block's Markdown with the definitions that it uses and that stand elsewhere. */

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
 
+import { HOSTILE } from "./hostile.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 function rendered(source: string): HTMLDivElement {
@@ -25,54 +26,7 @@ function dangers(place: HTMLElement): string[] {
   return found;
 }
 
-test.each([
-  "<script>alert(1)</script>",
-  "<img src=x onerror=alert(1)>",
-  "<svg onload=alert(1)>",
-  "<svg><script>alert(1)</script></svg>",
-  "<b style=\"background:url(https://evil.example)\">x</b>",
-  "<style>*{display:none}</style>",
-  "<iframe src=https://evil.example></iframe>",
-  "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
-  "<base href=https://evil.example/>",
-  "<form action=https://evil.example><input name=q><button>go</button></form>",
-  "<meta http-equiv=refresh content='0;url=https://evil.example'>",
-  "<link rel=stylesheet href=https://evil.example/x.css>",
-  "<object data=https://evil.example></object><embed src=https://evil.example>",
-  "<video src=https://evil.example autoplay></video>",
-  "<a href=javascript:alert(1)>x</a>",
-  "[x](javascript:alert(1))",
-  "[x](JaVaScRiPt&#58;alert(1))",
-  "[x](java&#10;script:alert(1))",
-  "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
-  "[x](vbscript:msgbox)",
-  "[x](file:///etc/passwd)",
-  "[x](/api/session)",
-  "<javascript:alert(1)>",
-  "[x]: javascript:alert(1)\n\n[x]",
-  "![x](javascript:alert(1))",
-  "![x](https://evil.example/pixel.png)",
-  "![x](data:image/svg+xml,<svg onload=alert(1)>)",
-  "[x](https://a.example \"onmouseover=alert(1)\")",
-  "[x](https://a.example/\"onmouseover=\"alert(1))",
-  "![\" onerror=\"alert(1)](https://a.example)",
-  "`<img src=x onerror=alert(1)>`",
-  "```html\n<img src=x onerror=alert(1)>\n```",
-  "```\"><img src=x onerror=alert(1)>\nx\n```",
-  "# <img src=x onerror=alert(1)>",
-  "| <img src=x onerror=alert(1)> |\n|---|\n| <script>alert(1)</script> |",
-  "- <details open ontoggle=alert(1)>",
-  // mXSS: what is harmless as it is read and not as it is written and read again.
-  "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
-  "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-  "<svg></p><style><a id=\"</style><img src=1 onerror=alert(1)>\">",
-  "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
-  "<template><img src=x onerror=alert(1)></template>",
-  "<!--><img src=x onerror=alert(1)>-->",
-  "<![CDATA[<img src=x onerror=alert(1)>]]>",
-  "<a id=location name=cookie>clobber</a>",
-  "<x contenteditable onblur=alert(1) tabindex=1>",
-])("%j does nothing", (source) => {
+test.each(HOSTILE)("%j does nothing", (source) => {
   expect(dangers(rendered(source))).toEqual([]);
 });
 

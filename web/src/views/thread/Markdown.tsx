@@ -3,7 +3,7 @@
 import { h, render, type VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
-import { type Block, blocksOf, definitionsOf, withDefinitions } from "../../text/blocks.ts";
+import { type Block, blocksAfter, definitionsOf, withDefinitions } from "../../text/blocks.ts";
 import { renderMarkdown } from "../../text/markdown.ts";
 import { CodeBlock } from "./CodeBlock.tsx";
 
@@ -17,14 +17,19 @@ export function Markdown({ text, streaming = false }: MarkdownProps) {
   // What was drawn of each block. Preact leaves alone what it gets a second time.
   const drawn = useRef<Drawn[]>([]);
   const nodes = useMemo(() => {
-    const blocks = blocksOf(text);
+    const blocks = blocksAfter(
+      drawn.current.map((one) => one.block),
+      text,
+    );
     const definitions = definitionsOf(blocks);
+    const names = [...definitions.values()].join("\n");
     drawn.current = blocks.map((block, at) => {
       const whole = !streaming || at < blocks.length - 1;
-      const source = block.kind === "code" ? `${block.language}\n${block.code}` : withDefinitions(block, definitions);
       const before = drawn.current[at];
-      if (before !== undefined && before.source === source && before.whole === whole) return before;
-      return { source, whole, node: draw(block, source, at, whole) };
+      if (before !== undefined && before.block === block && before.whole === whole && before.names === names) return before;
+      const source = block.kind === "code" ? `${block.language}\n${block.code}` : withDefinitions(block, definitions);
+      const node = before?.source === source && before.whole === whole ? before.node : draw(block, source, at, whole);
+      return { block, names, source, whole, node };
     });
     return drawn.current.map((one) => one.node);
   }, [text, streaming]);
@@ -32,6 +37,10 @@ export function Markdown({ text, streaming = false }: MarkdownProps) {
 }
 
 interface Drawn {
+  block: Block;
+  /** The definitions that held. */
+  names: string;
+  /** All that the block's look depends on. */
   source: string;
   whole: boolean;
   node: VNode;

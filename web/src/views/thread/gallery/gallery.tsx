@@ -6,6 +6,7 @@ import "../../../styles/base.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 
+import { HOSTILE } from "../../../text/hostile.ts";
 import { aloneContext, type DiffStyle } from "../context.ts";
 import {
   ApiKey, Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
@@ -57,12 +58,35 @@ function Gallery() {
         </ComposerBox>
         <h2>Hostile</h2>
         <Markdown text={samples.hostile} />
+        <div id="hostile">
+          {HOSTILE.map((text) => (
+            <Markdown key={text} text={text} />
+          ))}
+        </div>
         <h2>12,000 lines</h2>
         <Output output={Array.from({ length: 12_000 }, (_, at) => `\u001b[3${at % 8}mline ${at}\u001b[0m of the output`).join("\n")} label="Many lines" />
       </main>
     </Surroundings.Provider>
   );
 }
+
+/** How long it takes to show a message that streams, for whoever wants to know: `await stream(100)` in the console. */
+async function stream(kilobytes: number): Promise<{ deltas: number; mean: number; worst: number }> {
+  const place = document.body.appendChild(document.createElement("div"));
+  const text = samples.markdown.repeat(Math.ceil((kilobytes * 1_000) / samples.markdown.length));
+  let [deltas, total, worst] = [0, 0, 0];
+  for (let end = 0; end < text.length; end += 40) {
+    const from = performance.now();
+    render(<Markdown text={text.slice(0, end)} streaming />, place);
+    const took = performance.now() - from;
+    [deltas, total, worst] = [deltas + 1, total + took, Math.max(worst, took)];
+    if (deltas % 50 === 0) await new Promise((next) => setTimeout(next));
+  }
+  render(null, place);
+  place.remove();
+  return { deltas, mean: total / deltas, worst };
+}
+Object.assign(window, { stream });
 
 const root = document.getElementById("app");
 if (root) render(<Gallery />, root);
