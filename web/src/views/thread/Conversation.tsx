@@ -5,7 +5,6 @@ import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
 
 import type { ThreadActions } from "../../state/actions.ts";
 import type { Row, ThreadState } from "../../state/thread.ts";
-import { visible } from "../../text/visible.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Surroundings, type ThreadContext, Waiting } from "./context.ts";
@@ -86,19 +85,22 @@ function inside({ row, actions, role }: LineProps) {
       return <Working stopping={row.turn.interrupting === true} />;
     case "queued":
       return (
-        <p class="th-working">
-          Waits for the turns before it{row.turn.words ? `: “${visible(row.turn.words.slice(0, 160))}”` : ""}
-          {row.turn.id != null && (role === "operator" || role === "owner") && (
-            <button type="button" class="button quiet" onClick={() => takeBack(actions, row.turn.id)}>
-              Take back
-            </button>
-          )}
-        </p>
+        <div class="th-queued" role="group" aria-label="Waits for its turn">
+          {row.turn.words && <div class="th-user th-steering th-user-text">{row.turn.words}</div>}
+          <p class="th-working">
+            Waits for the turns before it
+            {row.turn.id != null && (role === "operator" || role === "owner") && (
+              <button type="button" class="button quiet" onClick={() => takeBack(actions, row.turn.id)}>
+                Take back
+              </button>
+            )}
+          </p>
+        </div>
       );
     case "steering":
       return (
         <div class="th-user th-steering" role="group" aria-label="Said into the running turn">
-          <div class="th-user-text">{visible(row.steering.text)}</div>
+          <div class="th-user-text">{row.steering.text}</div>
           <p class="th-quiet">On its way into the turn</p>
         </div>
       );
