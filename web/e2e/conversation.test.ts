@@ -175,6 +175,59 @@ test("a form is declined as that, and not as cancelled", async () => {
   await line("elicited decline").first().waitFor();
 });
 
+test("an address is opened only when the person says so, and then it is accepted", async () => {
+  const asked = await stage.page();
+  await asked.addInitScript(() => {
+    const opened: string[] = [];
+    Object.assign(window, { opened, open: (url: string) => void opened.push(url) });
+  });
+  const id = await startThread(stage, other, "elicit url");
+  await openThread(stage, asked, id);
+  const opened = () => asked.evaluate(() => (window as unknown as { opened: string[] }).opened);
+  const go = asked.locator(".pane-foot").getByRole("button", { name: /^Open / });
+  await go.waitFor();
+  expect(await opened()).toEqual([]);
+  await shoot(asked, "address-desktop");
+  await accessible(asked);
+  await go.click();
+  expect(await opened()).toHaveLength(1);
+  await asked.locator(".pane-foot").getByRole("button", { name: "I am done there" }).click();
+  await asked.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
+});
+
+test("a pasted image is sent, and shown", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await page.locator(".pane textarea").fill("echo");
+  await page.locator(".pane textarea").evaluate((area) => {
+    const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "shot.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await page.getByRole("list", { name: "Attached" }).waitFor();
+  await page.locator(".pane textarea").press("Enter");
+  await line("2 blocks").first().waitFor();
+  await page.locator(".virtual-line img").first().waitFor();
+  await shoot(page, "image-desktop");
+});
+
+test("words are said into a running turn", async () => {
+  const steered = await Stage.set({ agentArgs: ["--pace", "0", "--steer"] });
+  try {
+    const client = await steered.daemon.client();
+    const view = await steered.page();
+    const id = await startThread(steered, client, "steered");
+    await openThread(steered, view, id);
+    await view.locator(".pane textarea").fill("look left");
+    await view.getByRole("button", { name: "Steer", exact: true }).click();
+    await view.locator(".virtual-line", { hasText: "heard: look left" }).first().waitFor();
+  } finally {
+    await steered.end();
+  }
+});
+
 test("all of it has room on a phone", async () => {
   const id = await startThread(stage, other, "hello");
   await until(other, id, "waiting");
