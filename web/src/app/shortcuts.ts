@@ -33,7 +33,7 @@ export function listenForShortcuts(): void {
       return;
     }
     const at = event.target as HTMLElement | null;
-    if (at?.closest("input, textarea, select, dialog, [contenteditable], .xterm, [role=menu]")) {
+    if (at?.closest("input, textarea, select, dialog, [contenteditable], [role=menu]")) {
       return;
     }
     if (press(event.key)) {
