@@ -12,7 +12,12 @@ export type Method = Exclude<keyof Methods, "initialize">;
 export type Params<M extends Method> = "threadId" extends keyof Methods[M]["params"]
   ? string extends keyof Methods[M]["params"]
     ? Methods[M]["params"]
-    : Methods[M]["params"] & { threadId: string }
+    : // Where it may be null, leaving it out means every thread, as in `thread/search`.
+      Methods[M]["params"] extends { threadId?: infer T }
+      ? null extends T
+        ? Methods[M]["params"]
+        : Methods[M]["params"] & { threadId: string }
+      : never
   : Methods[M]["params"];
 
 /** The result of a method. */
