@@ -22,6 +22,8 @@ use crate::thread::{Subscribed, Surroundings};
 pub struct Called {
     /// What the client is to follow from now on.
     pub follow: Option<Follow>,
+    /// Whether the client hears nothing of that before it has the answer; if the answer is a failure, nothing at all.
+    pub answer_first: bool,
     /// What it is to follow no longer.
     pub unfollow: Option<ThreadId>,
     /// The rest: the answer.
@@ -54,6 +56,7 @@ impl Called {
     pub(crate) fn answered(answer: impl Future<Output = Result<Answered, Failure>> + Send + 'static) -> Self {
         Self {
             follow: None,
+            answer_first: false,
             unfollow: None,
             answer: Box::pin(answer),
         }
@@ -377,6 +380,7 @@ impl Calls {
                 cursor: after.unwrap_or(latest),
                 subscribed,
             }),
+            answer_first: true,
             ..answer
         })
     }

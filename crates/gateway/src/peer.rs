@@ -29,6 +29,8 @@ pub struct PeerActor {
     calls: Calls,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: HashMap<ThreadId, Following>,
+    /// What is followed once the answer to a request has left, by the request's token.
+    held: HashMap<u64, (u64, Follow)>,
     /// The number of the last subscription.
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
@@ -47,7 +49,8 @@ pub struct PeerActor {
 /// A subscription of this client.
 struct Following {
     number: u64,
-    _task: AbortOnDropHandle<()>,
+    /// None until the answer has left that says where it begins.
+    _task: Option<AbortOnDropHandle<()>>,
 }
 
 /// Why a connection ends.
@@ -103,6 +106,7 @@ impl PeerActor {
             calls,
             answers,
             follows: HashMap::new(),
+            held: HashMap::new(),
             subscriptions: 0,
             deliver,
             deliveries,
@@ -251,6 +255,7 @@ impl PeerActor {
     fn called(&mut self, token: u64, called: Called) {
         let Called {
             follow: to_follow,
+            answer_first,
             unfollow,
             answer,
         } = called;
@@ -258,27 +263,58 @@ impl PeerActor {
             self.follows.remove(&thread);
         }
         if let Some(to_follow) = to_follow {
-            self.follow(to_follow);
+            let number = self.subscribe(to_follow.thread);
+            if answer_first {
+                self.held.insert(token, (number, to_follow));
+            } else {
+                self.follow(number, to_follow);
+            }
         }
         self.answers
             .push(answer.map(move |result| (token, result)).boxed());
     }
 
     fn answered(&mut self, token: u64, answer: Result<Answered, Failure>) {
+        let held = self.held.remove(&token);
+        match (&answer, held) {
+            (Ok(_), Some((number, to_follow))) => self.follow(number, to_follow),
+            (Err(_), Some((number, to_follow))) if self.is_current(number, to_follow.thread) => {
+                self.follows.remove(&to_follow.thread);
+            }
+            _ => {}
+        }
         let result = answer.map(|Answered { result, follow }| {
             if let Some(to_follow) = follow {
-                self.follow(to_follow);
+                let number = self.subscribe(to_follow.thread);
+                self.follow(number, to_follow);
             }
             result
         });
         self.peer.reply(token, result);
     }
 
-    fn follow(&mut self, to_follow: Follow) {
-        let thread = to_follow.thread;
+    /// Makes a subscription, in place of an earlier one of the same thread. Requests that come next know of it,
+    /// also before anything of it is delivered.
+    fn subscribe(&mut self, thread: ThreadId) -> u64 {
         self.peer.set_current(thread);
         self.subscriptions += 1;
         let number = self.subscriptions;
+        self.follows.insert(thread, Following { number, _task: None });
+        number
+    }
+
+    fn is_current(&self, number: u64, thread: ThreadId) -> bool {
+        self.follows
+            .get(&thread)
+            .is_some_and(|following| following.number == number)
+    }
+
+    /// Begins to deliver for a subscription, unless it was ended meanwhile.
+    fn follow(&mut self, number: u64, to_follow: Follow) {
+        let thread = to_follow.thread;
+        if !self.is_current(number, thread) {
+            return;
+        }
         let Calls { directory, around } = self.calls.clone();
         let task = follow(
             directory,
@@ -295,7 +331,11 @@ impl PeerActor {
                 let _ = lose.try_send(());
             }
         }));
-        self.follows.insert(thread, Following { number, _task: task });
+        let following = Following {
+            number,
+            _task: Some(task),
+        };
+        self.follows.insert(thread, following);
     }
 
     async fn delivered(&mut self, delivery: &Delivery) -> Result<(), End> {
