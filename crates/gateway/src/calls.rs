@@ -4,8 +4,9 @@ use std::path::Path;
 use std::pin::Pin;
 
 use acpd_log::{Filter, ListCursor, Listed};
+use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
-use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
+use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId, ThreadStatus};
 use acpd_proto::agent::{AgentRequest, check_extension};
 use acpd_proto::projection::{Live, Spec, Transcript};
 use acpd_proto::surface::app::{
@@ -26,6 +27,8 @@ pub struct Called {
     pub answer_first: bool,
     /// What it is to follow no longer.
     pub unfollow: Option<ThreadId>,
+    /// Whether it is told of changes of the list of threads from now on, if that is to change.
+    pub watch: Option<bool>,
     /// The rest: the answer.
     pub answer: Pin<Box<dyn Future<Output = Result<Answered, Failure>> + Send>>,
 }
@@ -58,7 +61,15 @@ impl Called {
             follow: None,
             answer_first: false,
             unfollow: None,
+            watch: None,
             answer: Box::pin(answer),
+        }
+    }
+
+    fn watch(watch: bool) -> Self {
+        Self {
+            watch: Some(watch),
+            ..Self::now(Ok(json!({}).into()))
         }
     }
 
@@ -139,6 +150,8 @@ impl Calls {
                     ..Called::now(result)
                 })
             }
+            Request::ThreadListWatch(_) => Ok(Called::watch(true)),
+            Request::ThreadListUnwatch(_) => Ok(Called::watch(false)),
             Request::TurnStart(On { thread, params }) => {
                 let command = Command::StartTurn {
                     input: blocks(params.text.as_deref(), params.input),
@@ -395,15 +408,22 @@ impl Calls {
             status,
             search_term,
         } = wanted;
-        let active = status.map(|status| status == ListedStatus::Active);
         let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
-        let filter = Filter {
+        let mut filter = Filter {
             archived: archived.or(Some(false)),
             agent: agent_type,
             cwd,
-            active,
             search: search_term,
+            ..Filter::default()
+        };
+        (filter.active, filter.status, filter.last_turn) = match status {
+            None => (None, None, None),
+            Some(ListedStatus::Active) => (Some(true), None, None),
+            Some(ListedStatus::Running) => (Some(true), Some(ThreadStatus::Running), None),
+            Some(ListedStatus::Waiting) => (Some(true), Some(ThreadStatus::Waiting), None),
+            Some(ListedStatus::Idle) => (Some(false), None, None),
+            Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
         let page = self
             .around

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::board::Watch;
 use crate::calls::{Answered, Asker, Called, Calls, Follow};
 use crate::follow::{Delivery, Ended, follow};
 use crate::heartbeat::{Due, Heartbeat};
@@ -31,6 +32,8 @@ pub struct PeerActor {
     follows: HashMap<ThreadId, Following>,
     /// What is followed once the answer to a request has left, by the request's token.
     held: HashMap<u64, (u64, Follow)>,
+    /// How the list of threads changes, if the client wants to know.
+    watch: Watch,
     /// The number of the last subscription.
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
@@ -107,6 +110,7 @@ impl PeerActor {
             answers,
             follows: HashMap::new(),
             held: HashMap::new(),
+            watch: Watch::default(),
             subscriptions: 0,
             deliver,
             deliveries,
@@ -163,6 +167,12 @@ impl PeerActor {
                     self.message(message)?;
                 }
                 Some((token, answer)) = self.answers.next() => self.answered(token, answer),
+                // Before events, of which there may be more at any time.
+                frame = self.watch.next() => {
+                    if let Some(text) = self.peer.select(&frame, |_| false) {
+                        self.send(text.clone()).await?;
+                    }
+                }
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 // It would wait for events that never come; connected anew, it is told what is wrong.
                 Some(()) = self.lost.recv() => {
@@ -257,8 +267,14 @@ impl PeerActor {
             follow: to_follow,
             answer_first,
             unfollow,
+            watch,
             answer,
         } = called;
+        match watch {
+            Some(true) => self.watch.begin(&self.calls.around.board),
+            Some(false) => self.watch = Watch::default(),
+            None => {}
+        }
         if let Some(thread) = unfollow {
             self.follows.remove(&thread);
         }

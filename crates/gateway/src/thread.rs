@@ -16,6 +16,7 @@ use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
 use crate::answers::Answers;
 use crate::batch::Batch;
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::directory::log_failure;
 use crate::machine::{FromMachine, Machine};
@@ -71,6 +72,8 @@ pub struct Surroundings {
     pub policies: watch::Receiver<PolicyBook>,
     /// Answers that hold for all threads of an agent.
     pub answers: Answers,
+    /// Where threads say how they are listed.
+    pub board: Board,
 }
 
 /// One thread while it is awake.
@@ -233,6 +236,9 @@ impl ThreadActor {
             }
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.around
+            .board
+            .changed(self.id, self.around.clock.now().wall, None);
         if let Some(call) = call {
             self.reply(call, Ok(Reply::Done));
         }
@@ -412,6 +418,10 @@ impl ThreadActor {
             return Err(error);
         }
         self.around.metrics.appended(events, begun.elapsed());
+        if let Some(summary) = &summary {
+            let at = events.last().map_or(0, |event| event.at);
+            self.around.board.changed(self.id, at, Some(summary));
+        }
         Ok(batch)
     }
 

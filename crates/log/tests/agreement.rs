@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use acpd_log::conformance::sample;
 use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, Search, SharedLog, Sqlite, blob_id};
+use acpd_model::event::TurnStatus;
 use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus};
 use proptest::prelude::*;
 
@@ -67,6 +68,12 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from)
 }
 
+const STATUSES: [ThreadStatus; 3] = [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting];
+
+fn ended() -> impl Strategy<Value = Option<TurnStatus>> {
+    proptest::sample::select(vec![None, Some(TurnStatus::Completed), Some(TurnStatus::Failed)])
+}
+
 fn summary() -> impl Strategy<Value = Summary> {
     (
         text(),
@@ -75,15 +82,19 @@ fn summary() -> impl Strategy<Value = Summary> {
         0..3_u8,
         0..4_i64,
         any::<bool>(),
+        ended(),
     )
-        .prop_map(|(agent, cwd, name, status, updated_at, archived)| Summary {
-            agent,
-            cwd,
-            name,
-            status: [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting][usize::from(status)],
-            archived,
-            ..sample::summary("", updated_at)
-        })
+        .prop_map(
+            |(agent, cwd, name, status, updated_at, archived, last_turn)| Summary {
+                agent,
+                cwd,
+                name,
+                status: STATUSES[usize::from(status)],
+                last_turn,
+                archived,
+                ..sample::summary("", updated_at)
+            },
+        )
 }
 
 fn filter() -> impl Strategy<Value = Filter> {
@@ -94,14 +105,20 @@ fn filter() -> impl Strategy<Value = Filter> {
         weighted(0.2, text()),
         weighted(0.2, any::<bool>()),
         weighted(0.2, text()),
+        weighted(0.2, 0..3_usize),
+        ended(),
     )
-        .prop_map(|(archived, agent, cwd, active, search)| Filter {
-            archived,
-            agent,
-            cwd,
-            active,
-            search,
-        })
+        .prop_map(
+            |(archived, agent, cwd, active, search, status, last_turn)| Filter {
+                archived,
+                agent,
+                cwd,
+                active,
+                search,
+                status: status.map(|status| STATUSES[status]),
+                last_turn,
+            },
+        )
 }
 
 fn cursor() -> impl Strategy<Value = ListCursor> {

@@ -209,6 +209,8 @@ pub const ENDED_TERMINALS: usize = 64;
 pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
 /// Terminals of one agent that have ended, that it has not released, and of which no more is known than their end.
 pub const ENDED_TERMINALS_KNOWN: usize = 4096;
+/// Changes of the list of threads that are kept for those who watch it; who falls further behind asks for it again.
+pub const LIST_CHANGES: usize = 256;
 /// Threads on one page of `thread/list`, at most and by default.
 pub const LIST_PAGE: usize = 100;
 /// Longest name of a thread, in bytes.

@@ -79,6 +79,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         project_id: None,
         metadata: None,
         status: ThreadStatus::Idle,
+        last_turn: None,
         created_at: 1,
         updated_at,
         turns: 1,

@@ -21,6 +21,7 @@ impl Live {
     pub(super) fn fold_rolled_back(&mut self, last_kept: Option<TurnId>) {
         self.dropped.drop_after(last_kept, self.last_turn);
         self.summary.turns = self.last_turn - self.dropped.count();
+        self.summary.last_turn = None;
         self.client_turns
             .retain(|_, turn| !self.dropped.contains(turn.id));
         if self.summary.turns == 0 {

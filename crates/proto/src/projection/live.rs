@@ -311,7 +311,10 @@ impl Live {
                 self.summary.updated_at = event.at;
             }
             EventKind::TurnSettled {
-                status, stop_reason, ..
+                status,
+                stop_reason,
+                started_at,
+                ..
             } => {
                 // The agent has taken a prompt, and with it what it was told of the turns before.
                 if stop_reason.is_some() {
@@ -323,6 +326,10 @@ impl Live {
                     if Some(turn.id) == event.turn {
                         turn.status = Some(*status);
                     }
+                }
+                // One that was taken back before it began says nothing of how the conversation stands.
+                if started_at.is_some() || *status != TurnStatus::Interrupted {
+                    self.summary.last_turn = Some(*status);
                 }
                 self.summary.updated_at = event.at;
             }

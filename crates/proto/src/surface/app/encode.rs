@@ -18,7 +18,7 @@ use crate::wire::{Object, notification};
 /// What clients are sent for one event.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The event's number.
+    /// The event's number; 0 for what is no event.
     pub seq: Seq,
     /// The notification's method.
     pub method: &'static str,

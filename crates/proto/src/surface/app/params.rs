@@ -204,7 +204,7 @@ pub struct ListThreads {
     pub cwd: Option<String>,
     /// Those of this agent.
     pub agent_type: Option<String>,
-    /// Those with a turn that runs, or those without.
+    /// Those of which this is true.
     pub status: Option<ListedStatus>,
     /// Those with this in their name.
     pub search_term: Option<String>,
@@ -230,16 +230,21 @@ pub struct SearchThreads {
     pub thread_id: Option<ThreadId>,
 }
 
-/// With or without a turn that runs.
+/// What a thread is doing, or how its last turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum ListedStatus {
-    /// With one.
-    #[serde(alias = "running", alias = "waiting")]
+    /// A turn runs, whether or not it waits for a person.
     Active,
-    /// Without.
+    /// A turn runs and waits for nobody.
+    Running,
+    /// A turn waits for a person.
+    Waiting,
+    /// No turn runs, however the last one ended.
     Idle,
+    /// No turn runs, and the last one failed.
+    Failed,
 }
 
 /// What of a thread.

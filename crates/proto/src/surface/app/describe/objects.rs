@@ -21,6 +21,8 @@ pub struct ThreadSummary {
     /// The client's own data.
     metadata: Option<Json>,
     status: ThreadStatus,
+    /// How the last turn ended that is over; not there if there was none, or if it was dropped.
+    last_turn_status: Option<TurnStatus>,
     /// Whether it was put away.
     archived: bool,
     /// When it was made, or split off another one: milliseconds since the epoch.
