@@ -361,6 +361,67 @@ fn what_a_client_does_not_want_to_hear_is_left_out() {
 }
 
 #[test]
+fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let first = client.thread(&daemon);
+    client.turn(&first, "say one");
+    client.turn(&first, "tool; say two");
+    let session = client.call("thread/read", &json!({ "threadId": first }))["thread"]["sessionId"].take();
+    client.call("thread/unsubscribe", &json!({ "threadId": first }));
+    let started = client.call(
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": session, "text": "say three" }),
+    );
+    let second = started["thread"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(started["thread"]["sessionId"], session);
+    assert_eq!(
+        started["turn"]["id"], "turn_3",
+        "what was said before comes first"
+    );
+    assert_eq!(client.finish(&second, "turn_3").said(), "three");
+    let read = |client: &mut Client, thread: &str| {
+        let params = json!({ "threadId": thread, "includeTurns": true });
+        let turns = client.call("thread/read", &params)["thread"]["turns"].take();
+        let turns = turns.as_array().unwrap().clone();
+        let texts = |turn: &Value| -> Vec<String> {
+            let items = turn["items"].as_array().unwrap();
+            items
+                .iter()
+                .filter_map(|item| Some(item["text"].as_str()?.to_owned()))
+                .collect()
+        };
+        turns
+            .iter()
+            .map(|turn| (turn["imported"] == true, texts(turn)))
+            .collect::<Vec<_>>()
+    };
+    let words = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let whole = [
+        (true, words(&["say one", "one"])),
+        (true, words(&["tool; say two", "two"])),
+        (false, words(&["say three", "three"])),
+    ];
+    assert_eq!(read(&mut client, &second), whole);
+    // The first thread hears of what the session had besides, once, when its agent is started again.
+    for _ in 0..2 {
+        client.call("thread/archive", &json!({ "threadId": first }));
+        client.call("thread/unarchive", &json!({ "threadId": first }));
+        client.call("thread/resume", &json!({ "threadId": first }));
+        client.turn(&first, "say four");
+        let told = read(&mut client, &first);
+        let imported: Vec<_> = told.iter().filter(|(imported, _)| *imported).collect();
+        assert_eq!(imported, [&(true, words(&["say three", "three"]))], "{told:#?}");
+    }
+    // It is that session or none.
+    let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": "nowhere" });
+    assert_eq!(
+        client.refused("thread/start", &params)["data"]["code"],
+        "agent_failed"
+    );
+}
+
+#[test]
 fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
     let daemon = Daemon::with("[limits]\nagent_idle_secs = 1\n");
     let mut client = Client::new(&daemon);

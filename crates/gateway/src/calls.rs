@@ -271,6 +271,7 @@ impl Calls {
             mode,
             config,
             policy,
+            session_id,
             text,
             input,
             client_turn_id,
@@ -290,7 +291,10 @@ impl Calls {
             cwd,
             additional_directories,
             mcp_servers,
+            session_id,
         };
+        // What was said before comes first.
+        let begins_with_session = spec.session_id.is_some();
         let create = Command::Create {
             spec,
             name,
@@ -313,18 +317,20 @@ impl Calls {
             settings.push(self.directory.command(thread, by.clone(), command).await?);
         }
         let input = blocks(text.as_deref(), input);
-        let first_turn = if input.is_empty() {
-            None
-        } else {
-            let command = Command::StartTurn {
-                input,
-                client_turn_id,
-            };
-            Some(self.directory.command(thread, by, command).await?)
-        };
+        let mut first = (!input.is_empty()).then_some(Command::StartTurn {
+            input,
+            client_turn_id,
+        });
+        let mut first_turn = None;
+        if let Some(command) = first.take_if(|_| !begins_with_session) {
+            first_turn = Some(self.directory.command(thread, by.clone(), command).await?);
+        }
         let calls = self.clone();
         let answer = Called::answer(async move {
             heard(created).await?;
+            if let Some(command) = first {
+                first_turn = Some(calls.directory.command(thread, by, command).await?);
+            }
             for setting in settings {
                 heard(setting).await.map_err(|failure| Failure {
                     message: format!("the thread {thread} was started, but {}", failure.message),

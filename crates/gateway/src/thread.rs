@@ -23,7 +23,7 @@ use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
-use crate::recall::recall;
+use crate::recall::{recall, rounds};
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -495,6 +495,14 @@ impl ThreadActor {
                 });
                 self.machine
                     .handle(Input::Recalled(recalled), self.around.clock.now());
+            }
+            Effect::Rounds { except, dropped } => {
+                let known = rounds(&self.around.log, self.id, except, dropped).await;
+                let known = known.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine.handle(Input::Rounds(known), self.around.clock.now());
             }
             Effect::Resolve { whose, paths } => {
                 let spec = &self.machine.live().spec;

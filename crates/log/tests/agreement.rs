@@ -7,7 +7,7 @@ use std::sync::Arc;
 use acpd_log::conformance::sample;
 use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, Search, SharedLog, Sqlite, blob_id};
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus};
+use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus, TurnId, TurnsDropped};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -145,13 +145,23 @@ fn extract() -> impl Strategy<Value = Extract> {
         proptest::collection::vec(words(), 0..3),
         0..3_u64,
         proptest::option::of(0..3_u8),
+        proptest::option::weighted(0.1, (0..6_u64, proptest::option::of(0..3_u32))),
+        proptest::option::of(1..4_u32),
     )
-        .prop_map(|(texts, seq, blob)| {
+        .prop_map(|(texts, seq, blob, dropped, turn)| {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-            Extract {
+            let mut extract = Extract {
                 blobs: blob.map(|byte| blob_id(&[byte; 100])).into_iter().collect(),
                 ..sample::extract(seq, &texts)
+            };
+            for text in &mut extract.texts {
+                text.turn = turn.map(TurnId);
             }
+            extract.dropped.extend(dropped.map(|(seq, kept)| TurnsDropped {
+                seq,
+                last_kept: kept.map(TurnId),
+            }));
+            extract
         })
 }
 

@@ -799,6 +799,8 @@ export interface StartThread {
   policy?: Json | null;
   /** The client's own grouping. */
   projectId?: string | null;
+  /** The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there is taken over, if the agent tells it. */
+  sessionId?: string | null;
   /** The first turn as plain text; it stands before `input`. */
   text?: string | null;
 }
@@ -1380,6 +1382,8 @@ export interface Turn {
   error?: string | null;
   /** Its id. What came outside of any turn stands in one without an id. */
   id?: string | null;
+  /** Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already. */
+  imported?: boolean | null;
   /** What is in it, in the order in which it began; only where turns were asked for. */
   items?: Item[] | null;
   /** Milliseconds since the epoch. */

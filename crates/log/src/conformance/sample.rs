@@ -66,7 +66,7 @@ pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
     });
     Extract {
         texts: texts.collect(),
-        blobs: Vec::new(),
+        ..Extract::default()
     }
 }
 

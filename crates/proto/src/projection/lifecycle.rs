@@ -36,6 +36,7 @@ impl Live {
     pub(super) fn fold_forked(&mut self, forked: &ThreadForked, at: Millis) {
         (self.summary.created_at, self.summary.updated_at) = (at, at);
         self.remembered.end_session();
+        self.spec.session_id = None;
         self.let_session_go(forked.session_id.clone());
     }
 

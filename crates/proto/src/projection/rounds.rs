@@ -101,26 +101,33 @@ impl Round {
         self.tools.contains(id)
     }
 
-    /// How sure it is that they are the same; 0 if they are not.
+    /// How sure it is that they are the same; 0 if they are not. The longer a text is, the more it says that it is there
+    /// again.
     fn likeness(&self, told: &Self) -> u64 {
         let same = |a: &Digest, b: &Digest| !a.is_empty() && a == b;
         let (user, agent) = (same(&self.user, &told.user), same(&self.agent, &told.agent));
-        let mut points = 0;
-        points += if user { 6 } else { 3 * u64::from(self.user.is_like(&told.user)) };
         let agent_like = self.agent.is_like(&told.agent);
+        let other_answer = !agent && !agent_like && !self.agent.is_empty() && !told.agent.is_empty();
+        let weight = |text: &Digest| 4 + text.chars.min(64) / 4;
+        let mut points = match (user, other_answer) {
+            (true, false) => weight(&self.user),
+            // People say the same again, and get another answer.
+            (true, true) => 3,
+            (false, _) => 3 * u64::from(self.user.is_like(&told.user)),
+        };
         points += match (agent, agent_like) {
-            (true, _) if user || self.agent.chars >= TELLING_CHARS => 5,
+            (true, _) if user || self.agent.chars >= TELLING_CHARS => weight(&self.agent),
             (_, true) => 2,
             _ => 0,
         };
-        points + 5 * u64::from(!self.tools.is_disjoint(&told.tools))
+        points + 10 * u64::from(!self.tools.is_disjoint(&told.tools))
     }
 }
 
 /// A conversation, oldest round first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rounds {
-    rounds: VecDeque<Round>,
+    all: VecDeque<Round>,
     most: usize,
     except: Option<TurnId>,
     dropped: Dropped,
@@ -140,7 +147,7 @@ impl Rounds {
     /// The end of what the log has, without the turn `except` and those that were dropped.
     pub fn known(except: Option<TurnId>, dropped: Dropped) -> Self {
         Self {
-            rounds: VecDeque::new(),
+            all: VecDeque::new(),
             most: KNOWN_ROUNDS,
             except,
             dropped,
@@ -158,20 +165,17 @@ impl Rounds {
 
     /// The rounds.
     pub fn rounds(&self) -> &VecDeque<Round> {
-        &self.rounds
+        &self.all
     }
 
     /// Somebody said something. Answers whether a round begins with it.
     pub fn said(&mut self, role: MessageType, text: &str) -> bool {
         let user = role == MessageType::UserMessage;
-        let begins = self
-            .rounds
-            .back()
-            .is_none_or(|round| user && round.is_answered());
+        let begins = self.all.back().is_none_or(|round| user && round.is_answered());
         if begins && role != MessageType::AgentThought {
             self.begin();
         }
-        match (role, self.rounds.back_mut()) {
+        match (role, self.all.back_mut()) {
             (MessageType::UserMessage, Some(round)) => drop(round.user.add(text, u64::MAX)),
             (MessageType::AgentMessage, Some(round)) => drop(round.agent.add(text, u64::MAX)),
             _ => {}
@@ -181,21 +185,21 @@ impl Rounds {
 
     /// The agent called a tool. Answers whether a round begins with it.
     pub fn called(&mut self, id: &str) -> bool {
-        let begins = self.rounds.is_empty();
+        let begins = self.all.is_empty();
         if begins {
             self.begin();
         }
-        if let Some(round) = self.rounds.back_mut() {
+        if let Some(round) = self.all.back_mut() {
             round.tools.insert(id.to_owned());
         }
         begins
     }
 
     fn begin(&mut self) {
-        if self.rounds.len() >= self.most {
-            self.rounds.pop_front();
+        if self.all.len() >= self.most {
+            self.all.pop_front();
         }
-        self.rounds.push_back(Round::default());
+        self.all.push_back(Round::default());
     }
 
     /// Takes the next event of the log.
@@ -227,7 +231,7 @@ impl Rounds {
                 self.called(tool_call_id);
             }
             EventKind::TurnSettled { status, .. } => {
-                if let Some(round) = self.rounds.back_mut() {
+                if let Some(round) = self.all.back_mut() {
                     round.failed = *status == TurnStatus::Failed;
                 }
             }
@@ -237,24 +241,23 @@ impl Rounds {
 
     /// What is new in `told`; `None` if nothing of it is found here, so that nobody can say.
     pub fn fresh_in(&self, told: &Self) -> Option<Fresh> {
+        let known: Vec<&Round> = self.all.iter().collect();
         // A prompt that failed and got no word may never have reached the agent.
-        let known: Vec<&Round> = self
-            .rounds
-            .iter()
-            .filter(|round| round.is_answered() || !round.failed)
-            .collect();
-        let new = |from| Fresh { from, rest_of: None };
-        if known.is_empty() {
-            return Some(new(0));
-        }
-        let skipped = told.rounds.len().saturating_sub(TOLD_ROUNDS);
-        let tail: Vec<&Round> = told.rounds.iter().skip(skipped).collect();
-        let (last, at) = last_pair(&known, &tail)?;
+        let told_before = |round: &&&Round| round.is_answered() || !round.failed;
+        let skipped = told.all.len().saturating_sub(TOLD_ROUNDS);
+        let tail: Vec<&Round> = told.all.iter().skip(skipped).collect();
+        let Some((last, at)) = last_pair(&known, &tail) else {
+            let nothing = known.iter().filter(told_before).count() == 0;
+            return nothing.then_some(Fresh {
+                from: 0,
+                rest_of: None,
+            });
+        };
         // Those that are here and were not found may be the next ones, told in words that nobody knows again.
-        let unfound = known[last + 1..].len();
-        let from = (skipped + at + 1 + unfound).min(told.rounds.len());
+        let unfound = known[last + 1..].iter().filter(told_before).count();
+        let from = (skipped + at + 1 + unfound).min(told.all.len());
         let round = known[last];
-        let rest_of = (unfound == 0 && round.failed).then(|| (skipped + at, round.clone()));
+        let rest_of = (last + 1 == known.len() && round.failed).then(|| (skipped + at, round.clone()));
         Some(Fresh { from, rest_of })
     }
 }

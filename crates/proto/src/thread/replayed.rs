@@ -30,7 +30,9 @@ impl Replayed {
         self.bytes += size(&update);
         self.updates.push_back(update);
         while self.bytes > REPLAYED_BYTES {
-            let Some(oldest) = self.updates.pop_front() else { break };
+            let Some(oldest) = self.updates.pop_front() else {
+                break;
+            };
             self.bytes -= size(&oldest);
         }
     }
@@ -99,7 +101,8 @@ impl Thread {
             }
         }
         let Some(fresh) = known.fresh_in(&told) else {
-            let message = "The agent tells another conversation than the one on record; nothing of it is taken over.";
+            let message =
+                "The agent tells another conversation than the one on record; nothing of it is taken over.";
             return self.notice(Level::Info, "notImported", message);
         };
         let new = (fresh.from..told.rounds().len())
@@ -108,7 +111,10 @@ impl Thread {
         let mut updates: Vec<Option<Update>> = updates.into_iter().map(Some).collect();
         let mut round = |at: usize| -> Vec<Update> {
             let end = starts.get(at + 1).copied().unwrap_or(updates.len());
-            updates[starts[at]..end].iter_mut().filter_map(Option::take).collect()
+            updates[starts[at]..end]
+                .iter_mut()
+                .filter_map(Option::take)
+                .collect()
         };
         if let Some((at, known)) = fresh.rest_of {
             self.import_rest(round(at), &known);
@@ -159,21 +165,21 @@ impl Thread {
         let mut rest = Vec::new();
         for mut update in updates {
             let is_new = match &mut update.kind {
-                UpdateKind::Chunk(chunk) if chunk.role == MessageType::AgentMessage => match &mut chunk.content {
-                    ChunkContent::Text(text) => {
-                        let taken = heard.add(text, known.agent.chars);
-                        if taken > 0 {
-                            text.drain(..taken);
-                            update.raw = None;
-                            update.raw_params = None;
+                UpdateKind::Chunk(chunk) if chunk.role == MessageType::AgentMessage => {
+                    match &mut chunk.content {
+                        ChunkContent::Text(text) => {
+                            let taken = heard.add(text, known.agent.chars);
+                            if taken > 0 {
+                                text.drain(..taken);
+                                update.raw = None;
+                                update.raw_params = None;
+                            }
+                            !text.trim().is_empty()
                         }
-                        !text.trim().is_empty()
+                        ChunkContent::Block(_) => heard.chars >= known.agent.chars,
                     }
-                    ChunkContent::Block(_) => heard.chars >= known.agent.chars,
-                },
-                UpdateKind::Chunk(chunk) => {
-                    chunk.role == MessageType::AgentThought && !rest.is_empty()
                 }
+                UpdateKind::Chunk(chunk) => chunk.role == MessageType::AgentThought && !rest.is_empty(),
                 UpdateKind::Tool(tool) => !known.has_tool(&tool.id) && heard.chars >= known.agent.chars,
                 _ => false,
             };
@@ -217,7 +223,9 @@ fn blocks(said: Vec<Update>) -> Vec<RawJson> {
     let mut blocks = Vec::new();
     let mut words = String::new();
     for update in said {
-        let UpdateKind::Chunk(chunk) = update.kind else { continue };
+        let UpdateKind::Chunk(chunk) = update.kind else {
+            continue;
+        };
         match chunk.content {
             ChunkContent::Text(text) => words.push_str(&text),
             ChunkContent::Block(block) => {

@@ -445,10 +445,14 @@ fn fill_turn(params: &mut Object<'_>, event: &Event) {
                 turn.maybe("clientTurnId", client_turn_id.as_ref());
             });
         }
-        EventKind::TurnStarted { client_turn_id } => {
+        EventKind::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
             params.object("turn", |turn| {
                 turn.maybe("id", event.turn.as_ref()).put("status", "running");
                 turn.maybe("clientTurnId", client_turn_id.as_ref())
+                    .maybe("imported", imported.then_some(&true))
                     .put("startedAt", &event.at);
             });
         }

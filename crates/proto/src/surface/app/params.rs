@@ -164,6 +164,10 @@ pub struct StartThread {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
+    /// The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there
+    /// is taken over, if the agent tells it.
+    #[serde(default)]
+    pub session_id: Option<String>,
     /// The first turn as plain text; it stands before `input`.
     #[serde(default)]
     pub text: Option<String>,

@@ -145,7 +145,8 @@ fn full_turn(turn: &Turn) -> RawJson {
     json(|object| {
         object
             .maybe("id", turn.id.as_ref())
-            .maybe("clientTurnId", turn.client_turn_id.as_ref());
+            .maybe("clientTurnId", turn.client_turn_id.as_ref())
+            .maybe("imported", turn.imported.then_some(&true));
         match (&turn.settled, turn.started_at) {
             (Some(settled), _) => {
                 object

@@ -116,6 +116,8 @@ pub struct Turn {
     id: Option<String>,
     /// The client's own id for it.
     client_turn_id: Option<String>,
+    /// Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already.
+    imported: Option<bool>,
     status: TurnStatus,
     /// Why the agent stopped, in its own word.
     stop_reason: Option<String>,
