@@ -306,9 +306,9 @@ pub const UNPACKED_ENTRIES: usize = 200_000;
 /// Bytes of what an agent tells of an earlier conversation that are held against the log; of more, the end.
 pub const REPLAYED_BYTES: usize = 32 << 20;
 /// Rounds of a conversation, from its end, in which what an agent tells is looked for.
-pub const KNOWN_ROUNDS: usize = 256;
+pub const KNOWN_ROUNDS: usize = 128;
 /// Rounds of what an agent tells, from its end, that are looked for.
-pub const TOLD_ROUNDS: usize = 512;
+pub const TOLD_ROUNDS: usize = 256;
 /// Bytes of a text, without its white space, by which it is found inside of another one.
 pub const ROUND_HEAD_BYTES: usize = 1 << 10;
 /// Text that stands in an event as it is, in bytes; longer text is a blob.

@@ -295,3 +295,67 @@ fn last_pair(known: &[&Round], told: &[&Round]) -> Option<(usize, usize)> {
     }
     last
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(mut rounds: Rounds, said: impl IntoIterator<Item = (String, String)>) -> Rounds {
+        for (user, agent) in said {
+            rounds.said(MessageType::UserMessage, &user);
+            rounds.said(MessageType::AgentMessage, &agent);
+        }
+        rounds
+    }
+
+    fn known(said: impl IntoIterator<Item = (String, String)>) -> Rounds {
+        rounds(Rounds::known(None, Dropped::default()), said)
+    }
+
+    fn told(said: impl IntoIterator<Item = (String, String)>) -> Rounds {
+        rounds(Rounds::told(), said)
+    }
+
+    fn numbered(number: usize) -> (String, String) {
+        (format!("question {number}"), format!("answer {number}"))
+    }
+
+    fn from(known: &Rounds, told: &Rounds) -> Option<usize> {
+        known.fresh_in(told).map(|fresh| fresh.from)
+    }
+
+    #[test]
+    fn of_a_long_conversation_the_end_is_compared() {
+        let log = known((0..1000).map(numbered));
+        assert_eq!(log.rounds().len(), KNOWN_ROUNDS);
+        for new in [0, 1, 100] {
+            assert_eq!(from(&log, &told((0..1000 + new).map(numbered))), Some(1000));
+        }
+        // So much was said elsewhere that nobody can say where it began.
+        assert_eq!(from(&log, &told((0..1000 + TOLD_ROUNDS).map(numbered))), None);
+        assert_eq!(from(&known([]), &told((0..1000).map(numbered))), Some(0));
+    }
+
+    #[test]
+    fn the_same_again_and_again_is_counted() {
+        let same = |times: usize| std::iter::repeat_n(("go on".to_owned(), "ok".to_owned()), times);
+        for times in 1..5 {
+            assert_eq!(from(&known(same(times)), &told(same(times))), Some(times));
+            // Shortened at its beginning.
+            assert_eq!(from(&known(same(times)), &told(same(1))), Some(1));
+            let more = told(same(times).chain([numbered(1)]));
+            assert_eq!(from(&known(same(times)), &more), Some(times));
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_where_so_much_of_it_is_taken() {
+        let mut digest = Digest::default();
+        assert_eq!(digest.add("a b", 3), 3);
+        assert_eq!(digest.add(" c\n d", 3), 4, "white space is none of it");
+        let mut whole = Digest::default();
+        whole.add("abc", u64::MAX);
+        assert_eq!(digest, whole);
+        assert_eq!(digest.add("x", 3), 0);
+    }
+}

@@ -453,7 +453,9 @@ impl Thread {
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
             earlier_session: self.live.session.clone(),
-            foreign: !self.live.bound && self.live.spec.session_id.is_some(),
+            foreign: !self.live.bound
+                && self.live.session.is_some()
+                && self.live.session == self.live.spec.session_id,
             leave_out: self.reopening.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
