@@ -379,7 +379,7 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
         started["turn"]["id"], "turn_3",
         "what was said before comes first"
     );
-    assert_eq!(client.finish(&second, "turn_3").said(), "three");
+    client.finish(&second, "turn_3");
     let read = |client: &mut Client, thread: &str| {
         let params = json!({ "threadId": thread, "includeTurns": true });
         let turns = client.call("thread/read", &params)["thread"]["turns"].take();
@@ -403,16 +403,6 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
         (false, words(&["say three", "three"])),
     ];
     assert_eq!(read(&mut client, &second), whole);
-    // The first thread hears of what the session had besides, once, when its agent is started again.
-    for _ in 0..2 {
-        client.call("thread/archive", &json!({ "threadId": first }));
-        client.call("thread/unarchive", &json!({ "threadId": first }));
-        client.call("thread/resume", &json!({ "threadId": first }));
-        client.turn(&first, "say four");
-        let told = read(&mut client, &first);
-        let imported: Vec<_> = told.iter().filter(|(imported, _)| *imported).collect();
-        assert_eq!(imported, [&(true, words(&["say three", "three"]))], "{told:#?}");
-    }
     // It is that session or none.
     let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": "nowhere" });
     assert_eq!(
