@@ -16,13 +16,14 @@ use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
 use crate::answers::Answers;
 use crate::batch::Batch;
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::directory::log_failure;
 use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
-use crate::recall::recall;
+use crate::recall::{recall, rounds};
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -71,6 +72,8 @@ pub struct Surroundings {
     pub policies: watch::Receiver<PolicyBook>,
     /// Answers that hold for all threads of an agent.
     pub answers: Answers,
+    /// Where threads say how they are listed.
+    pub board: Board,
 }
 
 /// One thread while it is awake.
@@ -233,6 +236,9 @@ impl ThreadActor {
             }
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.around
+            .board
+            .changed(self.id, self.around.clock.now().wall, None);
         if let Some(call) = call {
             self.reply(call, Ok(Reply::Done));
         }
@@ -412,6 +418,10 @@ impl ThreadActor {
             return Err(error);
         }
         self.around.metrics.appended(events, begun.elapsed());
+        if let Some(summary) = &summary {
+            let at = events.last().map_or(0, |event| event.at);
+            self.around.board.changed(self.id, at, Some(summary));
+        }
         Ok(batch)
     }
 
@@ -485,6 +495,14 @@ impl ThreadActor {
                 });
                 self.machine
                     .handle(Input::Recalled(recalled), self.around.clock.now());
+            }
+            Effect::Rounds { except, dropped } => {
+                let known = rounds(&self.around.log, self.id, except, dropped).await;
+                let known = known.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine.handle(Input::Rounds(known), self.around.clock.now());
             }
             Effect::Resolve { whose, paths } => {
                 let spec = &self.machine.live().spec;

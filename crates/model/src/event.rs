@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported` and `threadCreated.sessionId`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -226,6 +226,9 @@ pub struct ThreadCreated {
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
+    /// The session of the agent that it goes on with, which was made outside of acpd.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 /// How well an agent remembers what a thread keeps, after turns were dropped or a thread was split off.
@@ -399,6 +402,10 @@ pub enum EventKind {
         /// The client's own id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,
+        /// It was held in the agent's session outside of the thread, and is taken over as the agent tells it. It is over
+        /// already, and is no turn that runs: another one may be about to be prompted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        imported: bool,
     },
     /// A turn is over, whichever way.
     TurnSettled {

@@ -209,6 +209,8 @@ pub const ENDED_TERMINALS: usize = 64;
 pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
 /// Terminals of one agent that have ended, that it has not released, and of which no more is known than their end.
 pub const ENDED_TERMINALS_KNOWN: usize = 4096;
+/// Changes of the list of threads that are kept for those who watch it; who falls further behind asks for it again.
+pub const LIST_CHANGES: usize = 256;
 /// Threads on one page of `thread/list`, at most and by default.
 pub const LIST_PAGE: usize = 100;
 /// Longest name of a thread, in bytes.
@@ -301,6 +303,14 @@ pub const ARCHIVE_BYTES: u64 = 1 << 30;
 pub const UNPACKED_BYTES: u64 = 4 << 30;
 /// Entries that an agent's archive may have.
 pub const UNPACKED_ENTRIES: usize = 200_000;
+/// Bytes of what an agent tells of an earlier conversation that are held against the log; of more, the end.
+pub const REPLAYED_BYTES: usize = 32 << 20;
+/// Rounds of a conversation, from its end, in which what an agent tells is looked for.
+pub const KNOWN_ROUNDS: usize = 128;
+/// Rounds of what an agent tells, from its end, that are looked for.
+pub const TOLD_ROUNDS: usize = 256;
+/// Bytes of a text, without its white space, by which it is found inside of another one.
+pub const ROUND_HEAD_BYTES: usize = 1 << 10;
 /// Text that stands in an event as it is, in bytes; longer text is a blob.
 pub const INLINE_BYTES: usize = 64 << 10;
 /// Of longer text, the bytes that stand in the event all the same.

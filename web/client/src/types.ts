@@ -43,8 +43,8 @@ export type NotificationMethod = keyof Notifications;
 /** What the daemon may ask. */
 export type QuestionMethod = keyof ServerRequests;
 
-/** What is about a thread's events: all but what is about an answer of this client's. */
-type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected">;
+/** What is about a thread's events: all but what is about an answer of this client's, or the list of threads. */
+type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected" | `thread/list/${string}`>;
 
 /** One event of a thread: a notification, or a question as everyone sees it. */
 export type ThreadEvent =

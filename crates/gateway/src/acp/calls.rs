@@ -84,6 +84,7 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
                 mcp_servers,
+                session_id: None,
             };
             for directory in std::iter::once(&spec.cwd).chain(&spec.additional_directories) {
                 check_directory(directory)?;

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Place, serve};
 use crate::agents::Agents;
 use crate::answers::Answers;
+use crate::board::Board;
 use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
@@ -53,6 +54,7 @@ async fn daemon(data_dir: &std::path::Path) -> Calls {
         limits,
         clock,
         answers: Answers::open(data_dir).unwrap(),
+        board: Board::new(),
     };
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }

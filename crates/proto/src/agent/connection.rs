@@ -34,6 +34,9 @@ pub struct Start {
     pub earlier_session: Option<String>,
     /// Ways to go on with that session which are not to be tried: they broke an earlier process.
     pub leave_out: Vec<Binding>,
+    /// Whether that session was made by somebody else: then it is that one or none, and to be loaded if it can be, so
+    /// that the agent tells what was said there.
+    pub foreign: bool,
     /// How long the agent may take for each step of starting.
     pub patience: Duration,
     /// Oddities that the configuration says the agent has, beside the known ones.
@@ -106,6 +109,8 @@ pub enum AgentEvent {
     Failed(Failure),
     /// It reports.
     Update(Update),
+    /// It tells of the conversation so far, while it goes on with an earlier session.
+    Repeated(Update),
     /// It ended a turn.
     PromptEnded {
         /// Which one.
@@ -439,9 +444,12 @@ impl AgentConnection {
 
     /// An update may come before the response that names its session; there is only one session here.
     fn update(&mut self, update: Update, now: Now) {
-        if !self.history.repeats(&update, now.mono) {
-            self.event(AgentEvent::Update(update));
-        }
+        let repeats = self.history.repeats(&update, now.mono);
+        self.event(if repeats {
+            AgentEvent::Repeated(update)
+        } else {
+            AgentEvent::Update(update)
+        });
     }
 
     /// The session can be used once nothing of an earlier one is repeated any more.

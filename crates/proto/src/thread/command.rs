@@ -6,7 +6,7 @@ use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, Tu
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
-use crate::projection::Dropped;
+use crate::projection::{Dropped, Rounds};
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub enum Input {
     },
     /// The conversation so far was collected, see [`Effect::Recall`]; or why it cannot be read.
     Recalled(Result<String, Failure>),
+    /// The conversation so far was gone through, see [`Effect::Rounds`]; or why it cannot be read.
+    Rounds(Result<Rounds, Failure>),
     /// A terminal did something by itself.
     Terminal {
         /// Which one.
@@ -328,6 +330,13 @@ pub enum Effect {
         by: By,
         /// What.
         order: AnswersOrder,
+    },
+    /// Go through the conversation so far, with [`Rounds::known`], and bring it back as [`Input::Rounds`].
+    Rounds {
+        /// Leave this turn out: it is about to be prompted.
+        except: Option<TurnId>,
+        /// Turns that are no longer part of it.
+        dropped: Dropped,
     },
     /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
     /// [`Input::Recalled`].

@@ -16,6 +16,7 @@ mod lifecycle;
 mod machine;
 mod permits;
 mod reopening;
+mod replayed;
 mod requests;
 mod steer;
 mod steps;

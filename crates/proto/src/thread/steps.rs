@@ -96,6 +96,10 @@ pub struct Thread {
     /// The agent has taken a prompt without the conversation so far, which could not be read.
     pub(super) recall_again: bool,
     pub(super) reopening: super::reopening::Reopening,
+    /// What the agent tells of the conversation so far.
+    pub(super) replayed: super::replayed::Replayed,
+    /// The turn that is being taken over from there.
+    pub(super) importing: Option<TurnId>,
     pub(super) care: super::care::Care,
     pub(super) policies: Arc<Policies>,
     /// What open questions are about.
@@ -142,6 +146,8 @@ impl Thread {
             recall: Recalling::default(),
             recall_again: false,
             reopening: super::reopening::Reopening::default(),
+            replayed: super::replayed::Replayed::default(),
+            importing: None,
             care: super::care::Care::default(),
             policies: Arc::default(),
             questions: BTreeMap::new(),
@@ -195,6 +201,11 @@ impl Thread {
         }
         match input {
             Input::Recalled(recalled) => self.recalled(recalled),
+            Input::Rounds(known) => {
+                if let Some(opened) = self.import(known) {
+                    self.bind(opened);
+                }
+            }
             Input::Resolved { whose, real } => self.resolved(whose, &real),
             Input::Answers { by, outcome } => self.answers_changed(by, outcome),
             Input::Command { call, by, command } => self.handle_command(call, by, command),
@@ -301,6 +312,7 @@ impl Thread {
                     metadata,
                     additional_directories: spec.additional_directories,
                     mcp_servers: spec.mcp_servers,
+                    session_id: spec.session_id,
                 }));
                 self.emit(None, by, kind, None);
                 self.opening.push(call);
@@ -359,7 +371,11 @@ impl Thread {
         match event {
             AgentEvent::Opened(opened) => self.agent_opened(*opened),
             AgentEvent::Reopening(how) => self.reopening.trying = Some(how),
-            AgentEvent::NotReopened { how, error, late } => self.not_reopened(how, &error, late),
+            AgentEvent::Repeated(update) => self.replayed.take(update),
+            AgentEvent::NotReopened { how, error, late } => {
+                self.forget_replayed();
+                self.not_reopened(how, &error, late);
+            }
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
             AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
@@ -437,6 +453,9 @@ impl Thread {
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
             earlier_session: self.live.session.clone(),
+            foreign: !self.live.bound
+                && self.live.session.is_some()
+                && self.live.session == self.live.spec.session_id,
             leave_out: self.reopening.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
@@ -445,6 +464,16 @@ impl Thread {
 
     fn agent_opened(&mut self, opened: crate::agent::Opened) {
         // One that was told to go says it too late.
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        if let Err(opened) = self.has_replayed(opened) {
+            self.bind(opened);
+        }
+    }
+
+    /// Uses a session that is open.
+    fn bind(&mut self, opened: crate::agent::Opened) {
         if self.agent == AgentState::Stopping {
             return;
         }
@@ -513,6 +542,7 @@ impl Thread {
     fn handle_gone(&mut self, gone: &Gone) {
         let expected = self.agent == AgentState::Stopping;
         self.agent = AgentState::Absent;
+        self.forget_replayed();
         if !expected {
             self.care.agent_failed(self.now.mono);
         }
@@ -575,7 +605,7 @@ impl Thread {
     }
 
     pub(super) fn current_turn(&self) -> Option<TurnId> {
-        self.live.turn.map(|turn| turn.id)
+        self.importing.or(self.live.turn.map(|turn| turn.id))
     }
 
     pub(super) fn tell_agent(&mut self, command: AgentCommand) {

@@ -93,7 +93,10 @@ impl Thread {
         self.emit(
             Some(turn),
             by.clone(),
-            EventKind::TurnStarted { client_turn_id },
+            EventKind::TurnStarted {
+                client_turn_id,
+                imported: false,
+            },
             None,
         );
         self.note_status();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
-use acpd_proto::projection::{Live, Recall};
+use acpd_proto::projection::{Live, Recall, Rounds};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
     Adopted, AnswersOrder, AnswersOutcome, Command, Copied, Effect, ForkPoint, Input, MachineCall,
@@ -272,6 +272,17 @@ impl Scene {
                     }
                 };
                 self.thread.handle(Input::Recalled(recalled), self.now);
+            }
+            Effect::Rounds { except, dropped } => {
+                let known = match self.unreadable.take() {
+                    Some(failure) => Err(failure),
+                    None => {
+                        let mut known = Rounds::known(except, dropped);
+                        self.log.iter().for_each(|event| known.fold(event));
+                        Ok(known)
+                    }
+                };
+                self.thread.handle(Input::Rounds(known), self.now);
             }
             Effect::Delete { call } => self.deleted.push(call),
             Effect::Machine { call, what } => self.waiting.push((call, what)),

@@ -104,7 +104,7 @@ impl Writer<'_> {
                 message.close();
                 self.frame(start, What::Answered(*request));
             }
-            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id } => {
+            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id, .. } => {
                 self.note(What::Taken(client_turn_id.as_deref().map(Box::from)));
             }
             EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),

@@ -18,7 +18,7 @@ use crate::wire::{Object, notification};
 /// What clients are sent for one event.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The event's number.
+    /// The event's number; 0 for what is no event.
     pub seq: Seq,
     /// The notification's method.
     pub method: &'static str,
@@ -445,10 +445,14 @@ fn fill_turn(params: &mut Object<'_>, event: &Event) {
                 turn.maybe("clientTurnId", client_turn_id.as_ref());
             });
         }
-        EventKind::TurnStarted { client_turn_id } => {
+        EventKind::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
             params.object("turn", |turn| {
                 turn.maybe("id", event.turn.as_ref()).put("status", "running");
                 turn.maybe("clientTurnId", client_turn_id.as_ref())
+                    .maybe("imported", imported.then_some(&true))
                     .put("startedAt", &event.at);
             });
         }

@@ -293,8 +293,12 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             line.maybe("clientTurnId", client_turn_id.as_ref());
             line.put("text", &content_text(input)).put("content", input);
         }
-        EventKind::TurnStarted { client_turn_id } => {
-            line.maybe("clientTurnId", client_turn_id.as_ref());
+        EventKind::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
+            line.maybe("clientTurnId", client_turn_id.as_ref())
+                .maybe("imported", imported.then_some(&true));
         }
         EventKind::TurnSettled {
             status,

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
-    ThreadStatus, ToolCall, ToolStatus, Turn,
+    ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
 };
 
 /// A notification or a question.
@@ -33,6 +33,11 @@ described! { NOTIFICATIONS:
     "thread/status/changed" StatusChanged;
     /// Something about the thread changed; only what did is there.
     "thread/updated" ThreadUpdated;
+    /// To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the
+    /// thread: it has no `seq`, and what happened in between is left out.
+    "thread/list/changed" ListChanged;
+    /// To one of those: changes were missed, so that the list is to be asked for again. The watch goes on.
+    "thread/list/reset" ListReset;
     /// The thread was put away.
     "thread/archived" ThreadChanged;
     /// The thread was taken out again.
@@ -415,6 +420,21 @@ struct TerminalOutput {
     /// Bytes before `text` that were left out.
     skipped_bytes: Option<u64>,
 }
+
+/// A thread in the list.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListChanged {
+    thread_id: String,
+    /// When it was told: milliseconds since the epoch.
+    ts: u64,
+    /// The thread as `thread/list` has it from now on; `null` if it is deleted.
+    thread: Option<ThreadSummary>,
+}
+
+/// Nothing but that it is so.
+#[derive(JsonSchema)]
+struct ListReset {}
 
 /// A response that was not taken.
 #[derive(JsonSchema)]

@@ -21,6 +21,8 @@ pub struct ThreadSummary {
     /// The client's own data.
     metadata: Option<Json>,
     status: ThreadStatus,
+    /// How the last turn ended that is over; not there if there was none, or if it was dropped.
+    last_turn_status: Option<TurnStatus>,
     /// Whether it was put away.
     archived: bool,
     /// When it was made, or split off another one: milliseconds since the epoch.
@@ -114,6 +116,8 @@ pub struct Turn {
     id: Option<String>,
     /// The client's own id for it.
     client_turn_id: Option<String>,
+    /// Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already.
+    imported: Option<bool>,
     status: TurnStatus,
     /// Why the agent stopped, in its own word.
     stop_reason: Option<String>,
