@@ -126,6 +126,10 @@ pub const AGENT_WRITES: usize = 64;
 pub const BATCH_EVENTS: usize = 512;
 /// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
 pub const EDITOR_REQUESTS: usize = 64;
+/// Seconds for which an agent is taken to be what it last said of itself; then it is asked again.
+pub const HELLO_SECS: u64 = 3600;
+/// Editors that may wait for the one who knows what agents say of themselves.
+pub const HELLO_QUEUE: usize = 64;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.

@@ -8,9 +8,12 @@
 
 #[path = "../../../proto/tests/support/app_schema.rs"]
 mod app_schema;
+#[path = "../../../proto/tests/scenarios/acp/schema.rs"]
+mod acp_schema;
 mod client;
 mod command;
 mod daemon;
+mod editor;
 mod follow;
 mod http;
 mod message;
@@ -21,6 +24,7 @@ use std::time::{Duration, Instant};
 pub use client::Client;
 pub use command::{Outcome, Running, acpd, outcome, outcome_with_input, unread};
 pub use daemon::{Background, Daemon, Place, fake_agent};
+pub use editor::{Editor, lines_of};
 pub use http::{ask, body, exchange, header, send, upgrade};
 pub use message::{Incoming, Turn};
 pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark};

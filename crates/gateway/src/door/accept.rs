@@ -24,6 +24,7 @@ use tower_service::Service;
 use super::guard::Place;
 use super::tls::Certified;
 use super::{Door, routes, socket};
+use crate::acp::Lines;
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -151,6 +152,26 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
         door.peers.spawn(async move {
             let _permit = permit;
             speak(stream, arrival, router, stop).await;
+        });
+    }
+}
+
+/// Accepts editors at their socket until told to stop.
+pub async fn serve_editors(listener: UnixListener, door: Door) {
+    let room = Room::new(&door);
+    while let Some(((stream, _), permit)) = room.next(&listener).await {
+        if !socket::is_ours(&stream) {
+            continue;
+        }
+        let door = door.clone();
+        door.peers.clone().spawn(async move {
+            let _permit = permit;
+            let Some(pass) = door.gate.ask(|guard, _| guard.owner()).await else {
+                return;
+            };
+            let (reader, writer) = stream.into_split();
+            let transport = Lines::new(reader, writer, &door.calls.around.limits);
+            door.lobby.serve(transport, pass.visitor(), None).await;
         });
     }
 }
