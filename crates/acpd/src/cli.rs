@@ -56,6 +56,8 @@ pub struct Common {
 pub enum Command {
     /// Start the daemon in this terminal
     Serve(ServeArgs),
+    /// Be an agent for an editor that speaks ACP on standard input and output
+    Acp(AcpArgs),
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
     /// List threads, newest first
@@ -213,6 +215,16 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct AcpArgs {
+    /// Which agent, as "acpd agents list" names it [default: default_agent of the configuration, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The editor's first new session goes on in this thread
+    #[arg(long, value_name = "ID")]
+    pub thread: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -87,7 +87,10 @@ fn a_session_is_split_off_and_deleted() {
     assert_eq!(editor.turn(&fork, "say two").0, "two");
     editor.call("session/delete", &json!({ "sessionId": session }));
     let error = editor.refused("session/load", &named);
-    assert!(error["message"].as_str().unwrap().contains("does not exist"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("does not exist"),
+        "{error}"
+    );
     let listed = editor.call("session/list", &json!({}));
     let ids: Vec<_> = listed["sessions"]
         .as_array()

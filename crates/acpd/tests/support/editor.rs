@@ -137,7 +137,10 @@ impl Editor {
     /// The request of a prompt; answers its id.
     pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
         let block = json!({ "type": "text", "text": text });
-        self.request("session/prompt", &json!({ "sessionId": session, "prompt": [block] }))
+        self.request(
+            "session/prompt",
+            &json!({ "sessionId": session, "prompt": [block] }),
+        )
     }
 
     /// Runs a turn to its end; answers what the agent said, and how it ended.
@@ -157,7 +160,8 @@ impl Editor {
     pub fn chunks(&mut self, kind: &str) -> String {
         let texts = self.inbox.drain(..).filter_map(|message| {
             let update = &message["params"]["update"];
-            (update["sessionUpdate"] == kind).then(|| update["content"]["text"].as_str().unwrap_or("").to_owned())
+            (update["sessionUpdate"] == kind)
+                .then(|| update["content"]["text"].as_str().unwrap_or("").to_owned())
         });
         texts.collect()
     }
@@ -191,8 +195,11 @@ impl Editor {
 
     /// Takes messages until the agent has said all of `text`.
     pub fn wait_for_text(&mut self, text: &str) {
-        let said = |message: &Value| message["params"]["update"]["content"]["text"].clone();
-        self.until(|message| said(message).as_str().is_some_and(|said| said.contains(text)));
+        self.until(|message| {
+            let update = &message["params"]["update"];
+            let said = update["content"]["text"].as_str().unwrap_or_default();
+            update["sessionUpdate"] == "agent_message_chunk" && said.contains(text)
+        });
     }
 
     /// Answers a request of the daemon.
@@ -213,8 +220,8 @@ impl Editor {
             Err(mpsc::RecvTimeoutError::Disconnected) => return false,
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("waited in vain; unread: {:#?}", self.inbox),
         };
-        let message: Value =
-            serde_json::from_str(&text).unwrap_or_else(|error| panic!("the daemon sent no JSON: {error}: {text}"));
+        let message: Value = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("the daemon sent no JSON: {error}: {text}"));
         let id = message["id"].to_string();
         if message.get("method").is_some() {
             acp_schema::check(&message, None);

@@ -6,10 +6,10 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(unused_imports, reason = "each test binary uses a part of it")]
 
-#[path = "../../../proto/tests/support/app_schema.rs"]
-mod app_schema;
 #[path = "../../../proto/tests/scenarios/acp/schema.rs"]
 mod acp_schema;
+#[path = "../../../proto/tests/support/app_schema.rs"]
+mod app_schema;
 mod client;
 mod command;
 mod daemon;

@@ -141,10 +141,7 @@ async fn act(
             let cursor = place.after.get(&thread).map_or(last, |after| last.min(*after));
             let claimed = claim(calls, thread, &place.prompts, cursor).await?;
             let (reply, to_follow) = opened(thread, subscribed, Some(cursor));
-            let to_follow = to_follow.map(|to_follow| ToFollow {
-                claimed,
-                ..to_follow
-            });
+            let to_follow = to_follow.map(|to_follow| ToFollow { claimed, ..to_follow });
             Box::pin(std::future::ready(Ok((reply, to_follow))))
         }
         Call::Fork(thread) => {
@@ -230,7 +227,9 @@ async fn act(
 async fn wake(calls: &Calls, asker: &Asker, subscribed: &Subscribed) -> Result<(), Failure> {
     let live = &subscribed.live;
     if asker.role.may(Role::Operator) && calls.around.agents.knows(&live.spec.agent) {
-        let woken = calls.directory.command(live.thread, asker.by.clone(), Command::Wake);
+        let woken = calls
+            .directory
+            .command(live.thread, asker.by.clone(), Command::Wake);
         drop(woken.await?);
     }
     Ok(())

@@ -117,7 +117,12 @@ impl Task {
         }
         // Those who waited for another configuration's, which is gone, hear this one's.
         let mut waiting = vec![reply];
-        waiting.extend(self.under_way.remove(&name).into_iter().flat_map(|look| look.waiting));
+        waiting.extend(
+            self.under_way
+                .remove(&name)
+                .into_iter()
+                .flat_map(|look| look.waiting),
+        );
         let look = UnderWay {
             config: config.clone(),
             waiting,
@@ -182,7 +187,8 @@ mod tests {
         std::fs::read_to_string(file).unwrap_or_default().lines().count()
     }
 
-    const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}}"#;
+    const HELLO: &str =
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}}"#;
 
     #[tokio::test]
     async fn an_agent_is_asked_once_whoever_asks_and_its_words_are_kept_as_they_are() {

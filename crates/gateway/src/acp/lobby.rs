@@ -111,7 +111,7 @@ impl Lobby {
         Place {
             agent,
             cwd: preamble.cwd.filter(|cwd| cwd.is_absolute()).unwrap_or_default(),
-            thread: preamble.thread,
+            thread: preamble.thread.filter(|_| !preamble.opened),
             marks: preamble.marks,
             after: preamble.after,
             prompts: preamble.prompts,
@@ -120,7 +120,15 @@ impl Lobby {
 
     async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
         if let Some(thread) = thread {
-            let agent = self.calls.directory.subscribe(thread).await?.live.spec.agent.clone();
+            let agent = self
+                .calls
+                .directory
+                .subscribe(thread)
+                .await?
+                .live
+                .spec
+                .agent
+                .clone();
             if let Some(named) = named.filter(|named| *named != agent) {
                 let message = format!("the thread {thread} is of the agent {agent:?}, not of {named:?}");
                 return Err(Failure::invalid_params(message));

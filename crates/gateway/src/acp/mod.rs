@@ -8,12 +8,15 @@ mod calls;
 mod editor;
 mod follow;
 mod hellos;
+mod http;
 mod lobby;
 mod marks;
 mod preamble;
 mod resumed;
 mod transport;
+mod websocket;
 
+pub use http::{CONNECTION_ID, router};
 pub use lobby::{Lobby, Visitor};
 pub use transport::Lines;
 

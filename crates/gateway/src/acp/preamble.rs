@@ -17,6 +17,8 @@ pub struct Preamble {
     pub cwd: Option<PathBuf>,
     /// The thread that the first `session/new` opens, instead of making one.
     pub thread: Option<ThreadId>,
+    /// Whether it has done so; then the thread says for what agent the connection is, and no more.
+    pub opened: bool,
     /// Whether the connection wants to know, beside the messages, up to where it has seen its threads, and how its
     /// prompts are called: `_acpd/mark` and `_acpd/prompt`. With these it can go on elsewhere.
     pub marks: bool,
@@ -79,10 +81,7 @@ mod tests {
 
     #[test]
     fn it_says_all_or_nothing_and_a_slip_of_the_pen_is_told() {
-        assert_eq!(
-            Preamble::read(r#"{"acpd":{}}"#),
-            Some(Ok(Preamble::default()))
-        );
+        assert_eq!(Preamble::read(r#"{"acpd":{}}"#), Some(Ok(Preamble::default())));
         let read = Preamble::read(r#"{"acpd":{"agent":"a","cwd":"/x","marks":true}}"#);
         let read = read.unwrap().unwrap();
         assert_eq!((read.agent.as_deref(), read.marks), (Some("a"), true));
