@@ -1,4 +1,4 @@
-//! Editors by HTTP: posted messages and event streams, and WebSockets.
+//! Editors by HTTP: posted messages and event streams, and web sockets.
 
 mod support;
 
