@@ -126,8 +126,8 @@ fn came_second(settings: &Settings, said_before: u64) -> bool {
     String::from_utf8_lossy(said).contains("in use by another acpd")
 }
 
-/// `None` if no daemon is there.
-async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
+/// Connects to the daemon of the data directory; `None` if there is none.
+pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
     let data_dir = &settings.daemon.data_dir;
     match socket::connect(data_dir).await {
         Ok(stream) => Ok(Some(stream)),

@@ -56,6 +56,8 @@ pub struct Common {
 pub enum Command {
     /// Start the daemon in this terminal
     Serve(ServeArgs),
+    /// Be an agent for an editor that speaks ACP on standard input and output
+    Acp(AcpArgs),
     /// Open the web UI in a browser, signed in
     Open(OpenArgs),
     /// Send one prompt to an agent and show what it does
@@ -215,6 +217,16 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct AcpArgs {
+    /// Which agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The editor's first new session goes on in this thread
+    #[arg(long, value_name = "ID")]
+    pub thread: Option<String>,
 }
 
 #[derive(Debug, Args)]

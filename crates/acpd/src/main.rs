@@ -1,5 +1,6 @@
 //! The command line.
 
+mod acp;
 mod agents;
 mod answer;
 mod background;
@@ -52,13 +53,14 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     let settings = settings::Settings::load(&cli.common)?;
     let goes_elsewhere = matches!(
         cli.command,
-        Command::Run(_) | Command::Threads(_) | Command::Show(_) | Command::Export(_)
+        Command::Acp(_) | Command::Run(_) | Command::Threads(_) | Command::Show(_) | Command::Export(_)
     );
     if settings.remote.is_some() && !goes_elsewhere {
         anyhow::bail!("this works on the machine of the daemon alone: leave out --connect and ACPD_CONNECT");
     }
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
+        Command::Acp(args) => light()?.block_on(acp::acp(&settings, args)),
         Command::Open(args) => light()?.block_on(open::open(&settings, &args)),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),

@@ -15,7 +15,7 @@ use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
 use crate::background;
@@ -93,17 +93,23 @@ impl Remote {
 
 /// Connects; starts this user's daemon if it does not run.
 pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
-    // Given by flag or environment, it counts at the socket as well: it may be one with another role.
-    let authorization = settings.token.as_deref().map(bearer).transpose()?;
+    if settings.remote.is_none() {
+        let stream = background::connect(settings).await?;
+        return local(settings, stream);
+    }
+    match reach_running(settings).await? {
+        Some(reached) => Ok(reached),
+        None => bail!("no daemon is running"),
+    }
+}
+
+/// Connects; `None` if this user's daemon does not run.
+pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached>> {
     let Some(remote) = &settings.remote else {
-        let wire = Box::new(background::connect(settings).await?);
-        return Ok(Reached {
-            wire,
-            host: "localhost".to_owned(),
-            name: format!("the daemon of {}", settings.daemon.data_dir.display()),
-            authorization,
-        });
+        let stream = background::try_connect(settings).await?;
+        return stream.map(|stream| local(settings, stream)).transpose();
     };
+    let authorization = settings.token.as_deref().map(bearer).transpose()?;
     ensure!(
         authorization.is_some(),
         "a daemon elsewhere wants an access token: set ACPD_TOKEN"
@@ -111,11 +117,21 @@ pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     let address = remote.address();
     let patience = Duration::from_secs(CONNECT_SECS);
     let connected = tokio::time::timeout(patience, connect(remote, &address)).await;
-    Ok(Reached {
+    Ok(Some(Reached {
         wire: connected.with_context(|| format!("{address} does not answer"))??,
         host: address.clone(),
         name: format!("the daemon at {address}"),
         authorization,
+    }))
+}
+
+fn local(settings: &Settings, stream: UnixStream) -> anyhow::Result<Reached> {
+    Ok(Reached {
+        wire: Box::new(stream),
+        host: "localhost".to_owned(),
+        name: format!("the daemon of {}", settings.daemon.data_dir.display()),
+        // Given by flag or environment, it counts at the socket as well: it may be one with another role.
+        authorization: settings.token.as_deref().map(bearer).transpose()?,
     })
 }
 

@@ -26,6 +26,8 @@ pub struct Config {
     pub durability: Durability,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentConfig>,
+    /// The agent for editors that name none.
+    pub default_agent: Option<String>,
     /// What agents may do.
     pub policy: Option<Policy>,
     /// Every bound.

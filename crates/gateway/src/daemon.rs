@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::acp::Lobby;
 use crate::agents::Agents;
 use crate::answers::{Answers, AnswersError};
 use crate::board::Board;
@@ -35,9 +36,9 @@ use crate::thread::Surroundings;
 pub struct Daemon {
     address: SocketAddr,
     door: Door,
-    servers: [JoinHandle<()>; 2],
+    servers: [JoinHandle<()>; 3],
     tls: Option<Tls>,
-    socket: PathBuf,
+    sockets: [PathBuf; 2],
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
@@ -117,6 +118,7 @@ impl Daemon {
             data_dir,
             durability,
             agents,
+            default_agent,
             policy,
             limits,
             keeper,
@@ -182,30 +184,40 @@ impl Daemon {
         };
         let listener = TcpListener::bind(listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let socket = door::socket::path(&data_dir);
-        let at_socket = door::socket::listen(&data_dir).map_err(|source| StartError::Socket {
-            path: socket.clone(),
-            source,
-        })?;
+        let sockets = [
+            door::socket::path(&data_dir),
+            door::socket::editors_path(&data_dir),
+        ];
+        let listen_at = |path: &PathBuf| {
+            door::socket::listen(path).map_err(|source| StartError::Socket {
+                path: path.clone(),
+                source,
+            })
+        };
+        let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
+        let calls = Calls { directory, around };
+        let stop = CancellationToken::new();
         let door = Door {
-            calls: Calls { directory, around },
+            lobby: Lobby::open(calls.clone(), default_agent.as_deref(), stop.clone()),
+            calls,
             gate: Gate::open(guard, &data_dir, clock),
             names: Arc::new(names),
             address,
-            stop: CancellationToken::new(),
+            stop,
             peers: TaskTracker::new(),
         };
         let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
         let servers = [
             tokio::spawn(door::serve(listener, door.clone(), certificates)),
             tokio::spawn(door::serve_socket(at_socket, door.clone())),
+            tokio::spawn(door::serve_editors(for_editors, door.clone())),
         ];
         Ok(Self {
             address,
             door,
             servers,
             tls,
-            socket,
+            sockets,
             indexing: tokio::spawn(index_backlog(log.clone())),
             log,
             supervision,
@@ -266,7 +278,9 @@ impl Daemon {
             tracing::warn!("some clients did not let go");
         }
         // Before the log is let go of, and with it the right to be here.
-        let _ = std::fs::remove_file(&self.socket);
+        for socket in &self.sockets {
+            let _ = std::fs::remove_file(socket);
+        }
         for server in self.servers {
             let _ = server.await;
         }

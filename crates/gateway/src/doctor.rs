@@ -32,6 +32,9 @@ pub struct Report {
     pub stderr: String,
     /// First lines of its standard output that are no message.
     pub stray_lines: Vec<String>,
+    /// The result of `initialize`, as it came.
+    #[serde(skip)]
+    pub raw: Option<RawJson>,
 }
 
 /// The result of `initialize`.
@@ -72,6 +75,7 @@ pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Rep
         millis: 0,
         stderr: String::new(),
         stray_lines: Vec::new(),
+        raw: None,
     };
     let began = Instant::now();
     let mut process = match AgentProcess::spawn(&program) {
@@ -90,8 +94,11 @@ pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Rep
         .await;
     report.stderr = ended.stderr;
     match answer {
-        Ok(Ok(hello)) if hello.protocol_version == PROTOCOL_VERSION => report.hello = Some(hello),
-        Ok(Ok(hello)) => {
+        Ok(Ok((hello, raw))) if hello.protocol_version == PROTOCOL_VERSION => {
+            report.hello = Some(hello);
+            report.raw = Some(raw);
+        }
+        Ok(Ok((hello, _))) => {
             let version = hello.protocol_version;
             report.error = Some(format!(
                 "it speaks ACP version {version}; acpd speaks version {PROTOCOL_VERSION}"
@@ -142,7 +149,7 @@ async fn ask(
     process: &mut AgentProcess,
     line_bytes: usize,
     stray: &mut Vec<String>,
-) -> Result<Hello, Silence> {
+) -> Result<(Hello, RawJson), Silence> {
     if let Some(stdin) = &mut process.stdin {
         // One that reads nothing is told by what it says instead, or by its end.
         let _ = stdin.write_all(&initialize()).await;
@@ -183,7 +190,7 @@ fn initialize() -> Vec<u8> {
 }
 
 /// The answer, if the line is one.
-fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<Hello, Failure>> {
+fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(Hello, RawJson), Failure>> {
     let text = match line {
         Line::Whole(bytes) => String::from_utf8_lossy(bytes),
         Line::TooLong { head, .. } => String::from_utf8_lossy(head),
@@ -191,6 +198,7 @@ fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<Hello, Failur
     match Message::parse(&text) {
         Ok(Message::Response { id, result }) if id.get() == "0" => Some(match result {
             Ok(result) => serde_json::from_str(result.get())
+                .map(|hello| (hello, RawJson::from(result)))
                 .map_err(|_| Failure::agent("its answer to initialize has no protocolVersion")),
             Err(error) => Err(Failure::agent(format!("it refused initialize: {error}"))),
         }),

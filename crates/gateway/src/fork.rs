@@ -1,6 +1,7 @@
 //! Splitting a thread off another one: the other thread says where, its events are copied out of the log, and the new
 //! thread stores them all at once, so that a daemon that is killed leaves either a whole thread or none.
 
+use acpd_model::event::Fidelity;
 use acpd_model::limits::FORK_BYTES;
 use acpd_model::{By, ErrorCode, Event, Failure, ThreadId, TurnId};
 use acpd_proto::surface::app::{ForkThread, thread_json};
@@ -17,10 +18,37 @@ impl Calls {
         thread: ThreadId,
         ForkThread { turn_id: turn, name }: ForkThread,
     ) -> Result<Called, Failure> {
+        let split = self.split_off(by, thread, turn, name).await?;
+        let calls = self.clone();
+        Ok(Called::answered(async move {
+            let (new, fidelity) = split.await?;
+            let subscribed = calls.directory.subscribe(new).await?;
+            let json = json!({ "thread": thread_json(&subscribed.live, None, None), "fidelity": fidelity });
+            let follow = Follow {
+                thread: new,
+                cursor: subscribed.live.last_seq,
+                subscribed,
+            };
+            Ok(Answered {
+                result: json.into(),
+                follow: Some(follow),
+            })
+        }))
+    }
+
+    /// Splits a thread off `thread`, behind `turn` or its last one. The first part is done in the order of commands; the
+    /// rest answers the new thread, and how much its agent will know.
+    pub(crate) async fn split_off(
+        &self,
+        by: By,
+        thread: ThreadId,
+        turn: Option<TurnId>,
+        name: Option<String>,
+    ) -> Result<impl Future<Output = Result<(ThreadId, Fidelity), Failure>> + Send + 'static, Failure> {
         let command = Command::Fork { turn };
         let point = self.directory.command(thread, by.clone(), command).await?;
         let calls = self.clone();
-        Ok(Called::answered(async move {
+        Ok(async move {
             let Reply::Fork(point) = heard(point).await? else {
                 let message = "the thread did not say where it is forked";
                 return Err(Failure::new(ErrorCode::Internal, message));
@@ -35,18 +63,8 @@ impl Calls {
             };
             let adopt = Command::Adopt(Box::new(adopted));
             heard(calls.directory.command(new, by, adopt).await?).await?;
-            let subscribed = calls.directory.subscribe(new).await?;
-            let json = json!({ "thread": thread_json(&subscribed.live, None, None), "fidelity": fidelity });
-            let follow = Follow {
-                thread: new,
-                cursor: subscribed.live.last_seq,
-                subscribed,
-            };
-            Ok(Answered {
-                result: json.into(),
-                follow: Some(follow),
-            })
-        }))
+            Ok((new, fidelity))
+        })
     }
 
     async fn copy(&self, from: ThreadId, to: ThreadId, last: Option<TurnId>) -> Result<Vec<Event>, Failure> {

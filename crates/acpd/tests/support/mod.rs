@@ -6,11 +6,16 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(unused_imports, reason = "each test binary uses a part of it")]
 
+#[path = "../../../proto/tests/scenarios/acp/schema.rs"]
+#[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
+mod acp_schema;
 #[path = "../../../proto/tests/support/app_schema.rs"]
 mod app_schema;
 mod client;
 mod command;
 mod daemon;
+mod editor;
+mod events;
 mod follow;
 mod http;
 mod message;
@@ -21,6 +26,8 @@ use std::time::{Duration, Instant};
 pub use client::Client;
 pub use command::{Outcome, Running, acpd, outcome, outcome_with_input, unread};
 pub use daemon::{Background, Daemon, Place, fake_agent};
+pub use editor::{Editor, lines_of};
+pub use events::{Door, Events};
 pub use http::{ask, body, exchange, header, send, upgrade};
 pub use message::{Incoming, Turn};
 pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark};

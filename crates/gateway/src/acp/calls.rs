@@ -1,5 +1,6 @@
 //! What an editor's calls do.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acpd_log::Filter;
@@ -10,20 +11,30 @@ use acpd_proto::projection::Spec;
 use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, session_state, with_session};
 use acpd_proto::thread::{Command, Reply as Done};
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
+use super::hellos::Hellos;
+use super::lobby::anywhere;
+use super::preamble::Unanswered;
+use super::resumed::{Claimed, claim};
 use crate::calls::{Calls, check_directory, heard, parse_cursor, write_cursor};
 use crate::directory::{Answer, log_failure};
-use crate::doctor::{Hello, examine};
 use crate::thread::Subscribed;
 
-/// Where an editor works.
+/// What an editor came for.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The agent that it came for.
-    pub agent: String,
-    /// What its relative paths are relative to.
+    /// The agent; or why there is none.
+    pub agent: Result<String, Failure>,
+    /// What its relative paths are relative to; empty if it is nowhere.
     pub cwd: PathBuf,
+    /// The thread that its next `session/new` opens instead of making one.
+    pub thread: Option<ThreadId>,
+    /// Whether it is told where it stands.
+    pub marks: bool,
+    /// After which event a thread is resumed, where that is not its last one.
+    pub after: BTreeMap<ThreadId, Seq>,
+    /// Prompts whose answers are to come here.
+    pub prompts: Vec<Unanswered>,
 }
 
 /// A thread that an editor has opened.
@@ -31,6 +42,8 @@ pub struct ToFollow {
     pub thread: ThreadId,
     pub cursor: Seq,
     pub subscribed: Subscribed,
+    /// What became of prompts that the editor sent by a connection that was lost.
+    pub claimed: Claimed,
 }
 
 /// An answer, and what is to be followed once the connection knows it.
@@ -47,14 +60,19 @@ pub struct Asker {
 }
 
 /// Carries a call out, as far as the order of calls matters; the rest is the answer.
-pub async fn call(calls: &Calls, asker: Asker, call: Call) -> BoxFuture<'static, Answered> {
-    match act(calls, asker, call).await {
+pub async fn call(calls: &Calls, hellos: &Hellos, asker: Asker, call: Call) -> BoxFuture<'static, Answered> {
+    match act(calls, hellos, asker, call).await {
         Ok(answer) => answer,
         Err(failure) => Box::pin(std::future::ready(Err(failure))),
     }
 }
 
-async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'static, Answered>, Failure> {
+async fn act(
+    calls: &Calls,
+    hellos: &Hellos,
+    asker: Asker,
+    call: Call,
+) -> Result<BoxFuture<'static, Answered>, Failure> {
     let Asker { by, role, place, .. } = asker.clone();
     let after = |answer: Answer| -> BoxFuture<'static, Answered> {
         Box::pin(async move {
@@ -70,8 +88,13 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
     let command = |thread, command| calls.directory.command(thread, by.clone(), command);
     Ok(match call {
         Call::Hello => {
-            let calls = calls.clone();
-            Box::pin(async move { Ok((Reply::Json(hello(&calls, &place).await?), None)) })
+            let (calls, hellos) = (calls.clone(), hellos.clone());
+            Box::pin(async move { Ok((Reply::Json(hello(&calls, &hellos, role, place).await?), None)) })
+        }
+        Call::New { .. } if let Some(thread) = place.thread => {
+            let subscribed = calls.directory.subscribe(thread).await?;
+            wake(calls, &asker, &subscribed).await?;
+            Box::pin(std::future::ready(Ok(opened(thread, subscribed, Some(0)))))
         }
         Call::New {
             cwd,
@@ -80,7 +103,7 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
         } => {
             let cwd = place.cwd.join(cwd);
             let spec = Spec {
-                agent: place.agent,
+                agent: place.agent?,
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
                 mcp_servers,
@@ -107,32 +130,38 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                 Ok(opened(thread, calls.directory.subscribe(thread).await?, Some(0)))
             })
         }
-        Call::Load(thread) | Call::Resume(thread) => {
-            let cursor = matches!(call, Call::Load(_)).then_some(0);
+        Call::Load(thread) => {
             let subscribed = calls.directory.subscribe(thread).await?;
-            // Started in the background: who only wants to look need not wait for the agent.
-            if role.may(Role::Operator) && calls.around.agents.knows(&subscribed.live.spec.agent) {
-                drop(command(thread, Command::Wake).await?);
-            }
-            Box::pin(std::future::ready(Ok(opened(thread, subscribed, cursor))))
+            wake(calls, &asker, &subscribed).await?;
+            Box::pin(std::future::ready(Ok(opened(thread, subscribed, Some(0)))))
         }
-        Call::Fork(_) => {
-            return Err(Failure::new(
-                ErrorCode::Unsupported,
-                "acpd cannot fork a session yet",
-            ));
+        Call::Resume(thread) => {
+            let subscribed = calls.directory.subscribe(thread).await?;
+            wake(calls, &asker, &subscribed).await?;
+            let last = subscribed.live.last_seq;
+            let cursor = place.after.get(&thread).map_or(last, |after| last.min(*after));
+            let claimed = claim(calls, thread, &place.prompts, cursor).await?;
+            let (reply, to_follow) = opened(thread, subscribed, Some(cursor));
+            let to_follow = to_follow.map(|to_follow| ToFollow { claimed, ..to_follow });
+            Box::pin(std::future::ready(Ok((reply, to_follow))))
         }
-        Call::Delete(_) => {
-            return Err(Failure::new(
-                ErrorCode::Unsupported,
-                "acpd cannot delete a session yet",
-            ));
+        Call::Fork(thread) => {
+            let forked = calls.split_off(by.clone(), thread, None, None).await?;
+            let (calls, asker) = (calls.clone(), asker.clone());
+            Box::pin(async move {
+                let (new, _) = forked.await?;
+                let subscribed = calls.directory.subscribe(new).await?;
+                wake(&calls, &asker, &subscribed).await?;
+                // Who splits it off has what was said so far.
+                Ok(opened(new, subscribed, None))
+            })
         }
+        Call::Delete(thread) => after(command(thread, Command::Delete).await?),
         // The connection forgets it; that is all.
         Call::Close(_) => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
-            Box::pin(async move { Ok((list(&calls, place.agent, cwd, cursor).await?, None)) })
+            Box::pin(async move { Ok((list(&calls, place.agent?, cwd, cursor).await?, None)) })
         }
         Call::Prompt {
             thread,
@@ -195,28 +224,26 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
     })
 }
 
+/// Starts a thread's agent in the background: who only wants to look need not wait for it.
+async fn wake(calls: &Calls, asker: &Asker, subscribed: &Subscribed) -> Result<(), Failure> {
+    let live = &subscribed.live;
+    if asker.role.may(Role::Operator) && calls.around.agents.knows(&live.spec.agent) {
+        let woken = calls
+            .directory
+            .command(live.thread, asker.by.clone(), Command::Wake);
+        drop(woken.await?);
+    }
+    Ok(())
+}
+
 /// What the agent says of itself.
-async fn hello(calls: &Calls, place: &Place) -> Result<RawJson, Failure> {
-    let runnable = calls.around.agents.find(&place.agent)?;
-    let report = examine(&runnable.config, place.cwd.clone(), &calls.around.limits).await;
-    let Some(Hello {
-        protocol_version,
-        agent_info,
-        agent_capabilities,
-        auth_methods,
-    }) = report.hello
-    else {
-        let reason = report.error.unwrap_or_else(|| "it did not say why".to_owned());
-        let message = format!("the agent {:?} cannot be started: {reason}", place.agent);
-        return Err(Failure::agent(message).with_detail(report.stderr));
-    };
-    Ok(json!({
-        "protocolVersion": protocol_version,
-        "agentInfo": agent_info,
-        "agentCapabilities": agent_capabilities.unwrap_or_else(|| json!({}).into()),
-        "authMethods": auth_methods.unwrap_or_else(|| json!([]).into()),
-    })
-    .into())
+async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Result<RawJson, Failure> {
+    let agent = place.agent?;
+    let runnable = calls.around.agents.find(&agent)?;
+    let cwd = if place.cwd.is_dir() { place.cwd } else { anywhere() };
+    // Who may start nothing does not have an agent started by asking for its name.
+    let cwd = role.may(Role::Operator).then_some(&*cwd);
+    hellos.of(&agent, runnable.config, cwd).await
 }
 
 /// From `cursor` on, or from where it is.
@@ -233,6 +260,7 @@ fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Rep
         thread,
         cursor,
         subscribed,
+        claimed: Claimed::default(),
     };
     (Reply::Opened(opened), Some(to_follow))
 }

@@ -1,48 +1,62 @@
-//! The editor actor: one connection over lines of JSON.
+//! The editor actor: one connection, by whatever transport.
 
 use std::collections::HashMap;
+use std::io::Result;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
-use acpd_model::{By, ErrorCode, ThreadId};
+use acpd_model::{By, ErrorCode, RawJson, RequestId, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
-use acpd_proto::wire::{Line, LineDecoder};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::calls::{Answered, Asker, Place, ToFollow, call};
 use super::follow::{Delivery, follow};
+use super::hellos::Hellos;
+use super::marks;
+use super::transport::Transport;
 use crate::calls::Calls;
+
+/// A connection that begins.
+pub struct Visit {
+    /// Who is at the other end.
+    pub peer: Peer,
+    /// What for.
+    pub place: Place,
+    /// Its first message, if that was read already.
+    pub first: Option<String>,
+}
 
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
 pub async fn serve(
-    reader: impl AsyncRead + Unpin,
-    writer: impl AsyncWrite + Unpin,
-    peer: Peer,
-    place: Place,
+    transport: impl Transport,
+    visit: Visit,
     calls: Calls,
+    hellos: Hellos,
     stop: CancellationToken,
 ) {
+    let Visit { peer, place, first } = visit;
     let (deliver, deliveries) = mpsc::channel(calls.around.limits.outbound_queue);
     let editor = Editor {
-        writer,
+        transport,
         peer,
         place,
+        hellos,
         calls,
         answers: FuturesUnordered::new(),
         follows: HashMap::new(),
         subscriptions: 0,
         signing_in: None,
+        heard: None,
         deliver,
         deliveries,
     };
     let ended = tokio::select! {
-        ended = editor.run(reader, &stop) => ended,
+        ended = editor.run(first, &stop) => ended,
         // One that takes nothing must not hold the daemon up.
         () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
     };
@@ -52,53 +66,47 @@ pub async fn serve(
 }
 
 /// How long an editor has to take what is left for it when the daemon stops.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
-struct Editor<W> {
-    writer: W,
+struct Editor<T> {
+    transport: T,
     peer: Peer,
     place: Place,
     calls: Calls,
+    hellos: Hellos,
     answers: FuturesUnordered<BoxFuture<'static, (u64, Answered)>>,
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
     /// The thread whose agent opens no session until somebody signs in.
     signing_in: Option<ThreadId>,
+    /// The id of the request that is being read, for who wants to know what becomes of it.
+    heard: Option<RawJson>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
 }
 
 struct Following {
     number: u64,
+    /// The last event that was there when it began.
+    until: Seq,
     _task: AbortOnDropHandle<()>,
 }
 
-impl<W: AsyncWrite + Unpin> Editor<W> {
-    async fn run(
-        mut self,
-        mut reader: impl AsyncRead + Unpin,
-        stop: &CancellationToken,
-    ) -> std::io::Result<()> {
-        let mut lines = LineDecoder::new(self.calls.around.limits.client_message_bytes);
+impl<T: Transport> Editor<T> {
+    async fn run(mut self, first: Option<String>, stop: &CancellationToken) -> Result<()> {
+        if let Some(first) = first {
+            self.message(&first).await?;
+        }
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.last_words().await,
-                Some((token, answered)) = self.answers.next() => self.answered(token, answered),
-                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery),
-                read = reader.read_buf(lines.buffer()) => {
-                    if read? == 0 {
-                        return Ok(());
-                    }
-                    while let Some(line) = lines.next_line() {
-                        match line {
-                            Line::Whole(line) => self.peer.handle_text(&String::from_utf8_lossy(line)),
-                            // Its head is no JSON, and is answered as such.
-                            Line::TooLong { head, .. } => self.peer.handle_text(&String::from_utf8_lossy(head)),
-                        }
-                        self.outputs().await?;
-                    }
+                Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
+                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
+                message = self.transport.next() => match message? {
+                    Some(message) => self.message(&message).await?,
+                    None => return Ok(()),
                 }
             }
             self.outputs().await?;
@@ -106,36 +114,43 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
     }
 
     /// The daemon stops: what the threads said before they fell asleep still leaves.
-    async fn last_words(mut self) -> std::io::Result<()> {
+    async fn last_words(mut self) -> Result<()> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
-            self.delivered(&delivery);
+            self.delivered(&delivery).await?;
             self.outputs().await?;
         }
+        self.transport.close().await;
         Ok(())
     }
 
-    async fn outputs(&mut self) -> std::io::Result<()> {
-        while let Some(output) = self.peer.poll_output() {
-            match output {
-                PeerOutput::Send(text) => {
-                    let patience = Duration::from_secs(self.calls.around.limits.write_secs);
-                    let write = async {
-                        self.writer.write_all(&text).await?;
-                        self.writer.write_all(b"\n").await
-                    };
-                    tokio::time::timeout(patience, write).await??;
-                }
-                PeerOutput::Call { token, call } => self.call(token, call).await,
-            }
-        }
-        self.writer.flush().await
+    async fn message(&mut self, text: &str) -> Result<()> {
+        self.heard = self.place.marks.then(|| marks::request_id(text)).flatten();
+        self.peer.handle_text(text);
+        self.outputs().await?;
+        self.heard = None;
+        Ok(())
     }
 
-    async fn call(&mut self, token: u64, what: Call) {
+    async fn outputs(&mut self) -> Result<()> {
+        while let Some(output) = self.peer.poll_output() {
+            match output {
+                PeerOutput::Send(text) => self.transport.send(text).await?,
+                PeerOutput::Call { token, call } => self.call(token, call).await?,
+            }
+        }
+        self.transport.flush().await
+    }
+
+    async fn call(&mut self, token: u64, what: Call) -> Result<()> {
         if let Call::Close(thread) = &what {
             self.follows.remove(thread);
+        }
+        if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
+            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
+            self.transport.send(marks::prompt(id, client_turn_id)).await?;
+            self.transport.flush().await?;
         }
         let by = By::Client(Box::new(Caller {
             principal: self.peer.principal().to_owned(),
@@ -147,11 +162,15 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             place: self.place.clone(),
             signing_in: self.signing_in,
         };
-        let answer = call(&self.calls, asker, what).await;
+        if matches!(what, Call::New { .. }) {
+            self.place.thread = None;
+        }
+        let answer = call(&self.calls, &self.hellos, asker, what).await;
         self.answers.push(Box::pin(async move { (token, answer.await) }));
+        Ok(())
     }
 
-    fn answered(&mut self, token: u64, answered: Answered) {
+    async fn answered(&mut self, token: u64, answered: Answered) -> Result<()> {
         let (result, to_follow) = match answered {
             Ok((reply, to_follow)) => (Ok(reply), to_follow),
             Err(failure) => (Err(failure), None),
@@ -164,16 +183,28 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
         // The connection knows of a session before it hears from it.
         self.peer.reply(token, result);
         if let Some(to_follow) = to_follow {
-            self.follow(to_follow);
+            self.follow(to_follow).await?;
         }
+        Ok(())
     }
 
-    fn follow(&mut self, to_follow: ToFollow) {
+    async fn follow(&mut self, to_follow: ToFollow) -> Result<()> {
         let ToFollow {
             thread,
             cursor,
             subscribed,
+            claimed,
         } = to_follow;
+        claimed.tell(&mut self.peer, thread);
+        self.place.prompts.retain(|prompt| prompt.thread != thread);
+        let until = subscribed.live.last_seq;
+        if self.place.marks {
+            // Behind the answer to its request.
+            self.outputs().await?;
+            let numbers = subscribed.live.requests.keys();
+            let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
+            self.transport.send(marks::opened(thread, cursor, &open)).await?;
+        }
         self.subscriptions += 1;
         let number = self.subscriptions;
         let Calls { directory, around } = self.calls.clone();
@@ -187,28 +218,38 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             self.deliver.clone(),
         );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
-        self.follows.insert(thread, Following { number, _task: task });
+        let following = Following {
+            number,
+            until,
+            _task: task,
+        };
+        self.follows.insert(thread, following);
+        Ok(())
     }
 
-    fn delivered(&mut self, delivery: &Delivery) {
+    async fn delivered(&mut self, delivery: &Delivery) -> Result<()> {
         let thread = delivery.thread;
         // What was on its way when its subscription ended is not wanted any more.
-        if self
-            .follows
-            .get(&thread)
-            .is_none_or(|following| following.number != delivery.subscription)
-        {
-            return;
-        }
+        let following = self.follows.get(&thread);
+        let Some(following) = following.filter(|following| following.number == delivery.subscription) else {
+            return Ok(());
+        };
         match &delivery.news {
             Ok(news) => {
+                let is_live = news.last >= following.until;
                 let pending = |seq, request| news.is_pending(seq, request);
                 self.peer.deliver(thread, &news.frames, news.last, pending);
+                if self.place.marks {
+                    self.outputs().await?;
+                    let mark = marks::reached(thread, news.last, is_live);
+                    self.transport.send(mark).await?;
+                }
             }
             Err(failure) => {
                 self.follows.remove(&thread);
                 self.peer.lost(thread, failure);
             }
         }
+        Ok(())
     }
 }

@@ -99,6 +99,13 @@ impl Follower {
             }))
             .await?;
         }
+        // Who waits to hear where it stands hears it, if nothing has happened since.
+        let nothing_more = News {
+            frames: Vec::new(),
+            last: self.cursor,
+            past: None,
+        };
+        self.send(Ok(nothing_more)).await?;
         let mut subscribed = first;
         loop {
             let Subscribed {

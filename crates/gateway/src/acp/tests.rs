@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use acpd_log::Memory;
 use acpd_model::{Limits, Role};
-use acpd_proto::surface::acp::Peer;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, serve};
+use super::{Lines as Ndjson, Lobby, Visitor};
 use crate::agents::Agents;
 use crate::answers::Answers;
 use crate::board::Board;
@@ -66,22 +65,17 @@ struct Editor {
 }
 
 impl Editor {
-    fn connect(calls: &Calls, name: &str) -> Self {
+    fn connect(lobby: &Lobby) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let peer = Peer::new("owner".into(), Role::Owner, name.into());
-        let place = Place {
-            agent: "sh".into(),
-            cwd: "/".into(),
+        let visitor = Visitor {
+            principal: "owner".into(),
+            role: Role::Owner,
+            ends: CancellationToken::new(),
         };
         let (reader, writer) = split(theirs);
-        tokio::spawn(serve(
-            reader,
-            writer,
-            peer,
-            place,
-            calls.clone(),
-            CancellationToken::new(),
-        ));
+        let transport = Ndjson::new(reader, writer, &lobby.calls.around.limits);
+        let lobby = lobby.clone();
+        tokio::spawn(async move { lobby.serve(transport, visitor, None).await });
         let (read, write) = split(ours);
         let read = BufReader::new(read).lines();
         Self { read, write }
@@ -111,7 +105,8 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(&data_dir).unwrap();
     let calls = daemon(&data_dir).await;
-    let mut first = Editor::connect(&calls, "1");
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&lobby);
     let hello = first.ask("initialize", json!({ "protocolVersion": 1 })).await;
     assert!(
         hello[0].contains(r#""agentInfo":{"name":"sh","version":"1"}"#),
@@ -119,7 +114,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
     );
     assert!(hello[0].contains(r#""loadSession":true"#), "{hello:?}");
     let made = first
-        .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
+        .ask("session/new", json!({ "cwd": "/", "mcpServers": [] }))
         .await;
     assert!(made[0].contains(r#""n":1.10"#), "{made:?}");
     let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
@@ -132,7 +127,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
         "{turn:?}"
     );
 
-    let mut second = Editor::connect(&calls, "2");
+    let mut second = Editor::connect(&lobby);
     second.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let listed = second.ask("session/list", json!({})).await;
     assert!(listed[0].contains(&session.to_string()), "{listed:?}");

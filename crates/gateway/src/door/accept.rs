@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use tower_service::Service;
 use super::guard::Place;
 use super::tls::Certified;
 use super::{Door, routes, socket};
+use crate::acp::{LAST_WORDS, Lines};
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +157,26 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
     }
 }
 
+/// Accepts editors at their socket until told to stop.
+pub async fn serve_editors(listener: UnixListener, door: Door) {
+    let room = Room::new(&door);
+    while let Some(((stream, _), permit)) = room.next(&listener).await {
+        if !socket::is_ours(&stream) {
+            continue;
+        }
+        let door = door.clone();
+        door.peers.clone().spawn(async move {
+            let _permit = permit;
+            let Some(pass) = door.gate.ask(|guard, _| guard.owner()).await else {
+                return;
+            };
+            let (reader, writer) = stream.into_split();
+            let transport = Lines::new(reader, writer, &door.calls.around.limits);
+            door.lobby.serve(transport, pass.visitor(), None).await;
+        });
+    }
+}
+
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     arrival: Arrival,
@@ -175,9 +197,13 @@ async fn speak(
         .max_buf_size(HTTP_BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
+    let mut connection = pin!(connection);
     tokio::select! {
-        () = stop.cancelled() => {}
         // A client that breaks off or talks nonsense is no news.
-        _ = connection => {}
+        _ = &mut connection => return,
+        () = stop.cancelled() => {}
     }
+    // Who reads events has their last ones coming.
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }

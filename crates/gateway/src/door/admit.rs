@@ -12,6 +12,7 @@ use axum::response::Response;
 use super::accept::Arrival;
 use super::guard::{Denied, Pass, Place};
 use super::{Door, names, refuse, slow_down, unauthenticated};
+use crate::acp;
 
 /// The message that says how to get in.
 const HOW: &str = "show the access token as Authorization: Bearer";
@@ -56,8 +57,9 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
         return Err(Box::new(unauthenticated(HOW)));
     };
     let pass = check(door, shown, place(parts)).await?;
-    // Of WebSockets there are as many as there is room for, and each counts its own requests.
-    if parts.uri.path() == "/ws" {
+    // Of WebSockets there are as many as there is room for, and each counts its own requests; what is sent to an
+    // editor's connection is counted there, too.
+    if is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp" {
         return Ok(pass);
     }
     let counted = pass.clone();
@@ -109,7 +111,7 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
         // Something of another kind is nothing.
         return Ok(bearer(headers).map(Shown::Token));
     }
-    if parts.uri.path() == "/ws"
+    if is_socket(parts)
         && let Some(ticket) = ticket(parts.uri.query())
     {
         return Ok(Some(Shown::Ticket(ticket)));
@@ -130,6 +132,15 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
         }
         Some(Arrival::Socket { ours: true }) => Ok(Some(Shown::User)),
         _ => Ok(None),
+    }
+}
+
+/// Whether a WebSocket is to be opened.
+fn is_socket(parts: &Parts) -> bool {
+    match parts.uri.path() {
+        "/ws" => true,
+        "/acp" => parts.headers.contains_key(header::SEC_WEBSOCKET_KEY),
+        _ => false,
     }
 }
 

@@ -20,6 +20,7 @@ use super::keys::{Key, OWNER};
 use super::sessions::Sessions;
 use super::throttle::Throttle;
 use super::token::{Hash, Token};
+use crate::acp::Visitor;
 
 /// Somebody who was let in.
 #[derive(Debug, Clone)]
@@ -34,6 +35,17 @@ pub struct Pass {
     key: Hash,
     /// The session, if a cookie was shown, and when it ends if it is not used again.
     pub session: Option<(Hash, i64)>,
+}
+
+impl Pass {
+    /// Them, as an editor.
+    pub fn visitor(&self) -> Visitor {
+        Visitor {
+            principal: Arc::clone(&self.principal),
+            role: self.role,
+            ends: self.ends.clone(),
+        }
+    }
 }
 
 /// Where somebody stands who shows something.

@@ -30,13 +30,15 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use accept::{serve, serve_socket};
+pub use accept::{serve, serve_editors, serve_socket};
+pub use admit::stopping;
 pub use gate::Gate;
 pub use guard::{Guard, Pass};
 pub use names::{BadHost, Names};
 pub use sessions::Sessions;
 pub use token::{Token, TokenError};
 
+use crate::acp::Lobby;
 use crate::calls::Calls;
 
 /// What every connection needs.
@@ -44,6 +46,8 @@ use crate::calls::Calls;
 pub struct Door {
     /// What requests do.
     pub calls: Calls,
+    /// Where editors come in.
+    pub lobby: Lobby,
     /// Who may come in.
     pub gate: Gate,
     /// Under which names the daemon is called.

@@ -16,6 +16,7 @@ use super::accept::Arrival;
 use super::guard::Pass;
 use super::names::{Foreign, is_of_others};
 use super::{Door, admit, login, refuse};
+use crate::acp;
 use crate::export::{blob, export};
 use crate::peer::PeerActor;
 
@@ -33,6 +34,7 @@ pub fn router(door: Door) -> Router {
         .route("/api/blobs/{id}", get(blob))
         .route("/api/tickets", post(login::ticket))
         .route("/api/session", get(login::who).delete(login::end))
+        .merge(acp::router())
         .route_layer(needs(Role::Observer));
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))

@@ -1,4 +1,5 @@
-//! The local socket, `acpd.sock` in the data directory: for programs of the same user, which need no token there.
+//! The local sockets in the data directory, for programs of the same user, which need no token there: `acpd.sock` for
+//! HTTP, `acp.sock` for editors that write ACP as lines of JSON.
 //!
 //! The system says who is at the other end, both ways. Nobody else can put a socket there, so that a program of this
 //! machine shows nothing to a stranger who took a dead daemon's port.
@@ -19,16 +20,21 @@ pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("acpd.sock")
 }
 
-/// Listens there, in place of a daemon that is gone. Only whoever has the data directory's log open may call it.
-pub fn listen(data_dir: &Path) -> Result<UnixListener> {
-    let path = path(data_dir);
-    match std::fs::remove_file(&path) {
+/// Where that for editors stands.
+pub fn editors_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("acp.sock")
+}
+
+/// Listens at such a path, in place of a daemon that is gone. Only whoever has the data directory's log open may call
+/// it.
+pub fn listen(path: &Path) -> Result<UnixListener> {
+    match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let (short, _folder) = shorten(&path)?;
+    let (short, _folder) = shorten(path)?;
     let listener = UnixListener::bind(short)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(listener)
 }
 
@@ -84,7 +90,7 @@ mod tests {
             assert_eq!(connect(folder).await.unwrap_err().kind(), ErrorKind::NotFound);
             for _ in 0..2 {
                 // The second time it is in the place of the first one's.
-                let listener = listen(folder).unwrap();
+                let listener = listen(&path(folder)).unwrap();
                 let mode = std::fs::metadata(path(folder)).unwrap().permissions().mode();
                 assert_eq!(mode & 0o777, 0o600);
                 let (near, far) = tokio::join!(connect(folder), listener.accept());

@@ -14,6 +14,7 @@ mod hello;
 mod params;
 mod peer;
 mod requests;
+mod resumed;
 mod session;
 mod splice;
 

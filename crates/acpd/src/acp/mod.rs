@@ -1,0 +1,208 @@
+//! `acpd acp`: an agent as an editor starts it. A pipe: standard input and output on one side, the daemon on the other.
+//!
+//! It is there as long as the editor is: when the daemon is gone it waits for it to come back, and starts one if none
+//! does and the editor wants something. Nothing but ACP is written to standard output.
+
+mod link;
+mod message;
+mod pipe;
+mod stdio;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use acpd_model::ThreadId;
+use anyhow::Context;
+use tokio::sync::mpsc;
+
+use crate::cli::AcpArgs;
+use crate::print;
+use crate::reach::{reach, reach_running};
+use crate::settings::Settings;
+
+use link::Link;
+use pipe::{Output, Pipe, Purpose};
+use stdio::Stdout;
+
+/// How long a daemon that was there may take to be there again, before another one is started in its place.
+const RESTART_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a daemon elsewhere may be out of reach.
+const AWAY_PATIENCE: Duration = Duration::from_mins(10);
+
+/// The shortest and the longest wait between two attempts to reach the daemon.
+const ATTEMPTS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
+/// Why the pipe ends, other than that the editor has gone.
+enum End {
+    /// The editor has gone.
+    Editor,
+    /// It cannot go on.
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for End {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Serves the editor that has started this program.
+pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode> {
+    let AcpArgs { agent, thread } = args;
+    if let Some(thread) = &thread {
+        let _: ThreadId = thread
+            .parse()
+            .ok()
+            .with_context(|| format!("{thread:?} is no thread's id: \"acpd threads\" prints them"))?;
+    }
+    // It is a directory there, not here.
+    let cwd = settings
+        .remote
+        .is_none()
+        .then(std::env::current_dir)
+        .transpose()?;
+    let mut session = Session {
+        settings,
+        pipe: Pipe::new(Purpose { agent, cwd, thread }),
+        lines: stdio::lines(settings.daemon.limits.client_message_bytes),
+        held: None,
+        stdout: Stdout::start(),
+    };
+    let ended = session.run().await;
+    if let End::Failed(error) = &ended {
+        session.pipe.give_up(&format!("{error:#}"));
+        // An editor that has gone hears nothing.
+        let _ = session.outputs(&mut None).await;
+    }
+    match ended {
+        End::Editor => Ok(ExitCode::SUCCESS),
+        End::Failed(error) => {
+            session.stdout.finish();
+            Err(error)
+        }
+    }
+}
+
+struct Session<'a> {
+    settings: &'a Settings,
+    pipe: Pipe,
+    lines: mpsc::Receiver<String>,
+    /// A line that came while there was no connection.
+    held: Option<String>,
+    stdout: Stdout,
+}
+
+impl Session<'_> {
+    async fn run(&mut self) -> End {
+        let first = async { Link::open(reach(self.settings).await?).await };
+        let mut link = match first.await {
+            Ok(link) => Some(link),
+            Err(error) => return End::Failed(error),
+        };
+        self.pipe.attached();
+        loop {
+            if let Err(end) = self.step(&mut link).await {
+                return end;
+            }
+        }
+    }
+
+    async fn step(&mut self, link: &mut Option<Link>) -> Result<(), End> {
+        self.outputs(link).await?;
+        let Some(daemon) = link else {
+            self.pipe.lost();
+            self.outputs(&mut None).await?;
+            *link = Some(self.again().await?);
+            self.pipe.attached();
+            return Ok(());
+        };
+        if self.pipe.takes_lines()
+            && let Some(line) = self.held.take()
+        {
+            self.pipe.editor_said(line);
+            return Ok(());
+        }
+        tokio::select! {
+            line = self.lines.recv(), if self.pipe.takes_lines() => match line {
+                Some(line) => self.pipe.editor_said(line),
+                None => {
+                    daemon.close().await;
+                    return Err(End::Editor);
+                }
+            },
+            text = daemon.next() => match text {
+                Some(text) => self.pipe.daemon_said(text),
+                None => *link = None,
+            },
+        }
+        Ok(())
+    }
+
+    async fn outputs(&mut self, link: &mut Option<Link>) -> Result<(), End> {
+        while let Some(output) = self.pipe.poll_output() {
+            match (output, &mut *link) {
+                (Output::ToEditor(text), _) => {
+                    if !self.stdout.write(text).await {
+                        return Err(End::Editor);
+                    }
+                }
+                (Output::ToDaemon(text), Some(daemon)) => {
+                    if !daemon.send(text).await {
+                        *link = None;
+                    }
+                }
+                // The pipe hears of the loss next.
+                (Output::ToDaemon(_), None) => {}
+                (Output::Say(text), _) => print::err(&format!("acpd: {text}\n")),
+                (Output::Fail(text), _) => return Err(anyhow::anyhow!(text).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the daemon is there again.
+    async fn again(&mut self) -> Result<Link, End> {
+        print::err("acpd: the connection to the daemon is lost; waiting for it\n");
+        let since = Instant::now();
+        let [mut wait, longest] = ATTEMPTS;
+        loop {
+            let is_local = self.settings.remote.is_none();
+            let is_wanted = self.held.is_some() || self.pipe.is_awaited();
+            let reached = if is_local && is_wanted && since.elapsed() > RESTART_PATIENCE {
+                reach(self.settings).await.map(Some)
+            } else {
+                reach_running(self.settings).await
+            };
+            let opened = match reached {
+                Ok(Some(reached)) => Link::open(reached).await.map(Some),
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            };
+            match opened {
+                Ok(Some(link)) => {
+                    print::err("acpd: the daemon is there again\n");
+                    return Ok(link);
+                }
+                Err(error) if since.elapsed() > self.patience() => return Err(error.into()),
+                // One that is on its way up or down may refuse.
+                Ok(None) | Err(_) => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => wait = (2 * wait).min(longest),
+                line = self.lines.recv(), if self.held.is_none() => match line {
+                    Some(line) => self.held = Some(line),
+                    None => return Err(End::Editor),
+                },
+            }
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        if self.settings.remote.is_some() {
+            AWAY_PATIENCE
+        } else {
+            RESTART_PATIENCE
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! What the pipe between an editor and the daemon must remember, so that the editor need not notice when the daemon
+//! is started anew.
+//!
+//! In: lines of the editor, messages of the daemon, and that the connection to it is lost, or there again. Out: the
+//! same lines and messages, as they came; and after a loss, what it takes to go on: the handshake, each session from
+//! behind what the editor has seen of it, and the prompts that have no answer yet. What became of any other request
+//! that was under way nobody knows, and its answer says so. A machine: no clock, no files, no connection.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::message::{Mark, Message, Named, Preamble, Unanswered};
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A line for the editor.
+    ToEditor(String),
+    /// A message for the daemon.
+    ToDaemon(String),
+    /// Something that a person should know.
+    Say(String),
+    /// It cannot go on.
+    Fail(String),
+}
+
+/// What a connection is for.
+#[derive(Debug, Clone)]
+pub struct Purpose {
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The editor's directory.
+    pub cwd: Option<PathBuf>,
+    /// The thread that the first new session opens.
+    pub thread: Option<String>,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Pipe {
+    purpose: Purpose,
+    /// Whether the purpose's thread was opened.
+    opened: bool,
+    phase: Phase,
+    /// The editor's `initialize`, as it came.
+    hello: Option<String>,
+    /// The editor's requests without an answer, by their ids.
+    pending: BTreeMap<String, Pending>,
+    /// The daemon's requests that the editor has not answered, and their sessions.
+    asked: BTreeMap<String, Option<String>>,
+    sessions: BTreeMap<String, Session>,
+    /// Requests of the pipe itself: sessions that are resumed.
+    resuming: BTreeMap<String, String>,
+    own_requests: u64,
+    out: VecDeque<Output>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// There is no connection.
+    Lost,
+    /// There is one again, and it says hello.
+    Greeting,
+    /// The sessions are resumed.
+    Resuming,
+    /// All is as ever.
+    Attached,
+}
+
+#[derive(Debug)]
+struct Pending {
+    method: String,
+    session: Option<String>,
+    line: String,
+    /// What the daemon calls a prompt.
+    name: Option<String>,
+    /// Whether the editor was shown something because of it.
+    shown: bool,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    /// Whether the editor knows that it is open.
+    known: bool,
+    /// Up to where the editor has seen it.
+    seq: u64,
+    /// What the editor was shown behind that.
+    since: VecDeque<u64>,
+    /// After a loss, what it was shown already of what is to come.
+    skip: VecDeque<u64>,
+    /// Whether all is told that there was when it was resumed.
+    live: bool,
+    /// Whether its prompts are to end.
+    cancelled: bool,
+}
+
+/// Requests that may be made twice.
+const REPEATABLE: [&str; 5] = [
+    "initialize",
+    "session/list",
+    "session/load",
+    "session/resume",
+    "session/close",
+];
+
+/// The id of the pipe's own `initialize`.
+const HELLO: &str = "\"acpd-pipe-hello\"";
+
+impl Pipe {
+    /// Before its first connection.
+    pub fn new(purpose: Purpose) -> Self {
+        Self {
+            purpose,
+            opened: false,
+            phase: Phase::Lost,
+            hello: None,
+            pending: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            resuming: BTreeMap::new(),
+            own_requests: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// Whether lines of the editor can be taken now.
+    pub fn takes_lines(&self) -> bool {
+        self.phase == Phase::Attached
+    }
+
+    /// Whether the editor waits for something.
+    pub fn is_awaited(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// There is a connection.
+    pub fn attached(&mut self) {
+        let prompts = self.pending.iter().filter_map(|(id, pending)| {
+            Some(Unanswered {
+                id: serde_json::from_str(id).ok()?,
+                thread: pending.session.as_deref()?,
+                name: pending.name.as_deref()?,
+            })
+        });
+        let sessions = self.sessions.iter();
+        let preamble = Preamble {
+            agent: self.purpose.agent.as_deref(),
+            cwd: self.purpose.cwd.as_deref(),
+            thread: self.purpose.thread.as_deref(),
+            opened: self.opened,
+            marks: true,
+            after: sessions
+                .map(|(name, session)| (name.as_str(), session.seq))
+                .collect(),
+            prompts: prompts.collect(),
+        };
+        // Strings and numbers can always be written.
+        let preamble = serde_json::to_string(&preamble).unwrap_or_default();
+        self.tell_daemon(format!("{{\"acpd\":{preamble}}}"));
+        self.phase = Phase::Attached;
+        let is_greeted = !self
+            .pending
+            .values()
+            .any(|pending| pending.method == "initialize");
+        match self.hello.clone() {
+            Some(hello) if is_greeted => {
+                self.phase = Phase::Greeting;
+                let mut message: BTreeMap<String, Box<RawValue>> =
+                    serde_json::from_str(&hello).unwrap_or_default();
+                message.extend(RawValue::from_string(HELLO.to_owned()).map(|id| ("id".to_owned(), id)));
+                self.tell_daemon(serde_json::to_string(&message).unwrap_or_default());
+            }
+            _ => self.go_on(),
+        }
+    }
+
+    /// The connection is lost.
+    pub fn lost(&mut self) {
+        self.phase = Phase::Lost;
+        self.resuming.clear();
+        self.sessions.retain(|_, session| session.known);
+        for session in self.sessions.values_mut() {
+            let mut shown = std::mem::take(&mut session.since);
+            shown.append(&mut session.skip);
+            session.skip = shown;
+            session.live = false;
+        }
+        let sessions = &self.sessions;
+        let is_unknown = |_: &String, pending: &mut Pending| {
+            let is_open = pending
+                .session
+                .as_ref()
+                .is_some_and(|session| sessions.contains_key(session));
+            let goes_on = match pending.name {
+                Some(_) => is_open,
+                None => REPEATABLE.contains(&&*pending.method) && !pending.shown,
+            };
+            !goes_on
+        };
+        let unknown: Vec<_> = self.pending.extract_if(.., is_unknown).collect();
+        for (id, Pending { method, .. }) in unknown {
+            let told = format!(
+                "the connection to the daemon was lost while it worked on {method}: it may have been done or not"
+            );
+            self.refuse(&id, &told);
+        }
+    }
+
+    /// There will be no connection any more.
+    pub fn give_up(&mut self, reason: &str) {
+        for (id, _) in std::mem::take(&mut self.pending) {
+            self.refuse(&id, reason);
+        }
+    }
+
+    /// Takes a line of the editor.
+    pub fn editor_said(&mut self, line: String) {
+        if let Some(message) = Message::read(&line) {
+            let session = message.named().session_id;
+            match (message.key(), message.method.as_deref()) {
+                (Some(id), Some(method)) => {
+                    if method == "initialize" && self.hello.is_none() {
+                        self.hello = Some(line.clone());
+                    }
+                    let pending = Pending {
+                        method: method.to_owned(),
+                        session,
+                        line: line.clone(),
+                        name: None,
+                        shown: false,
+                    };
+                    self.pending.insert(id.to_owned(), pending);
+                }
+                (Some(id), None) => drop(self.asked.remove(id)),
+                (None, Some("session/cancel")) => {
+                    if let Some(session) = session.and_then(|session| self.sessions.get_mut(&session)) {
+                        session.cancelled = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.tell_daemon(line);
+    }
+
+    /// Takes a message of the daemon.
+    pub fn daemon_said(&mut self, text: String) {
+        let Some(message) = Message::read(&text) else {
+            return self.tell_editor(text);
+        };
+        match (message.key(), message.method.as_deref()) {
+            (None, Some("_acpd/mark")) => {
+                if let Some(mark) = message.params() {
+                    self.mark(mark);
+                }
+                return;
+            }
+            (None, Some("_acpd/prompt")) => {
+                if let Some(Named { id, name }) = message.params()
+                    && let Some(pending) = self.pending.get_mut(id.get())
+                {
+                    pending.name = Some(name);
+                }
+                return;
+            }
+            (None, Some("$/cancel_request")) => {
+                let request = message.named().request_id;
+                drop(request.map(|request| self.asked.remove(request.get())));
+            }
+            (Some(id), Some(_)) => {
+                // It is on the editor's screen already.
+                if self
+                    .asked
+                    .insert(id.to_owned(), message.named().session_id)
+                    .is_some()
+                {
+                    return;
+                }
+            }
+            (None, Some(_)) => {
+                let session = message.named().session_id;
+                if session.is_some_and(|session| self.was_shown(&session, &text)) {
+                    return;
+                }
+            }
+            (Some(id), None) => {
+                if self.is_own(id, &message, &text) {
+                    return;
+                }
+                self.answered(id, &message);
+            }
+            (None, None) => {}
+        }
+        self.tell_editor(text);
+    }
+
+    /// Whether the editor has seen a session's message before; else it is about to.
+    fn was_shown(&mut self, name: &str, text: &str) -> bool {
+        for pending in self.pending.values_mut() {
+            pending.shown |= pending.session.as_deref() == Some(name);
+        }
+        let Some(session) = self.sessions.get_mut(name) else {
+            return false;
+        };
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let hash = hasher.finish();
+        session.since.push_back(hash);
+        let seen = session.skip.front() == Some(&hash);
+        if seen {
+            session.skip.pop_front();
+        }
+        seen
+    }
+
+    fn answered(&mut self, id: &str, message: &Message<'_>) {
+        let Some(pending) = self.pending.remove(id) else {
+            return;
+        };
+        let names = message.answered();
+        match (pending.method.as_str(), names) {
+            ("initialize", None) => self.hello = None,
+            ("session/new" | "session/fork", Some(names)) => {
+                self.opened |= pending.method == "session/new";
+                if let Some(session) = names.session_id {
+                    self.sessions.entry(session).or_default().known = true;
+                }
+            }
+            ("session/load" | "session/resume", Some(_)) => {
+                if let Some(session) = pending.session {
+                    self.sessions.entry(session).or_default().known = true;
+                }
+            }
+            ("session/close" | "session/delete", Some(_)) => {
+                if let Some(session) = &pending.session {
+                    self.sessions.remove(session);
+                    self.asked.retain(|_, of| of.as_ref() != Some(session));
+                }
+            }
+            ("session/prompt", _) => {
+                let others = self
+                    .pending
+                    .values()
+                    .any(|other| other.method == "session/prompt" && other.session == pending.session);
+                let session = pending.session.and_then(|name| self.sessions.get_mut(&name));
+                if let Some(session) = session.filter(|_| !others) {
+                    session.cancelled = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the answer to a request of the pipe itself; whether it is one.
+    fn is_own(&mut self, id: &str, message: &Message<'_>, text: &str) -> bool {
+        let failure = || {
+            let answer: Value = serde_json::from_str(text).unwrap_or_default();
+            answer["error"]["message"]
+                .as_str()
+                .unwrap_or("it does not say why")
+                .to_owned()
+        };
+        if id == HELLO {
+            if message.answered().is_some() {
+                self.resume();
+            } else {
+                let told = format!("the daemon does not take up the connection again: {}", failure());
+                self.out.push_back(Output::Fail(told));
+            }
+            return true;
+        }
+        let Some(name) = self.resuming.remove(id) else {
+            return false;
+        };
+        if message.answered().is_none() {
+            let told = format!("the session {name} is lost: {}", failure());
+            self.sessions.remove(&name);
+            let of_it = |_: &String, pending: &mut Pending| pending.session.as_ref() == Some(&name);
+            let ended: Vec<_> = self.pending.extract_if(.., of_it).collect();
+            for (id, _) in ended {
+                self.refuse(&id, &told);
+            }
+            self.out.push_back(Output::Say(told));
+        }
+        self.go_on();
+        true
+    }
+
+    fn resume(&mut self) {
+        self.phase = Phase::Resuming;
+        let names: Vec<_> = self.sessions.keys().cloned().collect();
+        for name in names {
+            self.own_requests += 1;
+            let id = format!("acpd-pipe-{}", self.own_requests);
+            let params = json!({ "sessionId": name, "cwd": self.purpose.cwd, "mcpServers": [] });
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "session/resume", "params": params });
+            self.tell_daemon(request.to_string());
+            self.resuming.insert(format!("\"{id}\""), name);
+        }
+        self.go_on();
+    }
+
+    /// Goes on where the connection was lost, once all is as it was.
+    fn go_on(&mut self) {
+        let is_there = self.resuming.is_empty() && self.sessions.values().all(|session| session.live);
+        match self.phase {
+            Phase::Resuming if is_there => self.phase = Phase::Attached,
+            Phase::Attached => {}
+            _ => return,
+        }
+        let again = self.pending.values().filter(|pending| pending.name.is_none());
+        let lines: Vec<_> = again.map(|pending| pending.line.clone()).collect();
+        let cancelled = self.sessions.iter().filter(|(_, session)| session.cancelled);
+        let cancels: Vec<_> = cancelled
+            .map(|(name, _)| {
+                let params = json!({ "sessionId": name });
+                json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }).to_string()
+            })
+            .collect();
+        for text in lines.into_iter().chain(cancels) {
+            self.tell_daemon(text);
+        }
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        let Mark {
+            session_id,
+            seq,
+            open,
+            live,
+        } = mark;
+        let session = self.sessions.entry(session_id.clone()).or_default();
+        session.live |= live;
+        if seq > session.seq {
+            session.seq = seq;
+            session.since.clear();
+            session.skip.clear();
+        }
+        let Some(open) = open else {
+            if self.phase == Phase::Resuming {
+                self.go_on();
+            }
+            return;
+        };
+        // Questions that somebody else has answered meanwhile.
+        let is_over = |id: &String, session: &mut Option<String>| {
+            let id: Option<String> = serde_json::from_str(id).ok();
+            session.as_ref() == Some(&session_id) && !id.is_some_and(|id| open.contains(&id))
+        };
+        let over: Vec<_> = self.asked.extract_if(.., is_over).collect();
+        for (id, _) in over {
+            self.tell_editor(format!(
+                r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
+            ));
+        }
+    }
+
+    fn refuse(&mut self, id: &str, message: &str) {
+        let message = Value::from(message);
+        self.tell_editor(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":{message},"data":{{"acpd":{{"code":"connection_lost"}}}}}}}}"#
+        ));
+    }
+
+    fn tell_editor(&mut self, text: String) {
+        self.out.push_back(Output::ToEditor(text));
+    }
+
+    fn tell_daemon(&mut self, text: String) {
+        self.out.push_back(Output::ToDaemon(text));
+    }
+}
+
+#[cfg(test)]
+mod tests;

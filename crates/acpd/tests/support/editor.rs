@@ -1,0 +1,258 @@
+//! An editor: a client of native ACP over anything that carries its messages. Whatever the daemon sends is checked
+//! against the official schema.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+
+use serde_json::{Value, json};
+
+use super::acp_schema;
+use super::{Daemon, PATIENCE, Place};
+
+/// One connection.
+pub struct Editor {
+    incoming: mpsc::Receiver<String>,
+    /// What comes by another way, after the first message.
+    then: Option<mpsc::Receiver<String>>,
+    write: Box<dyn FnMut(&str)>,
+    next_id: u64,
+    /// What was asked and is not answered yet.
+    asked: HashMap<String, String>,
+    answers: HashMap<String, Result<Value, Value>>,
+    /// Requests and notifications that came and were not taken yet.
+    inbox: std::collections::VecDeque<Value>,
+}
+
+/// Lines of `from`, as they come.
+pub fn lines_of(from: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (told, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if told.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+impl Editor {
+    /// With messages that come from `incoming`, and a way to send one.
+    pub fn new(incoming: mpsc::Receiver<String>, write: impl FnMut(&str) + 'static) -> Self {
+        Self {
+            incoming,
+            then: None,
+            write: Box::new(write),
+            next_id: 0,
+            asked: HashMap::new(),
+            answers: HashMap::new(),
+            inbox: std::collections::VecDeque::new(),
+        }
+    }
+
+    /// Whose messages after the first come by another way.
+    pub fn also(mut self, then: mpsc::Receiver<String>) -> Self {
+        self.then = Some(then);
+        self
+    }
+
+    /// Over lines of JSON.
+    pub fn lines(read: impl Read + Send + 'static, mut write: impl Write + 'static) -> Self {
+        Self::new(lines_of(read), move |text| {
+            // Where the other end is gone, nothing comes any more either.
+            let _ = writeln!(write, "{text}").and_then(|()| write.flush());
+        })
+    }
+
+    /// At the socket for editors.
+    pub fn socket(place: &Place) -> Self {
+        let stream = UnixStream::connect(place.data().join("acp.sock")).expect("the daemon listens");
+        let reader = stream.try_clone().expect("a socket can be cloned");
+        Self::lines(reader, stream)
+    }
+
+    /// Sends one message as it is.
+    pub fn send(&mut self, text: &str) {
+        (self.write)(text);
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: &Value) {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.send(&message.to_string());
+    }
+
+    /// Sends a request; answers its id.
+    pub fn request(&mut self, method: &str, params: &Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.asked.insert(id.to_string(), method.to_owned());
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.send(&message.to_string());
+        id
+    }
+
+    /// Waits for the answer to a request.
+    pub fn answer(&mut self, id: u64) -> Result<Value, Value> {
+        loop {
+            if let Some(answer) = self.answers.remove(&id.to_string()) {
+                return answer;
+            }
+            assert!(self.read(), "the connection ended before the answer");
+        }
+    }
+
+    /// Makes a request; answers what came.
+    pub fn try_call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        let id = self.request(method, params);
+        self.answer(id)
+    }
+
+    /// Makes a request that must not fail.
+    pub fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.try_call(method, params)
+            .unwrap_or_else(|error| panic!("{method} {params} failed: {error}"))
+    }
+
+    /// Makes a request that must fail.
+    pub fn refused(&mut self, method: &str, params: &Value) -> Value {
+        match self.try_call(method, params) {
+            Ok(result) => panic!("{method} {params} was answered with {result}"),
+            Err(error) => error,
+        }
+    }
+
+    /// The handshake.
+    pub fn greet(&mut self) -> Value {
+        let info = json!({ "name": "test-editor", "version": "1" });
+        self.call(
+            "initialize",
+            &json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": {} }),
+        )
+    }
+
+    /// Opens a new session; answers its id.
+    pub fn open(&mut self, daemon: &Daemon) -> String {
+        let params = json!({ "cwd": daemon.place.work(), "mcpServers": [] });
+        let made = self.call("session/new", &params);
+        made["sessionId"]
+            .as_str()
+            .expect("a session has an id")
+            .to_owned()
+    }
+
+    /// The request of a prompt; answers its id.
+    pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
+        let block = json!({ "type": "text", "text": text });
+        self.request(
+            "session/prompt",
+            &json!({ "sessionId": session, "prompt": [block] }),
+        )
+    }
+
+    /// Runs a turn to its end; answers what the agent said, and how it ended.
+    pub fn turn(&mut self, session: &str, text: &str) -> (String, Value) {
+        self.inbox.clear();
+        let id = self.prompt(session, text);
+        let end = self.answer(id).expect("the turn ends well");
+        (self.said(), end)
+    }
+
+    /// The agent's text among what came and was not taken yet, which it takes.
+    pub fn said(&mut self) -> String {
+        self.chunks("agent_message_chunk")
+    }
+
+    /// The text of such chunks among what came and was not taken yet, which it takes.
+    pub fn chunks(&mut self, kind: &str) -> String {
+        let texts = self.inbox.drain(..).filter_map(|message| {
+            let update = &message["params"]["update"];
+            (update["sessionUpdate"] == kind)
+                .then(|| update["content"]["text"].as_str().unwrap_or("").to_owned())
+        });
+        texts.collect()
+    }
+
+    /// Everything that came and was not taken yet.
+    pub fn take(&mut self) -> Vec<Value> {
+        self.inbox.drain(..).collect()
+    }
+
+    /// Takes messages up to and with the first that fits.
+    pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut taken = Vec::new();
+        loop {
+            while let Some(message) = self.inbox.pop_front() {
+                let found = fits(&message);
+                taken.push(message);
+                if found {
+                    return taken;
+                }
+            }
+            assert!(self.read(), "the connection ended: {taken:#?}");
+        }
+    }
+
+    /// Takes messages up to the first of a method; answers that one.
+    pub fn wait_for(&mut self, method: &str) -> Value {
+        self.until(|message| message["method"] == method)
+            .pop()
+            .expect("it came")
+    }
+
+    /// Takes messages until the agent has said all of `text`.
+    pub fn wait_for_text(&mut self, text: &str) {
+        self.until(|message| {
+            let update = &message["params"]["update"];
+            let said = update["content"]["text"].as_str().unwrap_or_default();
+            update["sessionUpdate"] == "agent_message_chunk" && said.contains(text)
+        });
+    }
+
+    /// Answers a request of the daemon.
+    pub fn respond(&mut self, question: &Value, result: &Value) {
+        let message = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
+        self.send(&message.to_string());
+    }
+
+    /// Reads on until the connection ends.
+    pub fn drain(&mut self) {
+        while self.read() {}
+    }
+
+    /// Reads one message; `false` if the connection has ended.
+    fn read(&mut self) -> bool {
+        let text = match self.incoming.recv_timeout(PATIENCE) {
+            Ok(text) => {
+                if let Some(then) = self.then.take() {
+                    self.incoming = then;
+                }
+                text
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => return false,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("waited in vain; unread: {:#?}", self.inbox),
+        };
+        let message: Value = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("the daemon sent no JSON: {error}: {text}"));
+        let id = message["id"].to_string();
+        if message.get("method").is_some() {
+            acp_schema::check(&message, None);
+            self.inbox.push_back(message);
+            return true;
+        }
+        let method = self.asked.remove(&id);
+        acp_schema::check(&message, method.as_deref());
+        let answer = match message.get("error") {
+            Some(error) => Err(error.clone()),
+            None => Ok(message["result"].clone()),
+        };
+        assert!(
+            method.is_some() || message["id"].is_null(),
+            "it was never asked, or is answered twice: {message}"
+        );
+        self.answers.insert(id, answer);
+        true
+    }
+}

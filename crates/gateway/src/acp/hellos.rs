@@ -1,0 +1,247 @@
+//! What agents say of themselves, kept: an editor that connects need not wait for a process to start.
+//!
+//! In: an agent's name, and how to run it. Out: the result of its `initialize`, verbatim. Owns: the last answer of each
+//! agent, and the looks that are under way, one for each agent. Never: keeps a failure, or an answer of an agent that
+//! is configured differently now.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
+use acpd_model::{ErrorCode, Failure, Limits, RawJson};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::config::AgentConfig;
+use crate::doctor::examine;
+
+type Answer = Result<RawJson, Failure>;
+
+/// The way to what agents say of themselves.
+#[derive(Debug, Clone)]
+pub struct Hellos {
+    asks: mpsc::Sender<Ask>,
+}
+
+#[derive(Debug)]
+struct Ask {
+    name: String,
+    config: AgentConfig,
+    /// Where it may be started.
+    cwd: Option<PathBuf>,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Why an answer cannot be had: the daemon stops.
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
+
+impl Hellos {
+    /// Starts the task that knows them; it ends with the last of its users.
+    pub fn open(limits: Arc<Limits>) -> Self {
+        let (asks, asked) = mpsc::channel(HELLO_QUEUE);
+        let task = Task {
+            limits,
+            known: HashMap::new(),
+            under_way: HashMap::new(),
+            looks: JoinSet::new(),
+        };
+        tokio::spawn(task.run(asked));
+        Self { asks }
+    }
+
+    /// What the agent of that name answers to `initialize`. It is started in `cwd` if nobody has asked it yet; without
+    /// one it is not, and the answer says nothing about it.
+    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask {
+            name: name.to_owned(),
+            config,
+            cwd: cwd.map(Path::to_owned),
+            reply,
+        };
+        self.asks.send(ask).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())?
+    }
+}
+
+struct Task {
+    limits: Arc<Limits>,
+    known: HashMap<String, Known>,
+    under_way: HashMap<String, UnderWay>,
+    looks: JoinSet<(String, AgentConfig, Answer)>,
+}
+
+struct Known {
+    config: AgentConfig,
+    hello: RawJson,
+    until: Instant,
+}
+
+struct UnderWay {
+    config: AgentConfig,
+    waiting: Vec<oneshot::Sender<Answer>>,
+}
+
+impl Task {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>) {
+        loop {
+            tokio::select! {
+                ask = asked.recv() => match ask {
+                    Some(ask) => self.asked(ask),
+                    None => return,
+                },
+                Some(Ok((name, config, answer))) = self.looks.join_next() => self.looked(name, config, &answer),
+            }
+        }
+    }
+
+    fn asked(&mut self, ask: Ask) {
+        let Ask {
+            name,
+            config,
+            cwd,
+            reply,
+        } = ask;
+        let known = self.known.get(&name);
+        if let Some(known) = known.filter(|known| known.config == config && known.until > Instant::now()) {
+            // Whoever asked may have gone; here and below.
+            let _ = reply.send(Ok(known.hello.clone()));
+            return;
+        }
+        let Some(cwd) = cwd else {
+            let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+            let _ = reply.send(Ok(nothing.into()));
+            return;
+        };
+        if let Some(look) = self.under_way.get_mut(&name).filter(|look| look.config == config) {
+            look.waiting.push(reply);
+            return;
+        }
+        // Those who waited for another configuration's, which is gone, hear this one's.
+        let mut waiting = vec![reply];
+        waiting.extend(
+            self.under_way
+                .remove(&name)
+                .into_iter()
+                .flat_map(|look| look.waiting),
+        );
+        let look = UnderWay {
+            config: config.clone(),
+            waiting,
+        };
+        self.under_way.insert(name.clone(), look);
+        let limits = Arc::clone(&self.limits);
+        self.looks.spawn(async move {
+            let answer = look_at(&name, &config, cwd, &limits).await;
+            (name, config, answer)
+        });
+    }
+
+    fn looked(&mut self, name: String, config: AgentConfig, answer: &Answer) {
+        if self.under_way.get(&name).is_none_or(|look| look.config != config) {
+            return;
+        }
+        for reply in self
+            .under_way
+            .remove(&name)
+            .into_iter()
+            .flat_map(|look| look.waiting)
+        {
+            let _ = reply.send(answer.clone());
+        }
+        match answer {
+            Ok(hello) => {
+                let known = Known {
+                    config,
+                    hello: hello.clone(),
+                    until: Instant::now() + Duration::from_secs(HELLO_SECS),
+                };
+                self.known.insert(name, known);
+            }
+            Err(_) => drop(self.known.remove(&name)),
+        }
+    }
+}
+
+async fn look_at(name: &str, config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Answer {
+    let report = examine(config, cwd, limits).await;
+    report.raw.ok_or_else(|| {
+        let reason = report.error.unwrap_or_else(|| "it did not say why".to_owned());
+        Failure::agent(format!("the agent {name:?} cannot be started: {reason}")).with_detail(report.stderr)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An agent that notes each of its starts in a file.
+    fn agent(starts: &Path, answer: &str) -> AgentConfig {
+        let script = format!("echo start >> {}; read line; echo '{answer}'", starts.display());
+        AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), script],
+            ..AgentConfig::default()
+        }
+    }
+
+    fn starts(file: &Path) -> usize {
+        std::fs::read_to_string(file).unwrap_or_default().lines().count()
+    }
+
+    const HELLO: &str =
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}}"#;
+
+    #[tokio::test]
+    async fn an_agent_is_asked_once_whoever_asks_and_its_words_are_kept_as_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let hellos = Hellos::open(Arc::new(Limits::default()));
+        let config = agent(&file, HELLO);
+        let unknown = hellos.of("a", config.clone(), None).await.unwrap();
+        assert!(unknown.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
+        let (one, two) = tokio::join!(
+            hellos.of("a", config.clone(), Some(dir.path())),
+            hellos.of("a", config.clone(), Some(dir.path())),
+        );
+        let three = hellos.of("a", config.clone(), Some(dir.path())).await;
+        for hello in [one, two, three] {
+            assert_eq!(
+                hello.unwrap().get(),
+                r#"{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}"#
+            );
+        }
+        assert_eq!(starts(&file), 1);
+        let changed = AgentConfig {
+            title: Some("A".into()),
+            ..config
+        };
+        hellos.of("a", changed, Some(dir.path())).await.unwrap();
+        assert_eq!(starts(&file), 2);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let hellos = Hellos::open(Arc::new(Limits::default()));
+        let broken = agent(
+            &file,
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"not today"}}"#,
+        );
+        for _ in 0..2 {
+            let failure = hellos
+                .of("a", broken.clone(), Some(dir.path()))
+                .await
+                .unwrap_err();
+            assert!(failure.message.contains("not today"), "{failure}");
+        }
+        assert_eq!(starts(&file), 2);
+    }
+}
