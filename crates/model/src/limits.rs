@@ -126,6 +126,19 @@ pub const AGENT_WRITES: usize = 64;
 pub const BATCH_EVENTS: usize = 512;
 /// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
 pub const EDITOR_REQUESTS: usize = 64;
+/// Requests of one agent that an editor may have at once and has not answered.
+pub const EDITOR_CALLS: usize = 128;
+/// Messages of threads that may wait for an editor's connection to take them.
+pub const EDITOR_INBOX: usize = 256;
+/// Seconds that an editor has to read or write a file, or to do something with a terminal; to wait for a command's end has
+/// no bound.
+pub const EDITOR_ANSWER_SECS: u64 = 60;
+/// Seconds that an editor has to answer an agent's extension request, which may ask a person.
+pub const EDITOR_EXTENSION_SECS: u64 = 3600;
+/// Terminals in editors that an agent has not released.
+pub const EDITOR_TERMINALS: usize = 1024;
+/// Terminals of one session whose names an editor is still told in its own words.
+pub const EDITOR_TERMINAL_NAMES: usize = 1024;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.

@@ -100,7 +100,8 @@ fn what_comes_before_a_session_is_named_is_its_own() {
             AgentEvent::Update(_),
             AgentEvent::Called {
                 call: 0,
-                request: Call::ReadFile { .. }
+                request: Call::ReadFile { .. },
+                ..
             }
         ]
     ));
