@@ -128,6 +128,8 @@ pub const BATCH_EVENTS: usize = 512;
 pub const EDITOR_REQUESTS: usize = 64;
 /// Requests of one agent that an editor may have at once and has not answered.
 pub const EDITOR_CALLS: usize = 128;
+/// Bytes of one message of an editor, at least: it answers with whole files, as an agent reads them.
+pub const EDITOR_LINE_BYTES: usize = 32 << 20;
 /// Messages of threads that may wait for an editor's connection to take them.
 pub const EDITOR_INBOX: usize = 256;
 /// Seconds that an editor has to read or write a file, or to do something with a terminal; to wait for a command's end has

@@ -8,13 +8,16 @@ use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Spec;
 use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, session_state, with_session};
-use acpd_proto::thread::{Command, Reply as Done};
+use acpd_proto::thread::{Abilities, Command, Reply as Done};
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::calls::{Calls, check_directory, heard, parse_cursor, write_cursor};
 use crate::directory::{Answer, log_failure};
 use crate::doctor::{Hello, examine};
+use crate::editors::{Attachment, ToEditor};
 use crate::thread::Subscribed;
 
 /// Where an editor works.
@@ -31,6 +34,21 @@ pub struct ToFollow {
     pub thread: ThreadId,
     pub cursor: Seq,
     pub subscribed: Subscribed,
+    pub attached: Option<Attached>,
+}
+
+/// An attachment, and what ends it when it is dropped, wherever that happens.
+pub struct Attached {
+    pub attachment: Attachment,
+    pub until: DropGuard,
+}
+
+/// The connection, as threads know it.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub name: String,
+    pub abilities: Abilities,
+    pub inbox: mpsc::Sender<ToEditor>,
 }
 
 /// An answer, and what is to be followed once the connection knows it.
@@ -42,6 +60,7 @@ pub struct Asker {
     pub by: By,
     pub role: Role,
     pub place: Place,
+    pub connection: Connection,
     /// The thread whose agent waits for somebody to sign in.
     pub signing_in: Option<ThreadId>,
 }
@@ -55,7 +74,13 @@ pub async fn call(calls: &Calls, asker: Asker, call: Call) -> BoxFuture<'static,
 }
 
 async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'static, Answered>, Failure> {
-    let Asker { by, role, place, .. } = asker.clone();
+    let Asker {
+        by,
+        role,
+        place,
+        connection,
+        ..
+    } = asker.clone();
     let after = |answer: Answer| -> BoxFuture<'static, Answered> {
         Box::pin(async move {
             let reply = match heard(answer).await? {
@@ -97,23 +122,27 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                 metadata: None,
             };
             let created = command(thread, create).await?;
-            let calls = calls.clone();
+            let (calls, asker) = (calls.clone(), asker.clone());
             Box::pin(async move {
                 heard(created).await.map_err(|failure| match failure.code {
                     ErrorCode::SignInRequired => failure.with_detail(thread.to_string()),
                     _ => failure,
                 })?;
-                Ok(opened(thread, calls.directory.subscribe(thread).await?, Some(0)))
+                let attached = attach(&calls, &asker, thread).await?;
+                let subscribed = calls.directory.subscribe(thread).await?;
+                Ok(opened(thread, subscribed, Some(0), attached))
             })
         }
         Call::Load(thread) | Call::Resume(thread) => {
             let cursor = matches!(call, Call::Load(_)).then_some(0);
+            let attached = attach(calls, &asker, thread).await?;
             let subscribed = calls.directory.subscribe(thread).await?;
             // Started in the background: who only wants to look need not wait for the agent.
             if role.may(Role::Operator) && calls.around.agents.knows(&subscribed.live.spec.agent) {
                 drop(command(thread, Command::Wake).await?);
             }
-            Box::pin(std::future::ready(Ok(opened(thread, subscribed, cursor))))
+            let opened = opened(thread, subscribed, cursor, attached);
+            Box::pin(std::future::ready(Ok(opened)))
         }
         Call::Fork(_) => {
             return Err(Failure::new(
@@ -151,6 +180,17 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                 .await?,
             )
         }
+        Call::Lease { thread, take } => {
+            let connection = connection.name;
+            let order = if take {
+                Command::AcquireLease { connection }
+            } else {
+                Command::ReleaseLease { connection }
+            };
+            after(command(thread, order).await?)
+        }
+        // Carried by the connection itself.
+        Call::EditorAnswered { .. } => now(Reply::Done),
         Call::Interrupt { thread, turn } => after(command(thread, Command::Interrupt { turn }).await?),
         Call::Answer { request, answer } => {
             let scope = None;
@@ -218,13 +258,43 @@ async fn hello(calls: &Calls, place: &Place) -> Result<RawJson, Failure> {
     .into())
 }
 
+/// Lets a thread know that the editor is there: before it is told that the session is open, so that whatever comes after
+/// that can be asked of it. Who may only look on is asked nothing.
+async fn attach(calls: &Calls, asker: &Asker, thread: ThreadId) -> Result<Option<Attached>, Failure> {
+    if !asker.role.may(Role::Operator) {
+        return Ok(None);
+    }
+    let gone = CancellationToken::new();
+    let until = gone.clone().drop_guard();
+    let Connection {
+        name,
+        abilities,
+        inbox,
+    } = asker.connection.clone();
+    let attachment = Attachment {
+        by: asker.by.clone(),
+        connection: name,
+        abilities,
+        inbox,
+        gone,
+    };
+    calls.directory.attach(thread, attachment.clone()).await?;
+    Ok(Some(Attached { attachment, until }))
+}
+
 /// From `cursor` on, or from where it is.
-fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Reply, Option<ToFollow>) {
+fn opened(
+    thread: ThreadId,
+    subscribed: Subscribed,
+    cursor: Option<Seq>,
+    attached: Option<Attached>,
+) -> (Reply, Option<ToFollow>) {
     let live = &subscribed.live;
     let opened = Opened {
         thread,
         until: live.last_seq,
         state: session_state(live),
+        lease: live.lease.clone(),
         updates: live.commands.iter().cloned().collect(),
     };
     let cursor = cursor.unwrap_or(live.last_seq);
@@ -232,6 +302,7 @@ fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Rep
         thread,
         cursor,
         subscribed,
+        attached,
     };
     (Reply::Opened(opened), Some(to_follow))
 }

@@ -4,20 +4,23 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
+use acpd_model::limits::{EDITOR_INBOX, EDITOR_LINE_BYTES};
 use acpd_model::{By, ErrorCode, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
+use acpd_proto::thread::EditorOrder;
 use acpd_proto::wire::{Line, LineDecoder};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Answered, Asker, Place, ToFollow, call};
+use super::calls::{Answered, Asker, Attached, Connection, Place, ToFollow, call};
 use super::follow::{Delivery, follow};
 use crate::calls::Calls;
+use crate::editors::{Claim, FromEditor, ToEditor};
 
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
 pub async fn serve(
@@ -29,6 +32,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let (deliver, deliveries) = mpsc::channel(calls.around.limits.outbound_queue);
+    let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
     let editor = Editor {
         writer,
         peer,
@@ -40,6 +44,9 @@ pub async fn serve(
         signing_in: None,
         deliver,
         deliveries,
+        inbox,
+        orders,
+        asked: HashMap::new(),
     };
     let ended = tokio::select! {
         ended = editor.run(reader, &stop) => ended,
@@ -67,11 +74,23 @@ struct Editor<W> {
     signing_in: Option<ThreadId>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
+    /// Where threads put what they want of this editor.
+    inbox: mpsc::Sender<ToEditor>,
+    orders: mpsc::Receiver<ToEditor>,
+    /// What it is to be asked, or was, by thread and the agent's callback.
+    asked: HashMap<(ThreadId, u64), Asked>,
 }
 
 struct Following {
     number: u64,
     _task: AbortOnDropHandle<()>,
+    /// The thread counts on the editor as long as this is there.
+    _attached: Option<DropGuard>,
+}
+
+struct Asked {
+    claim: Claim,
+    tells: mpsc::Sender<FromEditor>,
 }
 
 impl<W: AsyncWrite + Unpin> Editor<W> {
@@ -80,13 +99,15 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
         mut reader: impl AsyncRead + Unpin,
         stop: &CancellationToken,
     ) -> std::io::Result<()> {
-        let mut lines = LineDecoder::new(self.calls.around.limits.client_message_bytes);
+        let limit = self.calls.around.limits.client_message_bytes;
+        let mut lines = LineDecoder::new(limit.max(EDITOR_LINE_BYTES));
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.last_words().await,
                 Some((token, answered)) = self.answers.next() => self.answered(token, answered),
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery),
+                Some(order) = self.orders.recv() => self.ordered(order),
                 read = reader.read_buf(lines.buffer()) => {
                     if read? == 0 {
                         return Ok(());
@@ -119,13 +140,32 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
     async fn outputs(&mut self) -> std::io::Result<()> {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                PeerOutput::Send(text) => {
-                    let patience = Duration::from_secs(self.calls.around.limits.write_secs);
-                    let write = async {
-                        self.writer.write_all(&text).await?;
-                        self.writer.write_all(b"\n").await
-                    };
-                    tokio::time::timeout(patience, write).await??;
+                PeerOutput::Send(text) => self.send(&text).await?,
+                PeerOutput::Ask { thread, call, text } => {
+                    let may_ask = |asked: &Asked| asked.claim.ask();
+                    if self.asked.get(&(thread, call)).is_some_and(may_ask) {
+                        self.send(&text).await?;
+                    } else {
+                        self.asked.remove(&(thread, call));
+                        self.peer.unasked(thread, call);
+                    }
+                }
+                PeerOutput::Call {
+                    call: Call::EditorAnswered { thread, call, result },
+                    ..
+                } => {
+                    let connection = self.peer.connection().to_owned();
+                    if let Some(asked) = self.asked.remove(&(thread, call)) {
+                        // A thread that is gone waits for nothing.
+                        let _ = asked
+                            .tells
+                            .send(FromEditor {
+                                connection,
+                                call,
+                                result,
+                            })
+                            .await;
+                    }
                 }
                 PeerOutput::Call { token, call } => self.call(token, call).await,
             }
@@ -133,9 +173,42 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
         self.writer.flush().await
     }
 
+    async fn send(&mut self, text: &[u8]) -> std::io::Result<()> {
+        let patience = Duration::from_secs(self.calls.around.limits.write_secs);
+        let write = async {
+            self.writer.write_all(text).await?;
+            self.writer.write_all(b"\n").await
+        };
+        tokio::time::timeout(patience, write).await?
+    }
+
+    /// Takes an order of a thread, if it is still one.
+    fn ordered(&mut self, order: ToEditor) {
+        let ToEditor {
+            thread,
+            order,
+            claim,
+            tells,
+            gone,
+        } = order;
+        if gone.is_cancelled() {
+            return;
+        }
+        match &order {
+            EditorOrder::Ask { call, .. } => {
+                self.asked.insert((thread, *call), Asked { claim, tells });
+            }
+            EditorOrder::TakeBack { call, forget: true } => {
+                self.asked.remove(&(thread, *call));
+            }
+            _ => {}
+        }
+        self.peer.order(thread, order);
+    }
+
     async fn call(&mut self, token: u64, what: Call) {
         if let Call::Close(thread) = &what {
-            self.follows.remove(thread);
+            self.unfollow(*thread);
         }
         let by = By::Client(Box::new(Caller {
             principal: self.peer.principal().to_owned(),
@@ -145,6 +218,11 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             by,
             role: self.peer.role(),
             place: self.place.clone(),
+            connection: Connection {
+                name: self.peer.connection().to_owned(),
+                abilities: self.peer.client().abilities(),
+                inbox: self.inbox.clone(),
+            },
             signing_in: self.signing_in,
         };
         let answer = call(&self.calls, asker, what).await;
@@ -173,7 +251,11 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             thread,
             cursor,
             subscribed,
+            attached,
         } = to_follow;
+        let (attachment, until) = attached
+            .map(|Attached { attachment, until }| (attachment, until))
+            .unzip();
         self.subscriptions += 1;
         let number = self.subscriptions;
         let Calls { directory, around } = self.calls.clone();
@@ -184,10 +266,21 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
             cursor,
             subscribed,
             number,
+            attachment,
             self.deliver.clone(),
         );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
-        self.follows.insert(thread, Following { number, _task: task });
+        let following = Following {
+            number,
+            _task: task,
+            _attached: until,
+        };
+        self.follows.insert(thread, following);
+    }
+
+    fn unfollow(&mut self, thread: ThreadId) {
+        self.follows.remove(&thread);
+        self.asked.retain(|(asked, _), _| *asked != thread);
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
@@ -206,7 +299,7 @@ impl<W: AsyncWrite + Unpin> Editor<W> {
                 self.peer.deliver(thread, &news.frames, news.last, pending);
             }
             Err(failure) => {
-                self.follows.remove(&thread);
+                self.unfollow(thread);
                 self.peer.lost(thread, failure);
             }
         }

@@ -93,9 +93,7 @@ impl Thread {
     }
 
     pub(super) fn attached(&self, connection: &str) -> Option<&Attached> {
-        self.editors
-            .iter()
-            .find(|editor| editor.connection == connection)
+        self.editors.iter().find(|editor| editor.connection == connection)
     }
 
     fn attached_mut(&mut self, connection: &str) -> Result<&mut Attached, Failure> {

@@ -7,9 +7,7 @@
 use std::time::Duration;
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS, EDITOR_EXTENSION_SECS};
-use acpd_model::{
-    Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, RawJson, TurnId,
-};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, RawJson, TurnId};
 use serde::Deserialize;
 
 use super::command::Effect;
@@ -93,7 +91,10 @@ impl Thread {
         };
         let at_it = self.lent_to(&connection).count();
         if at_it >= EDITOR_CALLS {
-            let message = format!("{EDITOR_CALLS} requests wait for the answer of {} already", name(&by));
+            let message = format!(
+                "{EDITOR_CALLS} requests wait for the answer of {} already",
+                name(&by)
+            );
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
         let creates = matches!(request, Call::CreateTerminal { .. });
@@ -163,12 +164,7 @@ impl Thread {
     }
 
     /// An editor has answered. What nobody waits for is passed over: it comes late, or twice, or from somebody else.
-    pub(super) fn editor_answered(
-        &mut self,
-        connection: &str,
-        call: u64,
-        result: Result<RawJson, RpcError>,
-    ) {
+    pub(super) fn editor_answered(&mut self, connection: &str, call: u64, result: Result<RawJson, RpcError>) {
         if !self.lent_to(connection).any(|lent| lent == call) {
             return;
         }
@@ -294,7 +290,9 @@ impl Thread {
     pub(super) fn lose_lent(&mut self, gone: &Attached, unsent: &[u64]) {
         let calls: Vec<u64> = self.lent_to(&gone.connection).collect();
         for call in calls {
-            let Some(lent) = self.take_lent(call) else { continue };
+            let Some(lent) = self.take_lent(call) else {
+                continue;
+            };
             // Nobody waits for what only the agent wanted to know.
             if self.is_abandoned(call) && !lent.changes() {
                 continue;
@@ -307,7 +305,9 @@ impl Thread {
             match &lent.request {
                 Call::ReadFile { .. } => self.do_here(call, lent.request, lent.at),
                 Call::WriteFile { .. } if is_unsent => {
-                    let Lent { request, at, item, .. } = lent;
+                    let Lent {
+                        request, at, item, ..
+                    } = lent;
                     if let Call::WriteFile { path, content } = request {
                         self.write_here(call, path, at, content, item);
                     }
@@ -344,7 +344,8 @@ impl Thread {
 
     pub(super) fn editors_are_late(&mut self) {
         let now = self.now.mono;
-        let is_late = |work: &Work| matches!(work, Work::Lent(lent) if lent.until.is_some_and(|at| at <= now));
+        let is_late =
+            |work: &Work| matches!(work, Work::Lent(lent) if lent.until.is_some_and(|at| at <= now));
         let late: Vec<u64> = self
             .working
             .iter()
@@ -352,7 +353,9 @@ impl Thread {
             .map(|(call, _)| *call)
             .collect();
         for call in late {
-            let Some(lent) = self.take_lent(call) else { continue };
+            let Some(lent) = self.take_lent(call) else {
+                continue;
+            };
             self.order_back(&lent, call, true);
             let message = format!(
                 "{} did not answer {} within {} s{}",
@@ -368,7 +371,9 @@ impl Thread {
 
     /// The agent takes a callback back that an editor has. What changes something is still waited for: it may happen.
     pub(super) fn take_back(&mut self, call: u64) {
-        let Some(mut lent) = self.take_lent(call) else { return };
+        let Some(mut lent) = self.take_lent(call) else {
+            return;
+        };
         lent.unwanted = true;
         let changes = lent.changes();
         self.order_back(&lent, call, !changes);
@@ -381,7 +386,9 @@ impl Thread {
     pub(super) fn take_back_all(&mut self) {
         let calls: Vec<u64> = self.working.keys().copied().collect();
         for call in calls {
-            let Some(lent) = self.take_lent(call) else { continue };
+            let Some(lent) = self.take_lent(call) else {
+                continue;
+            };
             if lent.outlives_agent() {
                 self.working.insert(call, Work::Lent(Box::new(lent)));
             } else {

@@ -189,7 +189,10 @@ impl Thread {
     }
 
     pub(super) fn heard_exit(&mut self, terminal_id: &str, result: &RawJson) {
-        let by = self.in_editors.get(terminal_id).map(|terminal| terminal.by.clone());
+        let by = self
+            .in_editors
+            .get(terminal_id)
+            .map(|terminal| terminal.by.clone());
         if let (Some(by), Ok(exit)) = (by, result.read::<Exit>()) {
             self.ended_in_editor(terminal_id, exit.into(), by);
         }

@@ -198,7 +198,9 @@ impl Thread {
         let kind = EventKind::ItemStarted {
             item,
             parent: None,
-            start: ItemStart::FileChange { path: path.to_owned() },
+            start: ItemStart::FileChange {
+                path: path.to_owned(),
+            },
         };
         self.emit(self.current_turn(), by, kind, None);
         Some(item)

@@ -49,17 +49,12 @@ impl Peer {
             return;
         };
         match order {
-            EditorOrder::Ask {
-                call,
-                after,
-                request,
-            } => {
+            EditorOrder::Ask { call, after, request } => {
                 let request = *request;
-                session.held.push_back(Held {
-                    call,
-                    after,
-                    request,
-                });
+                // A thread that was woken anew counts anew: what it asked before it slept is nobody's.
+                self.lent
+                    .retain(|_, lent| (lent.thread, lent.call) != (thread, call));
+                session.held.push_back(Held { call, after, request });
                 self.ask_held(thread);
             }
             EditorOrder::TakeBack { call, forget } => self.take_back(thread, call, forget),
@@ -127,7 +122,11 @@ impl Peer {
                     put.push(("sessionId", name.as_str()));
                 }
                 put.extend(its.as_deref().map(|its| ("terminalId", its)));
-                if put.is_empty() { params.clone() } else { spliced(params, &put) }
+                if put.is_empty() {
+                    params.clone()
+                } else {
+                    spliced(params, &put)
+                }
             });
             let id = self.lent_id();
             let mut out = Vec::new();
@@ -153,7 +152,9 @@ impl Peer {
 
     fn take_back(&mut self, thread: ThreadId, call: u64, forget: bool) {
         let held = self.sessions.get_mut(&thread).map(|session| &mut session.held);
-        let at = held.as_ref().and_then(|held| held.iter().position(|held| held.call == call));
+        let at = held
+            .as_ref()
+            .and_then(|held| held.iter().position(|held| held.call == call));
         if let (Some(held), Some(at)) = (held, at) {
             held.remove(at);
             if !forget {
@@ -162,7 +163,10 @@ impl Peer {
             }
             return;
         }
-        let sent = self.lent.iter().find(|(_, lent)| (lent.thread, lent.call) == (thread, call));
+        let sent = self
+            .lent
+            .iter()
+            .find(|(_, lent)| (lent.thread, lent.call) == (thread, call));
         let Some(number) = sent.map(|(number, _)| *number) else {
             return;
         };

@@ -133,6 +133,11 @@ impl Peer {
         &self.principal
     }
 
+    /// Names the connection among all others.
+    pub fn connection(&self) -> &str {
+        &self.connection
+    }
+
     /// What it may do.
     pub fn role(&self) -> Role {
         self.role

@@ -176,7 +176,11 @@ mod tests {
         assert_eq!(named(&content("\"term_2\"")), None);
         let asked = r#"{"id":"x","params":{"toolCall":{"content":[{"terminalId":"term_1"}]}}}"#;
         assert_eq!(named(asked), Some(asked.replace("term_1", "it\\\"s")));
-        for other in ["{}", r#"{"params":[]}"#, r#"{"params":{"update":{"content":{}}}}"#] {
+        for other in [
+            "{}",
+            r#"{"params":[]}"#,
+            r#"{"params":{"update":{"content":{}}}}"#,
+        ] {
             assert_eq!(named(other), None);
         }
     }

@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, LeaseHolder, LeaseMove, Message, PlanEntry, Replaced, TerminalCommand,
-    ThreadStatus, ToolCall, ToolStatus, Turn,
+    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, LeaseHolder, LeaseMove, Message, PlanEntry,
+    Replaced, TerminalCommand, ThreadStatus, ToolCall, ToolStatus, Turn,
 };
 
 /// A notification or a question.
