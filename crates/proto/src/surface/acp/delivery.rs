@@ -29,6 +29,7 @@ impl Peer {
         let thread = opened.thread;
         // What was asked before, and not answered, the editor still has on its screen.
         let session = self.sessions.entry(thread).or_default();
+        session.since = opened.until;
         if way == Way::Resume {
             session.told = session.told.max(opened.until);
         }
@@ -149,8 +150,7 @@ impl Peer {
             What::SignIn => session.wants_sign_in = true,
             What::Lease => {
                 // Who opens a session is told with that how it is.
-                let opening = session.opening.as_ref();
-                if opening.is_none_or(|opening| frame.seq > opening.opened.until) {
+                if frame.seq > session.since {
                     self.show(thread, frame, None);
                 }
             }

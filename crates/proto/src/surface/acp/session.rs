@@ -43,6 +43,8 @@ pub(super) struct Session {
     pub asked: BTreeMap<RequestId, Question>,
     /// Whether the agent does nothing until somebody signs in.
     pub wants_sign_in: bool,
+    /// The last event that was there when it was opened.
+    pub since: Seq,
     /// The last event of which the editor was told.
     pub told: Seq,
     /// What the agent asks of its client, and what must be told before.

@@ -332,18 +332,23 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
 
 /// The client that did it in the daemon's place: of files and terminals.
 fn fill_answerer(params: &mut Object<'_>, event: &Event) {
-    let said = matches!(
+    let of_machine = matches!(
         event.kind,
-        EventKind::ItemStarted {
-            start: ItemStart::Message { .. } | ItemStart::ToolCall { .. },
-            ..
-        } | EventKind::ItemCompleted {
-            end: ItemEnd::Message { .. } | ItemEnd::ToolCall { .. },
-            ..
-        }
+        EventKind::FileRead { .. }
+            | EventKind::FileWritten { .. }
+            | EventKind::TerminalKilled { .. }
+            | EventKind::TerminalReleased { .. }
+            | EventKind::ItemStarted {
+                start: ItemStart::FileChange { .. } | ItemStart::TerminalCommand { .. },
+                ..
+            }
+            | EventKind::ItemCompleted {
+                end: ItemEnd::FileChange { .. } | ItemEnd::TerminalCommand { .. },
+                ..
+            }
     );
     if let By::Client(_) = &event.by
-        && !said
+        && of_machine
     {
         params.put("by", &by_json(&event.by));
     }

@@ -138,7 +138,9 @@ fn the_same_connection_again_keeps_it() {
 
 #[test]
 fn nobody_holds_it_after_a_restart() {
-    let before = play(|s| drop(Stage::at_work(WORKER, s)));
+    let before = play(|s| {
+        Stage::at_work(WORKER, s);
+    });
     let after = Scene::restarted(&before.log);
     assert_eq!(moves(&after)[1..], [(None, LeaseMove::Restarted)]);
     assert_eq!(after.thread.live().lease, None);

@@ -152,7 +152,7 @@ fn a_terminal_has_a_name_of_ours_for_the_agent_and_its_own_for_the_editor() {
         let made: Value = serde_json::from_str(&answer(s, 5).unwrap()).unwrap();
         let ours = made["result"]["terminalId"].as_str().unwrap().to_owned();
         assert!(answer(s, 5).unwrap().contains(r#""_meta":{"k":1.10}"#));
-        let shows = r#","content":[{"type":"terminal","terminalId":"OURS"}]"#.replace("OURS", &ours);
+        let shows = r#","title":"T","content":[{"type":"terminal","terminalId":"OURS"}]"#.replace("OURS", &ours);
         s.then(|scene| scene.update(&crate::support::tool("t", false, &shows)));
         let shown = |who: usize| {
             let message = s.editors[who].got.last().unwrap();
@@ -243,7 +243,7 @@ fn it_is_asked_after_what_was_said_before() {
     play(|s| {
         let who = working(s);
         s.then(|scene| {
-            scene.update(&crate::support::tool("t", false, ""));
+            scene.update(&crate::support::tool("t", false, r#","title":"T""#));
             scene.chunk("I read it");
             scene.calls("5", READ.0, r#"{"sessionId":"s-1","path":"/workspace/a"}"#);
         });
