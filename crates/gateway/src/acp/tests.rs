@@ -190,10 +190,9 @@ async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
     let made = first
         .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
         .await;
-    assert!(
-        made[0].contains(r#""lease":{"principal":"owner","client":"editor","connection":"1"}"#),
-        "{made:?}"
-    );
+    let acpd = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["_meta"]["acpd"].take();
+    let holder = json!({ "principal": "owner", "client": "editor", "connection": "1" });
+    assert_eq!(acpd["lease"], holder);
     let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
     let mut second = Editor::connect(&calls, "2");
     second.ask("initialize", able()).await;
