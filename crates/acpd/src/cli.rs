@@ -56,6 +56,8 @@ pub struct Common {
 pub enum Command {
     /// Start the daemon in this terminal
     Serve(ServeArgs),
+    /// Open the web UI in a browser, signed in
+    Open(OpenArgs),
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
     /// List threads, newest first
@@ -213,6 +215,13 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// Print the link, and start no browser
+    #[arg(long)]
+    pub print: bool,
 }
 
 #[derive(Debug, Args)]

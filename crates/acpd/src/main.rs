@@ -1,11 +1,13 @@
 //! The command line.
 
 mod agents;
+mod answer;
 mod background;
 mod cli;
 mod client;
 mod export;
 mod lifecycle;
+mod open;
 mod pin;
 mod policy;
 mod print;
@@ -57,6 +59,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     }
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
+        Command::Open(args) => light()?.block_on(open::open(&settings, &args)),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Search(args) => light()?.block_on(search::search(&settings, &args)),

@@ -13,6 +13,7 @@ fn help_names_every_command() {
     assert_eq!(help.code, Some(0));
     for command in [
         "serve",
+        "open",
         "run",
         "threads",
         "show",
