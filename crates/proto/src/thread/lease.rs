@@ -24,7 +24,7 @@ pub(super) struct Attached {
 
 impl Thread {
     /// An editor has opened the thread. The same connection once more is the same editor.
-    pub(super) fn attach(&mut self, by: By, connection: String, abilities: Abilities) -> Reply {
+    pub(super) fn attach(&mut self, by: By, connection: &str, abilities: Abilities) -> Reply {
         match self
             .editors
             .iter_mut()
@@ -32,14 +32,14 @@ impl Thread {
         {
             Some(known) => known.abilities = abilities,
             None => self.editors.push(Attached {
-                connection: connection.clone(),
+                connection: connection.to_owned(),
                 by: by.clone(),
                 abilities,
                 declines: false,
             }),
         }
         if self.live.lease.is_none() && abilities.any() {
-            self.move_lease(Some(&connection), LeaseMove::Opened, by);
+            self.move_lease(Some(connection), LeaseMove::Opened, by);
         }
         self.lease_reply()
     }

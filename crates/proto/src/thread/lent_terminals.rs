@@ -52,7 +52,7 @@ pub(super) struct Made {
 /// An answer to `terminal/output`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Output<'a> {
+struct Written<'a> {
     #[serde(borrow)]
     output: Text<'a>,
     truncated: bool,
@@ -82,7 +82,7 @@ impl From<Exit> for TerminalExit {
 }
 
 pub(super) fn is_output(result: &RawJson) -> bool {
-    serde_json::from_str::<Output<'_>>(result.get()).is_ok()
+    serde_json::from_str::<Written<'_>>(result.get()).is_ok()
 }
 
 pub(super) fn is_exit(result: &RawJson) -> bool {
@@ -151,7 +151,7 @@ impl Thread {
 
     /// What an editor answered about a terminal's output: what is new in it is told to everybody.
     pub(super) fn heard_output(&mut self, terminal_id: &str, result: &RawJson) {
-        let Ok(Output {
+        let Ok(Written {
             output,
             truncated,
             exit_status,
@@ -172,7 +172,7 @@ impl Thread {
         let text = news.map(str::to_owned);
         let start = output.ceil_char_boundary(output.len().saturating_sub(terminal.kept));
         terminal.cut = truncated || start > 0;
-        terminal.seen = output[start..].to_owned();
+        output[start..].clone_into(&mut terminal.seen);
         if let Some(text) = text {
             self.emit_text(Delta {
                 turn: self.current_turn(),

@@ -368,7 +368,7 @@ impl Thread {
             Command::Attach {
                 connection,
                 abilities,
-            } => Ok(self.attach(by, connection, abilities)),
+            } => Ok(self.attach(by, &connection, abilities)),
             Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
             Command::ReleaseLease { connection } => self.release_lease(by, &connection),
             Command::Rest => {
