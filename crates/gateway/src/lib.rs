@@ -21,6 +21,7 @@ mod daemon;
 mod directory;
 pub mod doctor;
 mod door;
+mod editors;
 mod export;
 mod follow;
 mod fork;

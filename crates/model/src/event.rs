@@ -38,7 +38,7 @@ pub struct Event {
     /// The turn in which it happened.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// Who caused it.
+    /// Who caused it. Of files and terminals: the client that did it for the agent, or else the agent.
     #[serde(default)]
     pub by: By,
     /// What happened.
@@ -257,6 +257,34 @@ pub struct ThreadForked {
     pub fidelity: Fidelity,
 }
 
+/// The connection of an editor that answers what an agent asks of its client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseHolder {
+    /// Whose credentials it showed.
+    pub principal: String,
+    /// The name it gave itself.
+    pub client: String,
+    /// Names the connection among all others.
+    pub connection: String,
+}
+
+/// Why a thread's lease moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaseMove {
+    /// Nobody held it when an editor that can answer opened the thread.
+    Opened,
+    /// An editor asked for it.
+    Acquired,
+    /// Its holder gave it up.
+    Released,
+    /// Its holder closed the session, or its connection ended.
+    Left,
+    /// The daemon was started anew: no connection outlives that.
+    Restarted,
+}
+
 /// What became of a deleted thread's session in the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -346,6 +374,14 @@ pub enum EventKind {
         agent: RawJson,
         /// The result of the method that opened the session.
         session: RawJson,
+    },
+    /// What the agent asks of its client is answered by somebody else from now on.
+    LeaseMoved {
+        /// By whom; nobody: by the daemon itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<Box<LeaseHolder>>,
+        /// Why.
+        why: LeaseMove,
     },
     /// The agent's process is gone.
     AgentLost {
@@ -596,14 +632,14 @@ pub enum EventKind {
         input: Vec<RawJson>,
     },
 
-    /// The agent read a file through us.
+    /// The agent read a file through us; the event's `by` is the client that read it, or else the agent.
     FileRead {
         /// Absolute path.
         path: String,
         /// Bytes returned.
         bytes: u64,
     },
-    /// The agent wrote a file through us.
+    /// The agent wrote a file through us; the event's `by` is the client that wrote it, or else the agent.
     FileWritten {
         /// Absolute path.
         path: String,

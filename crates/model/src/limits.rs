@@ -77,6 +77,11 @@ impl Default for Limits {
 pub const QUEUE_MAX: usize = 4096;
 
 impl Limits {
+    /// Bytes of one message of an editor: more than of other clients, since it answers with whole files.
+    pub fn editor_message_bytes(&self) -> usize {
+        self.client_message_bytes.max(EDITOR_LINE_BYTES)
+    }
+
     /// What is wrong with them, if anything: a queue that holds nothing, or a time that is none, serves nobody.
     pub fn check(&self) -> Result<(), String> {
         let queues = [
@@ -131,7 +136,7 @@ pub const EDITOR_CONNECTIONS: usize = 128;
 /// Seconds until such a connection ends from which nobody reads and to which nobody posts anything.
 pub const EDITOR_IDLE_SECS: u64 = 600;
 /// Messages posted to such a connection that wait to be read.
-pub const EDITOR_INBOX: usize = 16;
+pub const EDITOR_POSTS: usize = 16;
 /// Streams of sessions that such a connection may have, beside its own.
 pub const EDITOR_STREAMS: usize = 64;
 /// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. A reader that is
@@ -146,6 +151,21 @@ pub const SESSION_ID_BYTES: usize = 256;
 pub const HELLO_SECS: u64 = 3600;
 /// Editors that may wait for the one who knows what agents say of themselves.
 pub const HELLO_QUEUE: usize = 64;
+/// Requests of one agent that an editor may have at once and has not answered.
+pub const EDITOR_CALLS: usize = 128;
+/// Bytes of one message of an editor, at least: it answers with whole files, as an agent reads them.
+pub const EDITOR_LINE_BYTES: usize = 32 << 20;
+/// Messages of threads that may wait for an editor's connection to take them.
+pub const EDITOR_INBOX: usize = 256;
+/// Seconds that an editor has to read or write a file, or to do something with a terminal; to wait for a command's end has
+/// no bound.
+pub const EDITOR_ANSWER_SECS: u64 = 60;
+/// Seconds that an editor has to answer an agent's extension request, which may ask a person.
+pub const EDITOR_EXTENSION_SECS: u64 = 3600;
+/// Terminals in editors that an agent has not released.
+pub const EDITOR_TERMINALS: usize = 1024;
+/// Terminals of one session whose names an editor is still told in its own words.
+pub const EDITOR_TERMINAL_NAMES: usize = 1024;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.

@@ -275,6 +275,8 @@ export interface FileChange {
 
 /** A file that has changed. */
 export interface FileChangeCompleted {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   /** Unified; once it is known. */
   diff?: string | null;
   itemId: string;
@@ -295,6 +297,8 @@ export interface FileChangeCompleted {
 
 /** A file that is about to change. */
 export interface FileChangeStarted {
+  /** The client that does it in the daemon's place. */
+  by?: By | null;
   /** Unified; once it is known. */
   diff?: string | null;
   itemId: string;
@@ -317,6 +321,8 @@ export type FileChangeType = "fileChange";
 
 /** A file, and how much of it. */
 export interface FileTouched {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   bytes: number;
   path: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -330,6 +336,8 @@ export interface FileTouched {
 
 /** A file, how much was written, and what it replaced. */
 export interface FileWritten {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   bytes: number;
   path: string;
   replaced?: Replaced | null;
@@ -403,6 +411,34 @@ export type ItemOutcome = "completed" | "failed" | "interrupted";
 
 /** Any JSON value. */
 export type Json = unknown;
+
+/** The connection of an editor that answers what an agent asks of its client. */
+export interface LeaseHolder {
+  /** The editor's name for itself. */
+  client: string;
+  /** Names the connection among all others. */
+  connection: string;
+  /** Whose credentials it showed. */
+  principal: string;
+}
+
+/** Why a lease moved. */
+export type LeaseMove = "opened" | "acquired" | "released" | "left" | "restarted";
+
+/** Who answers from now on. */
+export interface LeaseMoved {
+  by: By;
+  /** None: the daemon itself. */
+  holder?: LeaseHolder | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  why: LeaseMove;
+}
 
 /** How grave it is. */
 export type Level = "info" | "warning" | "error";
@@ -837,6 +873,8 @@ export interface TerminalCommand {
 /** A command that has ended. */
 export interface TerminalCommandCompleted {
   args?: string[] | null;
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   command?: string | null;
   cwd?: string | null;
   /** Once it has exited by itself. */
@@ -863,6 +901,8 @@ export interface TerminalCommandCompleted {
 /** A command that begins. */
 export interface TerminalCommandStarted {
   args?: string[] | null;
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   command?: string | null;
   cwd?: string | null;
   /** Once it has exited by itself. */
@@ -890,6 +930,8 @@ export type TerminalCommandType = "terminalCommand";
 
 /** A terminal. */
 export interface TerminalNamed {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   itemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
@@ -966,6 +1008,8 @@ export interface Thread {
   lastTurnStatus?: TurnStatus | null;
   /** Its last event. */
   latestSeq: number;
+  /** Whose editor answers what the agent asks of its client; nobody's: the daemon does. */
+  lease?: LeaseHolder | null;
   /** The client's own data. */
   metadata?: Json | null;
   /** The agent's mode. */
@@ -1653,6 +1697,8 @@ export interface Notifications {
   "thread/file/written": FileWritten;
   /** The thread was split off another one: all before this is that thread's. */
   "thread/forked": ThreadForked;
+  /** What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon. */
+  "thread/lease/moved": LeaseMoved;
   /** To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the thread: it has no `seq`, and what happened in between is left out. */
   "thread/list/changed": ListChanged;
   /** To one of those: changes were missed, so that the list is to be asked for again. The watch goes on. */

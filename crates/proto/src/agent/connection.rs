@@ -124,6 +124,8 @@ pub enum AgentEvent {
         call: u64,
         /// What.
         request: Call,
+        /// In the agent's own words: of what somebody else may answer in our place.
+        params: Option<RawJson>,
     },
     /// It takes a callback back.
     CallWithdrawn {
@@ -466,7 +468,14 @@ impl AgentConnection {
         self.next_call += 1;
         self.calls.insert(call, id.into());
         match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
-            Ok(request) => self.event(AgentEvent::Called { call, request }),
+            Ok(request) => {
+                let params = params.filter(|_| request.may_be_lent()).map(RawJson::from);
+                self.event(AgentEvent::Called {
+                    call,
+                    request,
+                    params,
+                });
+            }
             Err(error) => {
                 let params = params.map(RawJson::from);
                 self.event(AgentEvent::CallRefused {

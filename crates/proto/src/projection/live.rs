@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, PermissionOption, TurnStatus};
+use acpd_model::event::{Binding, LeaseHolder, PermissionOption, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
@@ -119,6 +119,8 @@ pub struct Live {
     pub declared: Declared,
     /// How it was made.
     pub spec: Spec,
+    /// Who answers what the agent asks of its client, if not the daemon.
+    pub lease: Option<LeaseHolder>,
     /// The agent's id for the session that the thread was last bound to.
     pub session: Option<String>,
     /// Whether it was ever bound to one.
@@ -180,6 +182,7 @@ impl Live {
             dropped: Dropped::default(),
             declared: Declared::default(),
             spec: Spec::default(),
+            lease: None,
             session: None,
             bound: false,
             turn: None,
@@ -470,6 +473,7 @@ impl Live {
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);
             }
+            EventKind::LeaseMoved { holder, .. } => self.lease = holder.as_deref().cloned(),
             EventKind::PolicySet { policy } => {
                 self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
             }

@@ -3,10 +3,12 @@
 use acpd_model::event::{ThreadForked, TurnStatus};
 use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
 
+use super::editors::{Abilities, EditorOrder};
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
 use crate::projection::{Dropped, Rounds};
+use crate::wire::RpcError;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -49,6 +51,22 @@ pub enum Input {
     Recalled(Result<String, Failure>),
     /// The conversation so far was gone through, see [`Effect::Rounds`]; or why it cannot be read.
     Rounds(Result<Rounds, Failure>),
+    /// An editor answered what it was asked, see [`Effect::Editor`].
+    EditorAnswered {
+        /// Its connection.
+        connection: String,
+        /// The agent's callback.
+        call: u64,
+        /// The result, or its error, as they came; a terminal is called by our name for it.
+        result: Result<RawJson, RpcError>,
+    },
+    /// An editor that was attached has closed the thread, or its connection is gone.
+    EditorGone {
+        /// Its connection.
+        connection: String,
+        /// Callbacks that it was never asked.
+        unsent: Vec<u64>,
+    },
     /// A terminal did something by itself.
     Terminal {
         /// Which one.
@@ -190,6 +208,24 @@ pub enum Command {
         method: String,
         /// Params, passed on as they came.
         params: Option<RawJson>,
+    },
+    /// An editor has the thread open from now on, until [`Input::EditorGone`]; answered with [`Reply::Json`]: who holds the
+    /// lease.
+    Attach {
+        /// Names its connection among all others.
+        connection: String,
+        /// What it can do for an agent.
+        abilities: Abilities,
+    },
+    /// Give an attached editor the lease; answered as [`Command::Attach`] is.
+    AcquireLease {
+        /// Its connection.
+        connection: String,
+    },
+    /// Take the lease back from an attached editor, if it has it; answered as [`Command::Attach`] is.
+    ReleaseLease {
+        /// Its connection.
+        connection: String,
     },
     /// Let the agent go, if no turn runs.
     Rest,
@@ -352,6 +388,13 @@ pub enum Effect {
     Delete {
         /// The command that wanted it, to be answered then. It is not known after a restart.
         call: Option<u64>,
+    },
+    /// Have an editor do something.
+    Editor {
+        /// Its connection.
+        connection: String,
+        /// What.
+        order: EditorOrder,
     },
     /// Touch the machine for the agent.
     Machine {

@@ -75,6 +75,12 @@ pub struct Thread {
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
     pub(super) working: BTreeMap<u64, super::machine::Work>,
+    /// Editors that have the thread open, in the order in which they came.
+    pub(super) editors: Vec<super::lease::Attached>,
+    /// Callbacks in the agent's own words, until it is known who answers them.
+    pub(super) words: BTreeMap<u64, RawJson>,
+    /// Terminals that live in editors, by their names by us.
+    pub(super) in_editors: BTreeMap<String, super::lent_terminals::InEditor>,
     /// Files that the running turn changed: path → text before the turn and text now.
     pub(super) files: BTreeMap<String, (Before, String)>,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
@@ -135,6 +141,9 @@ impl Thread {
             speaking: None,
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
+            editors: Vec::new(),
+            words: BTreeMap::new(),
+            in_editors: BTreeMap::new(),
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
@@ -178,6 +187,7 @@ impl Thread {
         }
         // A terminal is called after the callback that made it, and no two of a thread have one name.
         self.calls = self.calls.max(self.live.last_terminal);
+        self.void_lease();
         self.abandon(
             "the daemon was stopped while the turn was running",
             &By::Daemon,
@@ -188,7 +198,10 @@ impl Thread {
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
-        if matches!(&input, Input::Agent(_) | Input::Machine { .. }) {
+        if matches!(
+            &input,
+            Input::Agent(_) | Input::Machine { .. } | Input::EditorAnswered { .. }
+        ) {
             self.care.sign_of_life(now.mono);
         }
         if self.live.is_deleted() {
@@ -212,6 +225,12 @@ impl Thread {
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentGone(gone) => self.handle_gone(&gone),
             Input::Machine { call, result } => self.handle_machine(call, result),
+            Input::EditorAnswered {
+                connection,
+                call,
+                result,
+            } => self.editor_answered(&connection, call, result),
+            Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
             Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
         }
     }
@@ -233,6 +252,9 @@ impl Thread {
         }
         if self.silence_ends().is_some_and(|at| at <= now.mono) {
             self.agent_is_silent();
+        }
+        if self.editors_late_at().is_some_and(|at| at <= now.mono) {
+            self.editors_are_late();
         }
         if self.care.start_is_due(now.mono) {
             self.wake();
@@ -277,7 +299,7 @@ impl Thread {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let held = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let waiting = earliest(held, self.cancel_deadline);
+        let waiting = earliest(held, earliest(self.cancel_deadline, self.editors_late_at()));
         earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 
@@ -355,6 +377,12 @@ impl Thread {
                 Err(failure) => Err(failure),
             },
             Command::Notify { method, params } => self.notify_agent(method, params),
+            Command::Attach {
+                connection,
+                abilities,
+            } => Ok(self.attach(by, &connection, abilities)),
+            Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
+            Command::ReleaseLease { connection } => self.release_lease(by, &connection),
             Command::Rest => {
                 self.rest();
                 Ok(Reply::Done)
@@ -382,9 +410,13 @@ impl Thread {
             AgentEvent::Update(update) if self.has_let_session_go() => self.note_unshown(update),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
-            AgentEvent::Called { call, request } => {
+            AgentEvent::Called {
+                call,
+                request,
+                params,
+            } => {
                 let call = self.count_call(call);
-                self.handle_call(call, request);
+                self.handle_call(call, request, params);
             }
             AgentEvent::CallWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
             AgentEvent::CallRefused {
@@ -601,6 +633,7 @@ impl Thread {
             self.settle_queued(queued, "the daemon is stopping");
         }
         self.abandon("the daemon is stopping", &By::Daemon, true);
+        self.drop_lent("the daemon is stopping");
         self.stop_agent();
     }
 
@@ -609,6 +642,9 @@ impl Thread {
     }
 
     pub(super) fn tell_agent(&mut self, command: AgentCommand) {
+        if let AgentCommand::Answer { call, .. } = &command {
+            self.words.remove(call);
+        }
         let command = match command {
             AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
             AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {

@@ -99,6 +99,7 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
             .maybe("modeId", live.mode.as_ref())
             .maybe("modes", live.modes.as_ref());
         thread.maybe("policy", live.policy.as_ref());
+        thread.maybe("lease", live.lease.as_ref());
         let options = live.options().to_list();
         if live.config_options.is_some() || !options.is_empty() {
             thread.put("configOptions", &options);

@@ -127,6 +127,9 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         K::CallPermitted { method, subject } => {
             line.put("method", method).put("subject", subject);
         }
+        K::LeaseMoved { holder, why } => {
+            line.maybe("holder", holder.as_ref()).put("why", why);
+        }
         K::PolicySet { policy } => {
             line.put("policy", policy);
         }

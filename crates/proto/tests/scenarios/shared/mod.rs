@@ -100,7 +100,8 @@ fn what_comes_before_a_session_is_named_is_its_own() {
             AgentEvent::Update(_),
             AgentEvent::Called {
                 call: 0,
-                request: Call::ReadFile { .. }
+                request: Call::ReadFile { .. },
+                ..
             }
         ]
     ));
@@ -215,8 +216,12 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
     s.notifies("_news", &json!({ "sessionId": "s-b" }));
     assert!(matches!(s.only(b), AgentEvent::Notified { .. }));
     s.silent();
+    // No editor of any thread is asked what may be another one's.
+    s.calls(&json!(1), "_ask", &json!({}));
+    assert_eq!(s.next_answer(&json!(1))["error"]["code"], -32601);
+    s.silent();
     for (id, method, params, code) in [
-        (1, "_ask", json!({}), -32601),
+        (4, "ask", json!({}), -32601),
         (2, "fs/read_text_file", json!({ "path": "/x" }), -32602),
         (3, "fs/read_text_file", read_params("s-z"), -32602),
     ] {

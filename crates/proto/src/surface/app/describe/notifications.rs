@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
-    ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
+    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, LeaseHolder, LeaseMove, Message, PlanEntry,
+    Replaced, TerminalCommand, ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
 };
 
 /// A notification or a question.
@@ -48,6 +48,8 @@ described! { NOTIFICATIONS:
     "thread/rolledBack" TurnsRolledBack;
     /// The thread was split off another one: all before this is that thread's.
     "thread/forked" ThreadForked;
+    /// What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon.
+    "thread/lease/moved" LeaseMoved;
     /// The agent's context fills up.
     "thread/tokenUsage/updated" TokenUsageUpdated;
     /// What a person should know.
@@ -201,6 +203,13 @@ events! {
         fidelity: Fidelity,
         by: By,
     }
+    /// Who answers from now on.
+    LeaseMoved {
+        /// None: the daemon itself.
+        holder: Option<LeaseHolder>,
+        why: LeaseMove,
+        by: By,
+    }
     /// Words for the turn.
     TurnSteering {
         text: String,
@@ -228,11 +237,27 @@ events! {
         by: Option<By>,
     }
     /// A file, and how much of it.
-    FileTouched { path: String, bytes: u64 }
+    FileTouched {
+        path: String,
+        bytes: u64,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// A file, how much was written, and what it replaced.
-    FileWritten { path: String, bytes: u64, replaced: Option<Replaced> }
+    FileWritten {
+        path: String,
+        bytes: u64,
+        replaced: Option<Replaced>,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// A terminal.
-    TerminalNamed { item_id: Option<String>, terminal_id: String }
+    TerminalNamed {
+        item_id: Option<String>,
+        terminal_id: String,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// What was let pass.
     Permitted {
         /// What the agent called.
@@ -321,6 +346,8 @@ events! {
         parent_item_id: Option<String>,
         #[serde(flatten)]
         change: FileChange,
+        /// The client that does it in the daemon's place.
+        by: Option<By>,
     }
     /// A file that has changed.
     FileChangeCompleted {
@@ -328,6 +355,8 @@ events! {
         outcome: ItemOutcome,
         #[serde(flatten)]
         change: FileChange,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// A command that begins.
     TerminalCommandStarted {
@@ -335,6 +364,8 @@ events! {
         parent_item_id: Option<String>,
         #[serde(flatten)]
         command: TerminalCommand,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// A command that has ended.
     TerminalCommandCompleted {
@@ -342,6 +373,8 @@ events! {
         outcome: ItemOutcome,
         #[serde(flatten)]
         command: TerminalCommand,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// The answer.
     Resolved {

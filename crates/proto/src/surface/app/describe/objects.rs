@@ -57,6 +57,8 @@ pub struct Thread {
     modes: Option<Acp>,
     /// The thread's own permission policy.
     policy: Option<Json>,
+    /// Whose editor answers what the agent asks of its client; nobody's: the daemon does.
+    lease: Option<LeaseHolder>,
     /// ACP's `SessionConfigOption` objects.
     config_options: Option<Vec<Acp>>,
     /// ACP's update with the agent's commands.
@@ -68,6 +70,34 @@ pub struct Thread {
     turns: Option<Vec<Turn>>,
     /// Leads to older turns.
     cursor: Option<String>,
+}
+
+/// The connection of an editor that answers what an agent asks of its client.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseHolder {
+    /// Whose credentials it showed.
+    principal: String,
+    /// The editor's name for itself.
+    client: String,
+    /// Names the connection among all others.
+    connection: String,
+}
+
+/// Why a lease moved.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaseMove {
+    /// Nobody held it when an editor that can answer opened the thread.
+    Opened,
+    /// An editor asked for it.
+    Acquired,
+    /// Its holder gave it up.
+    Released,
+    /// Its holder closed the session, or its connection ended.
+    Left,
+    /// The daemon was started anew.
+    Restarted,
 }
 
 /// Whether something goes on in a thread.
