@@ -156,8 +156,8 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
                 "acpd cannot delete a session yet",
             ));
         }
-        // The connection forgets it; that is all.
-        Call::Close(_) => now(Reply::Done),
+        // The connection forgets the one, and carries the other by itself.
+        Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
             Box::pin(async move { Ok((list(&calls, place.agent, cwd, cursor).await?, None)) })
@@ -189,8 +189,6 @@ async fn act(calls: &Calls, asker: Asker, call: Call) -> Result<BoxFuture<'stati
             };
             after(command(thread, order).await?)
         }
-        // Carried by the connection itself.
-        Call::EditorAnswered { .. } => now(Reply::Done),
         Call::Interrupt { thread, turn } => after(command(thread, Command::Interrupt { turn }).await?),
         Call::Answer { request, answer } => {
             let scope = None;
