@@ -194,8 +194,8 @@ async fn act(
             })
         }
         Call::Delete(thread) => after(command(thread, Command::Delete).await?),
-        // The connection forgets it; that is all.
-        Call::Close(_) => now(Reply::Done),
+        // The connection forgets the one, and carries the other by itself.
+        Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
             Box::pin(async move { Ok((list(&calls, place.agent?, cwd, cursor).await?, None)) })
@@ -227,8 +227,6 @@ async fn act(
             };
             after(command(thread, order).await?)
         }
-        // Carried by the connection itself.
-        Call::EditorAnswered { .. } => now(Reply::Done),
         Call::Interrupt { thread, turn } => after(command(thread, Command::Interrupt { turn }).await?),
         Call::Answer { request, answer } => {
             let scope = None;
