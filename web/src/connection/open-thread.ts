@@ -10,6 +10,7 @@ import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, prependOlder, remind } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
+import { newId } from "./new-id.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
@@ -57,8 +58,6 @@ export class OpenThread implements ThreadActions {
   constructor(
     private readonly client: Client,
     readonly threadId: string,
-    /** Hears of every event, for what is not drawn: sounds to screen readers, the list. */
-    private readonly onEvent: (event: ThreadEvent) => void = () => {},
   ) {
     this.#follow();
   }
@@ -169,7 +168,6 @@ export class OpenThread implements ThreadActions {
     } else {
       this.#early.push(event);
     }
-    this.onEvent(event);
   }
 
   #fold(event: ThreadEvent): void {
@@ -218,7 +216,7 @@ export class OpenThread implements ThreadActions {
       await this.client.call("turn/steer", { threadId, content });
     } else {
       // The same id again is the same turn, so that a connection that breaks cannot double it.
-      const clientTurnId = crypto.randomUUID();
+      const clientTurnId = newId();
       this.#sentWords.set(clientTurnId, text);
       const prompt = { threadId, clientTurnId, text: text || undefined, input };
       await this.#twice(() => this.client.call("turn/start", prompt));
