@@ -9,7 +9,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, row, startThread, until } from "./support/acts.ts";
 import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
-import { CSP } from "./support/server.ts";
+
+/** The policy under which the UI must work. */
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; manifest-src 'self'";
 
 let stage: Stage;
 let other: Client;
