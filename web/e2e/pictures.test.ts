@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "@acpd/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, startThread, until } from "./support/acts.ts";
+import { openThread, startThread as start, until } from "./support/acts.ts";
 import { DESKTOP, endBrowser, PHONE, Stage } from "./support/browser.ts";
 
 const OUT = fileURLToPath(new URL(process.env.ACPD_PICTURES === "1" ? "../../docs/images/" : "./out/", import.meta.url));
@@ -17,16 +17,16 @@ let stage: Stage;
 let other: Client;
 let id: string;
 
+const startThread = (text: string, name: string) => start(stage, other, text, { agentType: "demo", name });
+
 beforeAll(async () => {
   await mkdir(OUT, { recursive: true });
-  stage = await Stage.set();
+  stage = await Stage.set({ agentName: "demo" });
   other = await stage.daemon.client();
-  await startThread(stage, other, "say done", { name: "Release notes for 0.4" });
-  await startThread(stage, other, "error message='the model is overloaded'", { name: "Port the tests to Vitest" });
-  await startThread(stage, other, "slow ms=600000", { name: "Find the slow query" });
-  id = await startThread(stage, other, "The login test fails on a fresh checkout. Find out why, and mend it.", {
-    name: "Mend the login test",
-  });
+  await startThread("say done", "Release notes for 0.4");
+  await startThread("error message='the model is overloaded'", "Port the tests to Vitest");
+  await startThread("slow ms=600000", "Find the slow query");
+  id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting");
   await until(other, id, "waiting");
 });
 afterAll(async () => {
@@ -34,13 +34,14 @@ afterAll(async () => {
   await endBrowser();
 });
 
-for (const [name, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+for (const [name, size] of Object.entries({ desktop: { ...DESKTOP, height: 900 }, phone: PHONE })) {
   test(`a thread with a plan, a diff and a question, as on a ${name}`, async () => {
     const page = await stage.page({ size });
     await openThread(stage, page, id);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
     if (name === "desktop") {
       await page.locator(".row .live-failed").first().waitFor();
+      await page.locator(".pane-foot").getByText("Plan", { exact: true }).click();
     }
     await page.evaluate(() => document.fonts.ready);
     const picture = await page.screenshot({ path: `${OUT}${name}.png`, animations: "disabled" });

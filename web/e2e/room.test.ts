@@ -38,14 +38,13 @@ function beyond(page: Page): Promise<string[]> {
     const wide = document.documentElement.scrollWidth > window.innerWidth ? ["the page itself scrolls"] : [];
     const out = [...document.body.querySelectorAll("*")].filter((el) => {
       const { left, right, width, height } = el.getBoundingClientRect();
-      return width > 1 && height > 1 && (left < -1 || right > window.innerWidth + 1) && el.checkVisibility() && !clipped(el);
+      return width > 1 && height > 1 && (left < -1 || right > window.innerWidth + 1) && el.checkVisibility({ visibilityProperty: true }) && !clipped(el);
     });
     // What cuts off must not be cut off itself: buttons are seen whole.
     const half = [...document.querySelectorAll("button, select, input, textarea")].filter((el) => {
       const { left, right, width, height } = el.getBoundingClientRect();
-      const style = getComputedStyle(el);
-      const inCode = el.closest("pre, table, .th-diff, .th-terminal");
-      return width > 1 && height > 1 && !inCode && style.visibility !== "hidden" && el.checkVisibility() && (left < -1 || right > window.innerWidth + 1) && !el.closest("#sidebar");
+      const moves = el.closest("pre, table, .th-diff, .th-terminal, .th-composer-options");
+      return width > 1 && height > 1 && !moves && el.checkVisibility({ visibilityProperty: true }) && (left < -1 || right > window.innerWidth + 1);
     });
     return [...wide, ...new Set([...out, ...half])].map((el) => (typeof el === "string" ? el : `${el.tagName} ${el.className} ${el.textContent?.slice(0, 40)}`));
   });
