@@ -1,5 +1,5 @@
 # One command for each daily act. `make run` and `make test` are all that a fresh machine needs:
-# they fetch and build what is missing, below target/, .tools/, tests/node/ and web/client/.
+# they fetch and build what is missing, below target/, .tools/, tests/node/ and web/.
 
 CARGO ?= cargo
 TOOLS := $(CURDIR)/.tools
@@ -19,26 +19,42 @@ qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
 TABLE ?= write
 NODE_DEPS := tests/node/node_modules/.package-lock.json
-WEB := web/client
-WEB_DEPS := $(WEB)/node_modules/.package-lock.json
+CLIENT_DEPS := web/client/node_modules/.package-lock.json
+UI_DEPS := web/node_modules/.package-lock.json
+UI := web/dist/index.html
+UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run test test-web test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
+run: web ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
 	$(CARGO) build --quiet
 	./target/debug/acpd serve --demo $(ARGS)
 
-# Those of the client come first, so that nextest's summary is the last thing to be read.
-test: deps test-web ## Run all tests
+dev: $(UI_DEPS) ## The same, and the web UI from its sources with hot reload
+	$(CARGO) build --quiet
+	@./target/debug/acpd serve --demo $(ARGS) & daemon=$$!; trap "kill $$daemon" EXIT; npm run dev --prefix web
+
+web: $(UI) ## Build the web UI, which the next build of the daemon takes in
+
+# Those of the client and the UI come first, so that nextest's summary is the last thing to be read.
+test: deps web test-web test-ui ## Run all tests
 	CI=true $(NEXTEST) run --workspace
 
-test-web: $(WEB_DEPS) ## Check the types of the TypeScript client and run its tests
+test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
-	ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm test --prefix $(WEB)
+	ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm test --prefix web/client
+
+test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
+	@test -n "$(CHROMIUM)" || { echo "the web UI is tested in Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM" >&2; exit 1; }
+	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
+	npm run check --prefix web
+	npm test --prefix web
+	CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
 
 test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not test(/^table::/)'
@@ -72,8 +88,16 @@ $(NODE_DEPS): tests/node/package.json tests/node/package-lock.json
 	npm ci --prefix tests/node --no-audit --no-fund
 	@touch $@
 
-$(WEB_DEPS): $(WEB)/package.json $(WEB)/package-lock.json
-	npm ci --prefix $(WEB) --no-audit --no-fund
+$(CLIENT_DEPS): web/client/package.json web/client/package-lock.json
+	npm ci --prefix web/client --no-audit --no-fund
+	@touch $@
+
+$(UI_DEPS): web/package.json web/package-lock.json
+	npm ci --prefix web --no-audit --no-fund
+	@touch $@
+
+$(UI): $(UI_DEPS) $(UI_SOURCES)
+	npm run build --prefix web
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.
@@ -108,4 +132,4 @@ $(NPM_AGENTS:%=agent-%): agent-%:
 $(filter-out agent-node,$(NPM_AGENTS:%=agent-%)): agent-node
 
 clean: ## Remove everything that was built or fetched
-	rm -rf target .tools tests/node/node_modules bench/out $(addprefix $(WEB)/,node_modules dist build)
+	rm -rf target .tools tests/node/node_modules bench/out web/node_modules web/dist web/e2e/out $(addprefix web/client/,node_modules dist build)

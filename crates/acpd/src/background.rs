@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use acpd_gateway::socket;
 use anyhow::{Context, bail};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::net::UnixStream;
 
 use crate::print;
@@ -60,6 +61,25 @@ impl Running {
         // It is for people and scripts: our own commands go by the socket.
         let _ = std::fs::remove_file(self.path);
     }
+}
+
+/// Where a browser finds the daemon that runs on the data directory.
+pub fn url(data_dir: &Path) -> anyhow::Result<String> {
+    let path = notice_path(data_dir);
+    let notice = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    serde_json::from_slice(&notice)
+        .ok()
+        .and_then(|notice| address(&notice))
+        .with_context(|| format!("{} does not say where the daemon listens", path.display()))
+}
+
+/// The address in a daemon's notice, with a name that a browser can go to.
+fn address(notice: &Value) -> Option<String> {
+    let url = notice["url"].as_str()?;
+    Some(
+        url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
+            .replacen("//[::]:", "//[::1]:", 1),
+    )
 }
 
 fn notice_path(data_dir: &Path) -> PathBuf {
@@ -169,4 +189,24 @@ fn last_words(settings: &Settings) -> String {
     }
     let lines: Vec<_> = lines.into_iter().rev().collect();
     format!("{} ends with:\n{}", path.display(), lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_address_of_a_machine_is_also_its_own() {
+        for (url, seen) in [
+            ("http://127.0.0.1:4127", "http://127.0.0.1:4127"),
+            ("https://0.0.0.0:4127", "https://127.0.0.1:4127"),
+            ("https://[::]:4127", "https://[::1]:4127"),
+            ("http://10.0.0.0:1", "http://10.0.0.0:1"),
+        ] {
+            assert_eq!(address(&json!({ "url": url })).as_deref(), Some(seen));
+        }
+        assert_eq!(address(&json!({})), None);
+    }
 }

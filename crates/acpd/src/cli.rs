@@ -58,6 +58,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Be an agent for an editor that speaks ACP on standard input and output
     Acp(AcpArgs),
+    /// Open the web UI in a browser, signed in
+    Open(OpenArgs),
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
     /// List threads, newest first
@@ -225,6 +227,13 @@ pub struct AcpArgs {
     /// The editor's first new session goes on in this thread
     #[arg(long, value_name = "ID")]
     pub thread: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// Print the link, and start no browser
+    #[arg(long)]
+    pub print: bool,
 }
 
 #[derive(Debug, Args)]

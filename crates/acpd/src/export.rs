@@ -4,26 +4,22 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::process::ExitCode;
 
 use acpd_model::ThreadId;
-use anyhow::{Context, bail};
-use hyper::body::{Body, Bytes, Incoming};
+use anyhow::Context;
+use hyper::body::Incoming;
 use hyper::{Request, Response};
-use serde_json::Value;
 
+use crate::answer::{self, next};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::client::{Client, describe};
+use crate::client::Client;
 use crate::reach::{self, reach};
 use crate::settings::Settings;
 use crate::show::find;
 
 /// Exit code of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
-
-/// Bytes of an error that are read: it is a sentence.
-const ERROR_BYTES: usize = 64 << 10;
 
 /// Writes a thread out.
 pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<ExitCode> {
@@ -71,42 +67,7 @@ async fn ask(
         .body(String::new())
         .context("the address has odd characters")?;
     let answer = reach::ask(reached, request).await?;
-    match answer.status().as_u16() {
-        200 => Ok(answer),
-        401 => bail!("{name} does not take this access token"),
-        status => {
-            let mut told = Vec::new();
-            let mut body = answer.into_body();
-            while let Some(bytes) = next(&mut body).await? {
-                if told.len() + bytes.len() > ERROR_BYTES {
-                    break;
-                }
-                told.extend_from_slice(&bytes);
-            }
-            match serde_json::from_slice::<Value>(&told) {
-                Ok(told) => bail!(describe(&told["error"])),
-                Err(_) => bail!("{name} answered with status {status}"),
-            }
-        }
-    }
-}
-
-/// The next piece of an answer; `None` at its end, and an error if it ends before.
-async fn next(body: &mut Incoming) -> anyhow::Result<Option<Bytes>> {
-    loop {
-        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
-        match frame {
-            None => return Ok(None),
-            Some(Ok(frame)) => {
-                if let Ok(bytes) = frame.into_data() {
-                    return Ok(Some(bytes));
-                }
-            }
-            Some(Err(error)) => {
-                return Err(error).context("the daemon broke off: the export is not whole");
-            }
-        }
-    }
+    answer::granted(answer, &name).await
 }
 
 async fn to_stdout(mut body: Incoming) -> anyhow::Result<ExitCode> {

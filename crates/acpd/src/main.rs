@@ -2,11 +2,13 @@
 
 mod acp;
 mod agents;
+mod answer;
 mod background;
 mod cli;
 mod client;
 mod export;
 mod lifecycle;
+mod open;
 mod pin;
 mod policy;
 mod print;
@@ -59,6 +61,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),
         Command::Acp(args) => light()?.block_on(acp::acp(&settings, args)),
+        Command::Open(args) => light()?.block_on(open::open(&settings, &args)),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
         Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
         Command::Search(args) => light()?.block_on(search::search(&settings, &args)),

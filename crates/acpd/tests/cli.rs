@@ -14,6 +14,7 @@ fn help_names_every_command() {
     for command in [
         "serve",
         "acp",
+        "open",
         "run",
         "threads",
         "show",

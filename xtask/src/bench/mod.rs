@@ -26,7 +26,7 @@ pub struct Binaries {
     pub relay: PathBuf,
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, only prints that part.
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd` or `--terminal`, only prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
@@ -48,8 +48,12 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     let mut report = Report::default();
     let quick = args.contains(&"--quick");
+    let only = |part| args.contains(&part);
+    if only("--terminal") {
+        return terminal::flood(&binaries, quick, &mut report);
+    }
     crowd::streaming(&binaries, quick, &mut report)?;
-    if args.contains(&"--crowd") {
+    if only("--crowd") {
         return Ok(());
     }
     measure::all(&binaries, &sizes, &mut report)?;

@@ -1,12 +1,19 @@
 //! A terminal that writes without end beside a thread that wants its updates in time.
+//!
+//! A flood costs the machine something wherever it runs. So the relay's updates are measured too, beside the same
+//! command on a terminal that is only emptied.
 
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
+use acpd_host::{Environment, Program, Terminal, TerminalSpec};
 use anyhow::Context;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::Binaries;
-use super::daemon::Daemon;
+use super::client::Counter;
+use super::daemon::{Daemon, Relay};
 use super::measure::{ENDS, percentile};
 use super::report::{Report, Target};
 
@@ -15,12 +22,61 @@ const FULL: u64 = 1 << 30;
 const QUICK: u64 = 64 << 20;
 
 /// What a terminal is kept of, in bytes: the default of `terminal/create`.
-const RING: f64 = 1024.0 * 1024.0;
+const RING: usize = 1024 * 1024;
+
+/// What is written again and again: as long as lines are in a build's output.
+const LINE: &str = "the quick brown fox jumps over the lazy dog and comes back for the other one, again";
+
+/// What a flood did.
+struct Flood {
+    took: Duration,
+    /// How long another thread's updates took meanwhile, in nanoseconds.
+    delays: Vec<u64>,
+}
 
 /// Measures what one terminal's output costs in memory, and what it does to another thread's updates.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 pub fn flood(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let bytes = if quick { QUICK } else { FULL };
+    let command = format!("yes {LINE} | head -c {bytes}");
+    let mut bare = beside_relay(binaries, &command).context("the relay's flood")?;
+    let (mut ours, added) = beside_daemon(binaries, &command).context("the daemon's flood")?;
+    let mebibyte = f64::from(1 << 20);
+    for (whose, flood) in [("emptied only", &bare), ("through the daemon", &ours)] {
+        let rate = bytes as f64 / flood.took.as_secs_f64() / mebibyte;
+        report.add(&format!("terminal writes: {whose}"), rate, "MiB/s", None);
+    }
+    let beyond = added.saturating_sub(RING as u64) as f64 / mebibyte;
+    let bound = Some(Target::AtMost(8.0));
+    report.add("terminal writes: memory beyond its ring", beyond, "MiB", bound);
+    for (word, part) in [("p99", 0.99), ("worst", 1.0)] {
+        let name = format!("terminal writes: another thread's update, {word}");
+        let bare = percentile(&mut bare.delays, part) as f64 / 1e6;
+        let ours = percentile(&mut ours.delays, part) as f64 / 1e6;
+        report.add(&format!("{name}: bare relay"), bare, "ms", None);
+        report.add(&format!("{name}: acpd"), ours, "ms", None);
+        let bound = Some(Target::AtMost(50.0));
+        report.add(&format!("{name}: added"), (ours - bare).max(0.0), "ms", bound);
+    }
+    Ok(())
+}
+
+fn beside_relay(binaries: &Binaries, command: &str) -> anyhow::Result<Flood> {
+    let relay = Relay::start(binaries)?;
+    let (mut calm, session) = relay.client()?;
+    let command = command.to_owned();
+    let loud = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(empty(&command))
+    });
+    let prompt = json!([{ "type": "text", "text": LONE }]);
+    let params = json!({ "sessionId": session, "prompt": prompt });
+    measure(&mut calm, "session/prompt", &params, &ENDS[1..], loud)
+}
+
+fn beside_daemon(binaries: &Binaries, command: &str) -> anyhow::Result<(Flood, u64)> {
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let start = json!({ "agentType": "fake", "cwd": "/" });
@@ -29,38 +85,55 @@ pub fn flood(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::R
     let mut loud = daemon.client()?;
     let loud_thread = loud.request(1, "thread/start", &start)?["thread"]["id"].clone();
     let before = daemon.rss()?;
-    let text = format!("terminal sh -c \"yes | head -c {bytes}\"");
+    let text = format!("terminal sh -c \"{command}\"");
     let params = json!({ "threadId": loud_thread, "text": text });
-    loud.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
     let begun = Instant::now();
-    let reader = std::thread::spawn(move || loud.count_until(&[ENDS[0]]).map(|_| begun.elapsed()));
+    loud.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
+    let loud = std::thread::spawn(move || loud.count_until(&[ENDS[0]]).map(|_| begun.elapsed()));
+    let params = json!({ "threadId": calm_thread, "text": LONE });
+    let flood = measure(&mut calm, "turn/start", &params, &ENDS[..1], loud)?;
+    Ok((flood, daemon.peak()?.saturating_sub(before)))
+}
+
+const LONE: &str = "lone n=20 ms=5 bytes=300";
+
+/// Runs turn after turn until the loud one is over.
+fn measure(
+    calm: &mut Counter,
+    method: &str,
+    params: &Value,
+    ends: &[&[u8]],
+    loud: std::thread::JoinHandle<anyhow::Result<Duration>>,
+) -> anyhow::Result<Flood> {
     let mut delays = Vec::new();
-    while !reader.is_finished() {
-        let params = json!({ "threadId": calm_thread, "text": "lone n=20 ms=5 bytes=300" });
-        calm.send(&json!({ "jsonrpc": "2.0", "id": 3, "method": "turn/start", "params": params }))?;
-        delays.extend(calm.latencies_until(&[ENDS[0]])?);
+    while !loud.is_finished() {
+        calm.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params }))?;
+        delays.extend(calm.latencies_until(ends)?);
     }
-    let took = reader
+    let took = loud
         .join()
-        .map_err(|_| anyhow::anyhow!("the loud client panicked"))??;
-    let added = daemon.peak()?.saturating_sub(before) as f64;
-    let worst = delays.iter().copied().max().context("no update came")?;
-    report.add(
-        "terminal writes: through the daemon",
-        bytes as f64 / took.as_secs_f64() / RING,
-        "MiB/s",
-        None,
-    );
-    report.add(
-        "terminal writes: memory beyond its ring",
-        (added - RING).max(0.0) / RING,
-        "MiB",
-        Some(Target::AtMost(8.0)),
-    );
-    for (name, delay) in [("p99", percentile(&mut delays, 0.99)), ("worst", worst)] {
-        let target = (name == "worst").then_some(Target::AtMost(50.0));
-        let name = format!("terminal writes: another thread's update, {name}");
-        report.add(&name, delay as f64 / 1e6, "ms", target);
-    }
-    Ok(())
+        .map_err(|_| anyhow::anyhow!("the loud one panicked"))??;
+    anyhow::ensure!(!delays.is_empty(), "no update came");
+    Ok(Flood { took, delays })
+}
+
+/// Runs the command on a terminal to whose output nobody listens.
+async fn empty(command: &str) -> anyhow::Result<Duration> {
+    let program = Program {
+        command: "sh".into(),
+        args: vec!["-c".into(), command.into()],
+        env: Environment::build(std::env::vars(), &[], &BTreeMap::new()),
+        cwd: "/".into(),
+    };
+    let spec = TerminalSpec {
+        program,
+        output_bytes: RING,
+    };
+    let begun = Instant::now();
+    let terminal = Terminal::spawn(&spec, mpsc::channel(1).0)
+        .map_err(|failure| anyhow::anyhow!("no terminal: {failure}"))?;
+    terminal.wait().await;
+    let took = begun.elapsed();
+    terminal.release().await;
+    Ok(took)
 }

@@ -43,7 +43,7 @@ pub fn router(door: Door) -> Router {
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
     open.merge(observer)
         .merge(owner)
-        .fallback(|| async { refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
+        .fallback(page)
         .layer(middleware::from_fn_with_state(door.clone(), ours_alone))
         .layer(middleware::from_fn_with_state(
             door.clone(),
@@ -51,6 +51,13 @@ pub fn router(door: Door) -> Router {
         ))
         .layer(middleware::map_response(harden))
         .with_state(door)
+}
+
+/// The web UI: what is in it is no secret, so it is there for everyone; it asks for a token itself.
+async fn page(request: Request) -> Response {
+    acpd_web::serve(request)
+        .await
+        .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
 }
 
 async fn ready(State(door): State<Door>) -> Result<&'static str, (StatusCode, &'static str)> {

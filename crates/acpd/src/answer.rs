@@ -1,0 +1,55 @@
+//! What the daemon answers over HTTP, read piece by piece.
+
+use std::pin::Pin;
+
+use anyhow::{Context, bail};
+use hyper::Response;
+use hyper::body::{Body, Bytes, Incoming};
+use serde_json::Value;
+
+use crate::client::describe;
+
+/// Bytes of a short answer that are read, such as an error: it is a sentence.
+const SHORT_BYTES: usize = 64 << 10;
+
+/// The answer if it is what was asked for; else what the daemon, which people call `name`, says against it.
+pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<Response<Incoming>> {
+    match answer.status().as_u16() {
+        200 => Ok(answer),
+        401 => bail!("{name} does not take this access token"),
+        status => match short(answer.into_body()).await? {
+            Some(told) => bail!(describe(&told["error"])),
+            None => bail!("{name} answered with status {status}"),
+        },
+    }
+}
+
+/// A short answer, if it is JSON.
+pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
+    let mut told = Vec::new();
+    while let Some(bytes) = next(&mut body).await? {
+        if told.len() + bytes.len() > SHORT_BYTES {
+            break;
+        }
+        told.extend_from_slice(&bytes);
+    }
+    Ok(serde_json::from_slice(&told).ok())
+}
+
+/// The next piece of an answer; `None` at its end, and an error if it ends before.
+pub async fn next(body: &mut Incoming) -> anyhow::Result<Option<Bytes>> {
+    loop {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        match frame {
+            None => return Ok(None),
+            Some(Ok(frame)) => {
+                if let Ok(bytes) = frame.into_data() {
+                    return Ok(Some(bytes));
+                }
+            }
+            Some(Err(error)) => {
+                return Err(error).context("the daemon broke off: its answer is not whole");
+            }
+        }
+    }
+}
