@@ -126,6 +126,22 @@ pub const AGENT_WRITES: usize = 64;
 pub const BATCH_EVENTS: usize = 512;
 /// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
 pub const EDITOR_REQUESTS: usize = 64;
+/// Connections of editors over HTTP at once.
+pub const EDITOR_CONNECTIONS: usize = 128;
+/// Seconds until such a connection ends from which nobody reads and to which nobody posts anything.
+pub const EDITOR_IDLE_SECS: u64 = 600;
+/// Messages posted to such a connection that wait to be read.
+pub const EDITOR_INBOX: usize = 16;
+/// Streams of sessions that such a connection may have, beside its own.
+pub const EDITOR_STREAMS: usize = 64;
+/// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. A reader that is
+/// slow holds the editor's threads up towards it, so that no more than one message comes on top.
+pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
+/// Milliseconds by which the answer to `session/load` leaves behind the last of the session's own stream: it goes by
+/// another connection, and editors take what comes behind the answer for news.
+pub const EDITOR_ORDER_MILLIS: u64 = 30;
+/// Bytes of a session's id in the head of a request.
+pub const SESSION_ID_BYTES: usize = 256;
 /// Seconds for which an agent is taken to be what it last said of itself; then it is asked again.
 pub const HELLO_SECS: u64 = 3600;
 /// Editors that may wait for the one who knows what agents say of themselves.

@@ -14,6 +14,8 @@ use super::{Daemon, PATIENCE, Place};
 /// One connection.
 pub struct Editor {
     incoming: mpsc::Receiver<String>,
+    /// What comes by another way, after the first message.
+    then: Option<mpsc::Receiver<String>>,
     write: Box<dyn FnMut(&str)>,
     next_id: u64,
     /// What was asked and is not answered yet.
@@ -41,12 +43,19 @@ impl Editor {
     pub fn new(incoming: mpsc::Receiver<String>, write: impl FnMut(&str) + 'static) -> Self {
         Self {
             incoming,
+            then: None,
             write: Box::new(write),
             next_id: 0,
             asked: HashMap::new(),
             answers: HashMap::new(),
             inbox: std::collections::VecDeque::new(),
         }
+    }
+
+    /// Whose messages after the first come by another way.
+    pub fn also(mut self, then: mpsc::Receiver<String>) -> Self {
+        self.then = Some(then);
+        self
     }
 
     /// Over lines of JSON.
@@ -216,7 +225,12 @@ impl Editor {
     /// Reads one message; `false` if the connection has ended.
     fn read(&mut self) -> bool {
         let text = match self.incoming.recv_timeout(PATIENCE) {
-            Ok(text) => text,
+            Ok(text) => {
+                if let Some(then) = self.then.take() {
+                    self.incoming = then;
+                }
+                text
+            }
             Err(mpsc::RecvTimeoutError::Disconnected) => return false,
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("waited in vain; unread: {:#?}", self.inbox),
         };

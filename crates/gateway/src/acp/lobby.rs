@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Place;
 use super::editor::{Visit, serve};
 use super::hellos::Hellos;
+use super::http::Connections;
 use super::preamble::Preamble;
 use super::transport::Transport;
 use crate::calls::Calls;
@@ -22,6 +23,8 @@ pub struct Lobby {
     pub(super) calls: Calls,
     hellos: Hellos,
     default_agent: Option<Arc<str>>,
+    /// Those over HTTP.
+    pub(super) connections: Connections,
     /// The daemon stops.
     stop: CancellationToken,
 }
@@ -44,6 +47,7 @@ impl Lobby {
             hellos: Hellos::open(Arc::clone(&calls.around.limits)),
             calls,
             default_agent: default_agent.map(Arc::from),
+            connections: Connections::default(),
             stop,
         }
     }

@@ -16,6 +16,7 @@ mod resumed;
 mod transport;
 mod websocket;
 
+pub use editor::LAST_WORDS;
 pub use http::{CONNECTION_ID, router};
 pub use lobby::{Lobby, Visitor};
 pub use transport::Lines;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use tower_service::Service;
 use super::guard::Place;
 use super::tls::Certified;
 use super::{Door, routes, socket};
-use crate::acp::Lines;
+use crate::acp::{LAST_WORDS, Lines};
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -196,9 +197,13 @@ async fn speak(
         .max_buf_size(HTTP_BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
+    let mut connection = pin!(connection);
     tokio::select! {
-        () = stop.cancelled() => {}
         // A client that breaks off or talks nonsense is no news.
-        _ = connection => {}
+        _ = &mut connection => return,
+        () = stop.cancelled() => {}
     }
+    // Who reads events has their last ones coming.
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }

@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use accept::{serve, serve_editors, serve_socket};
+pub use admit::stopping;
 pub use gate::Gate;
 pub use guard::{Guard, Pass};
 pub use names::{BadHost, Names};

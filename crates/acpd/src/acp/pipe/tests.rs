@@ -1,1 +1,217 @@
+use super::*;
 
+fn pipe() -> Pipe {
+    let mut pipe = Pipe::new(Purpose {
+        agent: Some("a".into()),
+        cwd: None,
+        thread: None,
+    });
+    pipe.attached();
+    outputs(&mut pipe);
+    pipe
+}
+
+/// What is to be done now: with `>` for the daemon, `<` for the editor.
+fn outputs(pipe: &mut Pipe) -> Vec<String> {
+    std::iter::from_fn(|| pipe.poll_output())
+        .map(|output| match output {
+            Output::ToEditor(text) => format!("< {text}"),
+            Output::ToDaemon(text) => format!("> {text}"),
+            Output::Say(text) | Output::Fail(text) => format!("! {text}"),
+        })
+        .collect()
+}
+
+fn request(id: u64, method: &str, session: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"sessionId":"{session}"}}}}"#)
+}
+
+fn update(text: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":"{text}"}}}}"#)
+}
+
+fn mark(more: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"_acpd/mark","params":{{"sessionId":"s",{more}}}}}"#)
+}
+
+/// One whose editor has said hello and has the session `s` open, seen up to event 5.
+fn with_session() -> Pipe {
+    let mut pipe = pipe();
+    for (line, answer) in [
+        (
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"x":1.10}}"#.to_owned(),
+            r#"{"jsonrpc":"2.0","id":0,"result":{}}"#,
+        ),
+        (
+            request(1, "session/new", "none"),
+            r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#,
+        ),
+    ] {
+        pipe.from_editor(line);
+        pipe.from_daemon(answer.to_owned());
+    }
+    pipe.from_daemon(mark(r#""seq":5,"live":true"#));
+    outputs(&mut pipe);
+    pipe
+}
+
+/// Loses the connection, and gets it again; answers what the daemon is told first.
+fn reconnect(pipe: &mut Pipe) -> String {
+    pipe.attached();
+    let told = outputs(pipe);
+    assert_eq!(
+        told[1],
+        r#"> {"id":"acpd-pipe-hello","jsonrpc":"2.0","method":"initialize","params":{"x":1.10}}"#
+    );
+    pipe.from_daemon(r#"{"jsonrpc":"2.0","id":"acpd-pipe-hello","result":{}}"#.to_owned());
+    let resumed = outputs(pipe);
+    assert!(
+        resumed.len() == 1 && resumed[0].contains("session/resume"),
+        "{resumed:?}"
+    );
+    assert!(!pipe.takes_lines());
+    told[0].clone()
+}
+
+fn resumed(pipe: &mut Pipe, number: u64) {
+    pipe.from_daemon(format!(
+        r#"{{"jsonrpc":"2.0","id":"acpd-pipe-{number}","result":{{}}}}"#
+    ));
+}
+
+#[test]
+fn what_passes_is_not_changed() {
+    let mut pipe = with_session();
+    let odd = r#"{ "jsonrpc":"2.0", "method":"_x/y", "params":{"n":1.10} }"#;
+    pipe.from_editor(odd.to_owned());
+    pipe.from_editor("nonsense".to_owned());
+    pipe.from_daemon(odd.to_owned());
+    assert_eq!(
+        outputs(&mut pipe),
+        [format!("> {odd}"), "> nonsense".into(), format!("< {odd}")]
+    );
+}
+
+#[test]
+fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
+    let mut pipe = with_session();
+    pipe.from_editor(request(2, "session/prompt", "s"));
+    pipe.from_daemon(
+        r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"acp:c:1"}}"#.to_owned(),
+    );
+    pipe.from_daemon(update("one"));
+    outputs(&mut pipe);
+    pipe.lost();
+    assert_eq!(
+        outputs(&mut pipe),
+        Vec::<String>::new(),
+        "nobody knows yet how it ends"
+    );
+    assert!(pipe.is_awaited());
+    let told = reconnect(&mut pipe);
+    assert!(
+        told.contains(r#""after":{"s":5},"prompts":[{"id":2,"thread":"s","name":"acp:c:1"}]"#),
+        "{told}"
+    );
+    resumed(&mut pipe, 1);
+    for text in [update("one"), update("two"), mark(r#""seq":7,"live":true"#)] {
+        pipe.from_daemon(text);
+    }
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    pipe.from_daemon(answer.to_owned());
+    assert_eq!(
+        outputs(&mut pipe),
+        [format!("< {}", update("two")), format!("< {answer}")]
+    );
+    assert!(pipe.takes_lines() && !pipe.is_awaited());
+}
+
+#[test]
+fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_comes_again() {
+    let mut pipe = with_session();
+    let list = request(4, "session/list", "s");
+    for line in [
+        request(2, "session/set_mode", "s"),
+        request(3, "session/prompt", "s"),
+        list.clone(),
+    ] {
+        pipe.from_editor(line);
+    }
+    outputs(&mut pipe);
+    pipe.lost();
+    let told = outputs(&mut pipe);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (answer, method) in told.iter().zip(["session/set_mode", "session/prompt"]) {
+        assert!(
+            answer.contains(method) && answer.contains("connection_lost"),
+            "{answer}"
+        );
+    }
+    reconnect(&mut pipe);
+    resumed(&mut pipe, 1);
+    pipe.from_daemon(mark(r#""seq":5,"live":true"#));
+    assert_eq!(outputs(&mut pipe), [format!("> {list}")]);
+}
+
+#[test]
+fn a_question_is_put_once_and_taken_back_when_it_is_over() {
+    let mut pipe = with_session();
+    let question = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"session/request_permission","params":{{"sessionId":"s"}}}}"#
+        )
+    };
+    pipe.from_daemon(question("q1"));
+    pipe.from_daemon(question("q2"));
+    outputs(&mut pipe);
+    pipe.lost();
+    reconnect(&mut pipe);
+    resumed(&mut pipe, 1);
+    pipe.from_daemon(mark(r#""seq":5,"open":["q2"]"#));
+    pipe.from_daemon(question("q2"));
+    pipe.from_daemon(question("q3"));
+    pipe.from_daemon(mark(r#""seq":5,"live":true"#));
+    let cancel = r#"< {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q1"}}"#;
+    assert_eq!(
+        outputs(&mut pipe),
+        [cancel.to_owned(), format!("< {}", question("q3"))]
+    );
+}
+
+#[test]
+fn a_cancel_that_may_be_lost_is_sent_again() {
+    let mut pipe = with_session();
+    pipe.from_editor(request(2, "session/prompt", "s"));
+    pipe.from_daemon(r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned());
+    let cancel = r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
+    pipe.from_editor(cancel.to_owned());
+    outputs(&mut pipe);
+    pipe.lost();
+    reconnect(&mut pipe);
+    resumed(&mut pipe, 1);
+    pipe.from_daemon(mark(r#""seq":5,"live":true"#));
+    assert_eq!(outputs(&mut pipe), [format!("> {cancel}")]);
+}
+
+#[test]
+fn a_session_that_is_gone_takes_its_prompts_with_it() {
+    let mut pipe = with_session();
+    pipe.from_editor(request(2, "session/prompt", "s"));
+    pipe.from_daemon(r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned());
+    outputs(&mut pipe);
+    pipe.lost();
+    reconnect(&mut pipe);
+    let gone = r#"{"jsonrpc":"2.0","id":"acpd-pipe-1","error":{"code":-32002,"message":"no such thread"}}"#;
+    pipe.from_daemon(gone.to_owned());
+    let told = outputs(&mut pipe);
+    assert!(
+        told[0].starts_with("< ") && told[0].contains("no such thread"),
+        "{told:?}"
+    );
+    assert!(told[1].starts_with("! ") && pipe.takes_lines(), "{told:?}");
+    pipe.from_editor(request(3, "session/prompt", "s"));
+    pipe.lost();
+    pipe.give_up("it is over");
+    let told = outputs(&mut pipe);
+    assert!(told.last().unwrap().contains("connection_lost"), "{told:?}");
+}

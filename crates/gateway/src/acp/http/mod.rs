@@ -1,36 +1,341 @@
-//! `/acp`: editors over HTTP, by WebSocket.
+//! `/acp`: editors over HTTP, by WebSocket or by what the draft "Streamable HTTP & WebSocket Transport" says: messages
+//! are posted, and what comes back is read from event streams, one of the connection and one of each session.
+//!
+//! In: requests that have shown who they are. Out: connections in the lobby. Owns: the connections, and of each what its
+//! readers may still want. Never: ends a session because a connection is lost.
+
+mod connection;
+mod streams;
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 
+use acpd_model::ErrorCode;
+use acpd_model::limits::SESSION_ID_BYTES;
+use acpd_proto::wire::{Malformed, Message};
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderName, HeaderValue, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use bytes::Bytes;
+use futures_util::stream;
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval};
 
+use self::connection::Reader;
+use self::streams::Refused;
 use super::websocket::Socket;
-use crate::door::{Door, Pass};
+use crate::door::{Door, Pass, refuse};
+
+pub use connection::{Connection, Connections};
 
 /// Names a connection.
 pub const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
 
+/// Names a session.
+const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
+
+/// The last event that a reader has had.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
 /// The routes.
 pub fn router() -> Router<Door> {
-    Router::new().route("/acp", get(upgrade))
+    Router::new().route("/acp", get(listen).post(post).delete(end))
 }
 
-async fn upgrade(
+/// An answer in two words, made once it is needed: most requests are not refused.
+type Answer = Result<Response, Box<Response>>;
+
+fn no(status: StatusCode, code: &str, message: &str) -> Box<Response> {
+    Box::new(refuse(status, code, message))
+}
+
+/// What a request that is no good JSON-RPC message is answered.
+fn no_message(code: ErrorCode, message: &str) -> Box<Response> {
+    let error = json!({ "code": code.rpc(), "message": message });
+    let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+    Box::new((StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, JSON)], body).into_response())
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Whether a list of media types, as `Accept` has it, has one of these.
+fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
+    let lines = headers.get_all(header::ACCEPT).iter();
+    let kinds = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','));
+    let mut kinds = kinds.map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    kinds.any(|kind| wanted.iter().any(|wanted| kind.eq_ignore_ascii_case(wanted)))
+}
+
+/// The connection that a request names, if it is its sender's.
+fn find(door: &Door, pass: &Pass, headers: &HeaderMap) -> Result<Arc<Connection>, Box<Response>> {
+    let id = text(headers, &CONNECTION_ID).ok_or_else(|| {
+        no(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "say which connection: Acp-Connection-Id",
+        )
+    })?;
+    let found = door.lobby.connections.find(id, &pass.principal);
+    found.ok_or_else(gone)
+}
+
+fn gone() -> Box<Response> {
+    let message = "there is no such connection: begin with initialize, and load the sessions that were open";
+    no(StatusCode::NOT_FOUND, "not_found", message)
+}
+
+/// The session that the head of a request names.
+fn session(headers: &HeaderMap) -> Result<Option<String>, Box<Response>> {
+    let Some(value) = headers.get(SESSION_ID) else {
+        return Ok(None);
+    };
+    let session = value
+        .to_str()
+        .ok()
+        .filter(|id| !id.is_empty() && id.len() <= SESSION_ID_BYTES);
+    let session = session.ok_or_else(|| {
+        no(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "Acp-Session-Id is no session's id",
+        )
+    })?;
+    Ok(Some(session.to_owned()))
+}
+
+impl Refused {
+    fn answer(self) -> Box<Response> {
+        match self {
+            Self::Taken => no(
+                StatusCode::CONFLICT,
+                "conflict",
+                "somebody reads this stream already",
+            ),
+            Self::Gone => no(
+                StatusCode::CONFLICT,
+                "conflict",
+                "what was missed is not kept any more: load the session again",
+            ),
+            Self::Unknown => no(
+                StatusCode::BAD_REQUEST,
+                "invalid_params",
+                "Last-Event-ID is beyond the last event",
+            ),
+            Self::TooMany => no(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "overloaded",
+                "this connection has too many sessions: use another one",
+            ),
+            Self::Mismatch => no(
+                StatusCode::BAD_REQUEST,
+                "invalid_request",
+                "Acp-Session-Id and the params name two sessions",
+            ),
+        }
+    }
+}
+
+async fn post(
     State(door): State<Door>,
     Extension(pass): Extension<Pass>,
     uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let posted = posted(door, pass, &uri, &headers, body).await;
+    posted.unwrap_or_else(|refused| *refused)
+}
+
+async fn posted(door: Door, pass: Pass, uri: &Uri, headers: &HeaderMap, body: Body) -> Answer {
+    let kind = text(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case(JSON) {
+        return Err(no(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "invalid_request",
+            "post application/json",
+        ));
+    }
+    if headers.contains_key(header::ACCEPT) && !accepts(headers, &[JSON, EVENTS, "application/*", "*/*"]) {
+        let message = "the answer is application/json or text/event-stream";
+        return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
+    }
+    let body = read(&door, body).await?;
+    let message = Message::parse(&body).map_err(|Malformed { reason, is_json }| {
+        let code = if is_json {
+            ErrorCode::InvalidRequest
+        } else {
+            ErrorCode::ParseError
+        };
+        let is_batch = is_json && body.trim_start().starts_with('[');
+        no_message(code, if is_batch { "ACP has no batches" } else { &reason })
+    })?;
+    if let Message::Request { method, .. } = &message
+        && **method == *"initialize"
+    {
+        if headers.contains_key(CONNECTION_ID) {
+            let message = "the connection is initialized already";
+            return Err(no(StatusCode::BAD_REQUEST, "invalid_request", message));
+        }
+        return begin(door, &pass, uri, &message, body.clone()).await;
+    }
+    let connection = find(&door, &pass, headers)?;
+    let session = session(headers)?;
+    connection
+        .with(|streams| streams.posted(&message, session.as_deref()))
+        .map_err(Refused::answer)?;
+    if !connection.post(body.clone()).await {
+        return Err(gone());
+    }
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+async fn read(door: &Door, body: Body) -> Result<String, Box<Response>> {
+    let limits = &door.calls.around.limits;
+    let (most, patience) = (
+        limits.client_message_bytes,
+        Duration::from_secs(limits.write_secs),
+    );
+    match tokio::time::timeout(patience, to_bytes(body, most)).await {
+        Ok(Ok(bytes)) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Ok(Err(_)) => {
+            let message = format!("the message has more than {most} bytes, or broke off");
+            Err(no(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", &message))
+        }
+        Err(_) => Err(no(
+            StatusCode::REQUEST_TIMEOUT,
+            "invalid_request",
+            "the message did not come",
+        )),
+    }
+}
+
+/// A connection that ends unless its `initialize` is answered well.
+struct Beginning(Option<Arc<Connection>>);
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.end();
+        }
+    }
+}
+
+async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: String) -> Answer {
+    let opened = door
+        .lobby
+        .connections
+        .open(Arc::clone(&pass.principal), &door.calls.around.limits);
+    let (connection, exchange, said) = opened.ok_or_else(|| {
+        let message = "there are too many connections of editors: end some, or wait";
+        no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
+    })?;
+    let mut beginning = Beginning(Some(Arc::clone(&connection)));
+    let (lobby, visitor, agent) = (door.lobby, pass.visitor(), agent(uri));
+    door.peers
+        .spawn(async move { lobby.serve(exchange, visitor, agent).await });
+    connection
+        .with(|streams| streams.posted(message, None))
+        .map_err(Refused::answer)?;
+    if !connection.post(body).await {
+        return Err(gone());
+    }
+    let text = said.await.map_err(|_| Box::new(crate::door::stopping()))?;
+    let answered = std::str::from_utf8(&text)
+        .ok()
+        .and_then(|text| Message::parse(text).ok());
+    let is_welcome = matches!(answered, Some(Message::Response { result: Ok(_), .. }));
+    let mut response = ([(header::CONTENT_TYPE, JSON)], text).into_response();
+    if is_welcome {
+        if let Ok(id) = HeaderValue::from_str(&connection.id) {
+            response.headers_mut().insert(CONNECTION_ID, id);
+        }
+        beginning.0 = None;
+    }
+    Ok(response)
+}
+
+async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, headers: HeaderMap) -> Response {
+    match find(&door, &pass, &headers) {
+        Ok(connection) => {
+            door.lobby.connections.remove(&connection.id);
+            connection.end();
+            StatusCode::ACCEPTED.into_response()
+        }
+        Err(refused) => *refused,
+    }
+}
+
+async fn listen(
+    State(door): State<Door>,
+    Extension(pass): Extension<Pass>,
+    uri: Uri,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    match upgrade {
-        Ok(upgrade) => websocket(door, &pass, &uri, upgrade),
-        Err(rejection) => rejection.into_response(),
+    if headers.contains_key(header::UPGRADE) {
+        return match upgrade {
+            Ok(upgrade) => websocket(door, &pass, &uri, upgrade),
+            Err(rejection) => rejection.into_response(),
+        };
     }
+    events(&door, &pass, &headers).unwrap_or_else(|refused| *refused)
+}
+
+/// A stream of events.
+fn events(door: &Door, pass: &Pass, headers: &HeaderMap) -> Answer {
+    if !accepts(headers, &[EVENTS, "text/*", "*/*"]) {
+        let message = "this is read as text/event-stream";
+        return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
+    }
+    let connection = find(door, pass, headers)?;
+    let key = session(headers)?;
+    let after = match headers.get(LAST_EVENT_ID) {
+        None => None,
+        Some(value) => {
+            let number = value.to_str().ok().and_then(|value| value.parse().ok());
+            Some(number.ok_or_else(|| Refused::Unknown.answer())?)
+        }
+    };
+    let reader = connection
+        .with(|streams| streams.open(key.clone(), after))
+        .map_err(Refused::answer)?;
+    let reader = Reader::new(connection, key, reader);
+    // A reader that has gone is noticed when it is written to.
+    let mut sign_of_life = interval(Duration::from_secs(door.calls.around.limits.ping_secs));
+    sign_of_life.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let written = stream::unfold(
+        (reader, sign_of_life),
+        |(mut reader, mut sign_of_life)| async move {
+            let chunk = tokio::select! {
+                biased;
+                event = reader.next() => event.map(|(number, text)| {
+                    let mut chunk = format!("id: {number}\ndata: ").into_bytes();
+                    chunk.extend_from_slice(&text);
+                    chunk.extend_from_slice(b"\n\n");
+                    Bytes::from(chunk)
+                })?,
+                _ = sign_of_life.tick() => Bytes::from_static(b":\n\n"),
+            };
+            Some((Ok::<_, std::convert::Infallible>(chunk), (reader, sign_of_life)))
+        },
+    );
+    let unbuffered = (HeaderName::from_static("x-accel-buffering"), "no");
+    let kind = (header::CONTENT_TYPE, EVENTS);
+    Ok(([kind, unbuffered], Body::from_stream(written)).into_response())
 }
 
 fn websocket(door: Door, pass: &Pass, uri: &Uri, upgrade: WebSocketUpgrade) -> Response {

@@ -1,0 +1,352 @@
+//! Which of an HTTP connection's streams a message goes to, and what is kept of it until its reader has it.
+//!
+//! In: what the editor posts, what is sent to it, readers that come and go. Out: numbered events, one reader a stream.
+//! Owns: the events of the last while, so that a reader that lost its connection goes on where it was. A machine: no
+//! clock, no tasks.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use acpd_model::RequestId;
+use acpd_model::limits::{EDITOR_STREAM_BYTES, EDITOR_STREAMS};
+use acpd_proto::wire::Message;
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A stream: that of a session, or of the connection as a whole.
+pub type Key = Option<String>;
+
+/// All streams of a connection.
+#[derive(Debug, Default)]
+pub struct Streams {
+    streams: BTreeMap<Key, Stream>,
+    /// The editor's requests that are not answered, by their ids.
+    awaited: BTreeMap<String, Awaited>,
+    /// Bytes of all events that are kept.
+    bytes: usize,
+    readers: u64,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Stream {
+    kept: VecDeque<Event>,
+    /// The number of the first that is kept, or of the next one.
+    first: u64,
+    /// The number of the one that a reader gets next.
+    next: u64,
+    reader: Option<u64>,
+    /// Whether it ever had a reader.
+    opened: bool,
+    /// Whether something was dropped that no reader had.
+    lost: bool,
+    /// Whether its messages go to the connection's stream: the editor loaded the session without a stream for it.
+    elsewhere: bool,
+}
+
+#[derive(Debug)]
+struct Event {
+    text: Bytes,
+    /// What an editor is to have before: events of another stream, up to a number.
+    behind: Option<(Key, u64)>,
+}
+
+#[derive(Debug)]
+struct Awaited {
+    method: String,
+    session: Option<String>,
+    /// Whether the request named its session in its head.
+    headed: bool,
+}
+
+/// Why something is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The stream has a reader.
+    Taken,
+    /// What the reader has not had is not kept any more.
+    Gone,
+    /// There never was an event of that number.
+    Unknown,
+    /// There are too many streams.
+    TooMany,
+    /// Head and params name two sessions.
+    Mismatch,
+}
+
+/// What a reader gets.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// An event, with its number.
+    Event(u64, Bytes),
+    /// Nothing yet.
+    Nothing,
+    /// One that comes behind what another stream's reader has just been handed: once that has left.
+    Soon,
+    /// Nothing any more.
+    End,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Names {
+    session_id: Option<String>,
+    request_id: Option<RequestId>,
+}
+
+fn names(params: Option<&RawValue>) -> Names {
+    params
+        .and_then(|params| serde_json::from_str(params.get()).ok())
+        .unwrap_or_default()
+}
+
+impl Streams {
+    /// The editor posts a message, with the session that its head names.
+    pub fn posted(&mut self, message: &Message<'_>, header: Option<&str>) -> Result<(), Refused> {
+        let (Message::Request { method, params, .. } | Message::Notification { method, params }) = message
+        else {
+            return Ok(());
+        };
+        let session = names(*params).session_id;
+        if let (Some(header), Some(session)) = (header, &session)
+            && header != session
+        {
+            return Err(Refused::Mismatch);
+        }
+        let session = session.or(header.map(str::to_owned));
+        let Message::Request { id, .. } = message else {
+            return Ok(());
+        };
+        if let Some(session) = &session
+            && ["session/load", "session/resume"].contains(&&**method)
+            && let Some(stream) = self.stream(Some(session.clone()))
+        {
+            stream.elsewhere = header.is_none() && !stream.opened;
+        }
+        let awaited = Awaited {
+            method: method.to_string(),
+            session,
+            headed: header.is_some(),
+        };
+        self.awaited.insert(id.get().to_owned(), awaited);
+        Ok(())
+    }
+
+    /// A message for the editor; given back if it is the answer to `initialize`, which goes to whoever posted that.
+    pub fn sent(&mut self, text: Bytes) -> Option<Bytes> {
+        let read = std::str::from_utf8(&text)
+            .ok()
+            .and_then(|text| Message::parse(text).ok());
+        let (key, behind) = match read {
+            Some(Message::Request { params, .. } | Message::Notification { params, .. }) => {
+                let Names {
+                    session_id,
+                    request_id,
+                } = names(params);
+                let session = session_id.or(request_id.map(|request| request.thread.to_string()));
+                (self.route(session), None)
+            }
+            Some(Message::Response { id, .. }) => match self.awaited.remove(id.get()) {
+                Some(awaited) if awaited.method == "initialize" => return Some(text),
+                Some(awaited) => self.route_answer(awaited),
+                None => (None, None),
+            },
+            None => (None, None),
+        };
+        self.push(key, text, behind);
+        None
+    }
+
+    /// Where a session's messages go.
+    fn route(&mut self, session: Option<String>) -> Key {
+        let session = session?;
+        let stream = self.stream(Some(session.clone()))?;
+        (!stream.elsewhere).then_some(session)
+    }
+
+    fn route_answer(&mut self, awaited: Awaited) -> (Key, Option<(Key, u64)>) {
+        let Awaited {
+            method,
+            session,
+            headed,
+        } = awaited;
+        let Some(session) = session else {
+            return (None, None);
+        };
+        let key = self.route(Some(session.clone()));
+        let opened = self.streams.get(&key).is_some_and(|stream| stream.opened);
+        let on_session = match method.as_str() {
+            "session/load" | "session/fork" => false,
+            "session/prompt" => true,
+            _ => opened || headed,
+        };
+        if key.is_none() || on_session {
+            return (key, None);
+        }
+        // What was told of the session comes first, though by another stream.
+        let last = self.streams.get(&key).map_or(0, Stream::last);
+        (None, Some((key, last)))
+    }
+
+    fn stream(&mut self, key: Key) -> Option<&mut Stream> {
+        if !self.streams.contains_key(&key) && self.streams.len() > EDITOR_STREAMS {
+            return None;
+        }
+        Some(self.streams.entry(key).or_default())
+    }
+
+    fn push(&mut self, key: Key, text: Bytes, behind: Option<(Key, u64)>) {
+        self.bytes += text.len();
+        let stream = self.streams.entry(key).or_default();
+        stream.kept.push_back(Event { text, behind });
+        self.trim();
+    }
+
+    /// Drops the oldest events while there are too many: first of those that a reader has had, then of those that nobody
+    /// reads. Those that a reader is about to get stay.
+    fn trim(&mut self) {
+        while self.bytes > EDITOR_STREAM_BYTES {
+            let is_had = |stream: &&mut Stream| stream.first < stream.next && !stream.kept.is_empty();
+            let is_unread = |stream: &&mut Stream| stream.reader.is_none() && !stream.kept.is_empty();
+            let longest = |stream: &&mut Stream| stream.kept.len();
+            let had = self.streams.values_mut().filter(is_had).max_by_key(longest);
+            let stream = match had {
+                Some(stream) => stream,
+                None => match self.streams.values_mut().filter(is_unread).max_by_key(longest) {
+                    Some(stream) => stream,
+                    None => return,
+                },
+            };
+            if let Some(event) = stream.kept.pop_front() {
+                self.bytes -= event.text.len();
+            }
+            stream.first += 1;
+            if stream.first > stream.next {
+                stream.next = stream.first;
+                stream.lost = true;
+            }
+        }
+    }
+
+    /// Whether readers must take something before more is sent.
+    pub fn is_full(&self) -> bool {
+        self.bytes > EDITOR_STREAM_BYTES
+    }
+
+    /// Readers that have not taken what is there count as gone.
+    pub fn drop_readers(&mut self) {
+        for stream in self.streams.values_mut() {
+            if stream.next <= stream.last() {
+                stream.reader = None;
+            }
+        }
+        self.trim();
+    }
+
+    /// A reader comes; `after` is the last event that it has had, if it has had one. Answers its number.
+    pub fn open(&mut self, key: Key, after: Option<u64>) -> Result<u64, Refused> {
+        self.readers += 1;
+        let reader = self.readers;
+        let stream = self.stream(key).ok_or(Refused::TooMany)?;
+        // One that goes on after an event has lost its connection, whether that was noticed here or not.
+        if after.is_none() && stream.reader.is_some() {
+            return Err(Refused::Taken);
+        }
+        if after.is_some_and(|after| after > stream.last()) {
+            return Err(Refused::Unknown);
+        }
+        let next = after.map_or(stream.next, |after| after + 1);
+        let lost = std::mem::take(&mut stream.lost);
+        if next < stream.first || after.is_none() && lost {
+            // Told once: who then comes without a number, to load the session, goes on with what is there.
+            stream.next = stream.first;
+            return Err(Refused::Gone);
+        }
+        stream.next = next;
+        (stream.reader, stream.opened, stream.elsewhere) = (Some(reader), true, false);
+        Ok(reader)
+    }
+
+    /// What the reader of a stream gets next. `settled`: what other readers were handed has left.
+    pub fn take(&mut self, key: &Key, reader: u64, settled: bool) -> Taken {
+        let Some(stream) = self
+            .streams
+            .get(key)
+            .filter(|stream| stream.reader == Some(reader))
+        else {
+            return Taken::End;
+        };
+        let at = usize::try_from(stream.next - stream.first).unwrap_or(usize::MAX);
+        let Some(event) = stream.kept.get(at) else {
+            return if self.closed { Taken::End } else { Taken::Nothing };
+        };
+        if let Some((other, until)) = &event.behind {
+            let other = self.streams.get(other);
+            if let Some(other) = other.filter(|other| other.reader.is_some()) {
+                match other.next <= *until {
+                    true => return Taken::Nothing,
+                    false if !settled => return Taken::Soon,
+                    false => {}
+                }
+            }
+        }
+        let text = event.text.clone();
+        let number = stream.next;
+        if let Some(stream) = self.streams.get_mut(key) {
+            stream.next += 1;
+        }
+        self.trim();
+        Taken::Event(number, text)
+    }
+
+    /// A reader has gone.
+    pub fn left(&mut self, key: &Key, reader: u64) {
+        if let Some(stream) = self
+            .streams
+            .get_mut(key)
+            .filter(|stream| stream.reader == Some(reader))
+        {
+            stream.reader = None;
+        }
+        self.trim();
+    }
+
+    /// Whether anybody reads.
+    pub fn has_readers(&self) -> bool {
+        self.streams.values().any(|stream| stream.reader.is_some())
+    }
+
+    /// Nothing more is sent.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Whether nothing more is sent.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self {
+            kept: VecDeque::new(),
+            first: 1,
+            next: 1,
+            reader: None,
+            opened: false,
+            lost: false,
+            elsewhere: false,
+        }
+    }
+}
+
+impl Stream {
+    /// The number of the last event.
+    fn last(&self) -> u64 {
+        self.first + self.kept.len() as u64 - 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+use serde_json::json;
+
+use super::*;
+
+const SESSION: &str = "01990000-0000-7000-8000-000000000001";
+
+fn key() -> Key {
+    Some(SESSION.to_owned())
+}
+
+fn post(streams: &mut Streams, id: u64, method: &str, header: Option<&str>) {
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": { "sessionId": SESSION } });
+    let text = text.to_string();
+    streams.posted(&Message::parse(&text).unwrap(), header).unwrap();
+}
+
+fn update(text: &str) -> Bytes {
+    let params = json!({ "sessionId": SESSION, "update": text });
+    json!({ "jsonrpc": "2.0", "method": "session/update", "params": params })
+        .to_string()
+        .into()
+}
+
+fn answer(id: u64) -> Bytes {
+    json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+        .to_string()
+        .into()
+}
+
+/// The numbers of all that a reader gets now.
+fn numbers(streams: &mut Streams, key: &Key, reader: u64) -> Vec<u64> {
+    std::iter::from_fn(|| match streams.take(key, reader, true) {
+        Taken::Event(number, _) => Some(number),
+        _ => None,
+    })
+    .collect()
+}
+
+#[test]
+fn a_loaded_session_is_told_where_its_editor_listens() {
+    // With a stream, or with a head that names the session: the replay there, the answer to all of it behind.
+    for header in [None, Some(SESSION)] {
+        let mut streams = Streams::default();
+        let connection = streams.open(None, None).unwrap();
+        let session = header.is_none().then(|| streams.open(key(), None).unwrap());
+        post(&mut streams, 1, "session/load", header);
+        assert_eq!(streams.sent(update("one")), None);
+        assert_eq!(streams.sent(answer(1)), None);
+        if session.is_some() {
+            assert_eq!(
+                streams.take(&None, connection, true),
+                Taken::Nothing,
+                "the replay comes first"
+            );
+        }
+        let session = session.unwrap_or_else(|| streams.open(key(), None).unwrap());
+        assert_eq!(numbers(&mut streams, &key(), session), [1]);
+        assert_eq!(streams.take(&None, connection, false), Taken::Soon);
+        assert_eq!(streams.take(&None, connection, true), Taken::Event(1, answer(1)));
+    }
+    // With neither: all by the connection's stream, until the session has one.
+    let mut streams = Streams::default();
+    let connection = streams.open(None, None).unwrap();
+    post(&mut streams, 1, "session/load", None);
+    streams.sent(update("one"));
+    streams.sent(answer(1));
+    post(&mut streams, 2, "session/prompt", None);
+    streams.sent(answer(2));
+    assert_eq!(numbers(&mut streams, &None, connection), [1, 2, 3]);
+    let session = streams.open(key(), None).unwrap();
+    streams.sent(update("two"));
+    assert_eq!(numbers(&mut streams, &key(), session), [1]);
+}
+
+#[test]
+fn a_new_session_is_told_by_its_own_stream_even_if_that_comes_later() {
+    let mut streams = Streams::default();
+    let connection = streams.open(None, None).unwrap();
+    let text = json!({ "jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {} }).to_string();
+    streams.posted(&Message::parse(&text).unwrap(), None).unwrap();
+    streams.sent(answer(1));
+    streams.sent(update("commands"));
+    assert_eq!(numbers(&mut streams, &None, connection), [1]);
+    post(&mut streams, 2, "session/prompt", None);
+    streams.sent(answer(2));
+    let session = streams.open(key(), None).unwrap();
+    assert_eq!(numbers(&mut streams, &key(), session), [1, 2]);
+}
+
+#[test]
+fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
+    let mut streams = Streams::default();
+    let first = streams.open(key(), None).unwrap();
+    for text in ["1", "2", "3"] {
+        streams.sent(update(text));
+    }
+    assert_eq!(numbers(&mut streams, &key(), first), [1, 2, 3]);
+    assert_eq!(streams.open(key(), None), Err(Refused::Taken));
+    assert_eq!(streams.open(key(), Some(4)), Err(Refused::Unknown));
+    // It had two of them when its connection broke, which nobody has noticed yet.
+    let second = streams.open(key(), Some(2)).unwrap();
+    assert_eq!(streams.take(&key(), first, true), Taken::End);
+    assert_eq!(numbers(&mut streams, &key(), second), [3]);
+    streams.left(&key(), first);
+    streams.sent(update("4"));
+    assert_eq!(numbers(&mut streams, &key(), second), [4]);
+    streams.left(&key(), second);
+    streams.sent(update("5"));
+    // One that does not count gets what nobody has had.
+    let third = streams.open(key(), None).unwrap();
+    assert_eq!(numbers(&mut streams, &key(), third), [5]);
+}
+
+#[test]
+fn what_nobody_reads_is_dropped_and_that_is_told_once() {
+    let mut streams = Streams::default();
+    let big = "x".repeat(EDITOR_STREAM_BYTES / 3);
+    for _ in 0..5 {
+        streams.sent(update(&big));
+    }
+    assert!(!streams.is_full());
+    assert_eq!(streams.open(key(), None), Err(Refused::Gone));
+    let reader = streams.open(key(), None).unwrap();
+    assert_eq!(numbers(&mut streams, &key(), reader), [4, 5]);
+    assert_eq!(streams.open(key(), Some(2)), Err(Refused::Gone));
+    assert!(streams.open(key(), Some(3)).is_ok());
+}
+
+#[test]
+fn a_reader_that_is_slow_holds_the_rest_up_until_it_counts_as_gone() {
+    let mut streams = Streams::default();
+    let big = "x".repeat(EDITOR_STREAM_BYTES / 2);
+    let reader = streams.open(key(), None).unwrap();
+    for _ in 0..3 {
+        streams.sent(update(&big));
+    }
+    assert!(streams.is_full());
+    assert_eq!(
+        numbers(&mut streams, &key(), reader),
+        [1, 2, 3],
+        "nothing is lost"
+    );
+    assert!(!streams.is_full());
+    for _ in 0..3 {
+        streams.sent(update(&big));
+    }
+    assert!(streams.is_full());
+    streams.drop_readers();
+    assert!(!streams.is_full());
+    assert_eq!(streams.take(&key(), reader, true), Taken::End);
+}
+
+#[test]
+fn there_are_only_so_many_streams() {
+    let mut streams = Streams::default();
+    for number in 0..=EDITOR_STREAMS {
+        assert!(streams.open(Some(number.to_string()), None).is_ok());
+    }
+    assert_eq!(streams.open(Some("one more".into()), None), Err(Refused::TooMany));
+    assert!(streams.open(Some("0".into()), Some(0)).is_ok());
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"a"}}"#;
+    let posted = streams.posted(&Message::parse(text).unwrap(), Some("b"));
+    assert_eq!(posted, Err(Refused::Mismatch));
+}
