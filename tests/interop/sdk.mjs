@@ -1,4 +1,5 @@
-// The official TypeScript SDK plays the part in $INTEROP (see README.md) over the way that is named there.
+// The official TypeScript SDK plays the part in $INTEROP over the way that is named there:
+// docs/testing.md, "Interoperability".
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";

@@ -1,4 +1,5 @@
-"""The official Python SDK plays the part in $INTEROP (see README.md) over the way that is named there."""
+"""The official Python SDK plays the part in $INTEROP (docs/testing.md, "Interoperability") over the way
+that is named there."""
 
 import asyncio
 import json
