@@ -1,8 +1,10 @@
-//! As much of a message as the pipe must know.
+//! As much of a message as the pipe must know, and what it and the daemon tell each other beside them.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// One JSON-RPC message; what stands in it is not read.
@@ -55,6 +57,47 @@ impl<'a> Message<'a> {
     pub fn params<T: Deserialize<'a>>(&self) -> Option<T> {
         serde_json::from_str(self.params?.get()).ok()
     }
+}
+
+/// `_acpd/mark`: up to where the editor has seen a session.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mark {
+    pub session_id: String,
+    pub seq: u64,
+    /// When the session was opened: the questions that were open in it.
+    #[serde(default)]
+    pub open: Option<BTreeSet<String>>,
+    /// Whether all is told that there was when it was opened.
+    #[serde(default)]
+    pub live: bool,
+}
+
+/// `_acpd/prompt`: what the daemon calls a prompt.
+#[derive(Debug, Deserialize)]
+pub struct Named {
+    pub id: Box<RawValue>,
+    pub name: String,
+}
+
+/// What the daemon is told first, under `acpd`.
+#[derive(Debug, Serialize)]
+pub struct Preamble<'a> {
+    pub agent: Option<&'a str>,
+    pub cwd: Option<&'a Path>,
+    pub thread: Option<&'a str>,
+    pub opened: bool,
+    pub marks: bool,
+    pub after: BTreeMap<&'a str, u64>,
+    pub prompts: Vec<Unanswered<'a>>,
+}
+
+/// A prompt without an answer.
+#[derive(Debug, Serialize)]
+pub struct Unanswered<'a> {
+    pub id: &'a RawValue,
+    pub thread: &'a str,
+    pub name: &'a str,
 }
 
 fn names(from: Option<&RawValue>) -> Names {

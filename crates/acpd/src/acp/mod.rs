@@ -120,19 +120,19 @@ impl Session<'_> {
         if self.pipe.takes_lines()
             && let Some(line) = self.held.take()
         {
-            self.pipe.from_editor(line);
+            self.pipe.editor_said(line);
             return Ok(());
         }
         tokio::select! {
             line = self.lines.recv(), if self.pipe.takes_lines() => match line {
-                Some(line) => self.pipe.from_editor(line),
+                Some(line) => self.pipe.editor_said(line),
                 None => {
                     daemon.close().await;
                     return Err(End::Editor);
                 }
             },
             text = daemon.next() => match text {
-                Some(text) => self.pipe.from_daemon(text),
+                Some(text) => self.pipe.daemon_said(text),
                 None => *link = None,
             },
         }

@@ -6,15 +6,14 @@
 //! behind what the editor has seen of it, and the prompts that have no answer yet. What became of any other request
 //! that was under way nobody knows, and its answer says so. A machine: no clock, no files, no connection.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::message::Message;
+use super::message::{Mark, Message, Named, Preamble, Unanswered};
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,42 +98,6 @@ struct Session {
     cancelled: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Mark {
-    session_id: String,
-    seq: u64,
-    #[serde(default)]
-    open: Option<BTreeSet<String>>,
-    #[serde(default)]
-    live: bool,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    id: Box<RawValue>,
-    name: String,
-}
-
-/// What the daemon is told first.
-#[derive(Serialize)]
-struct Preamble<'a> {
-    agent: Option<&'a str>,
-    cwd: Option<&'a Path>,
-    thread: Option<&'a str>,
-    opened: bool,
-    marks: bool,
-    after: BTreeMap<&'a str, u64>,
-    prompts: Vec<Unanswered<'a>>,
-}
-
-#[derive(Serialize)]
-struct Unanswered<'a> {
-    id: &'a RawValue,
-    thread: &'a str,
-    name: &'a str,
-}
-
 /// Requests that may be made twice.
 const REPEATABLE: [&str; 5] = [
     "initialize",
@@ -202,7 +165,7 @@ impl Pipe {
         };
         // Strings and numbers can always be written.
         let preamble = serde_json::to_string(&preamble).unwrap_or_default();
-        self.to_daemon(format!("{{\"acpd\":{preamble}}}"));
+        self.tell_daemon(format!("{{\"acpd\":{preamble}}}"));
         self.phase = Phase::Attached;
         let is_greeted = !self
             .pending
@@ -214,7 +177,7 @@ impl Pipe {
                 let mut message: BTreeMap<String, Box<RawValue>> =
                     serde_json::from_str(&hello).unwrap_or_default();
                 message.extend(RawValue::from_string(HELLO.to_owned()).map(|id| ("id".to_owned(), id)));
-                self.to_daemon(serde_json::to_string(&message).unwrap_or_default());
+                self.tell_daemon(serde_json::to_string(&message).unwrap_or_default());
             }
             _ => self.go_on(),
         }
@@ -260,7 +223,7 @@ impl Pipe {
     }
 
     /// Takes a line of the editor.
-    pub fn from_editor(&mut self, line: String) {
+    pub fn editor_said(&mut self, line: String) {
         if let Some(message) = Message::read(&line) {
             let session = message.named().session_id;
             match (message.key(), message.method.as_deref()) {
@@ -286,13 +249,13 @@ impl Pipe {
                 _ => {}
             }
         }
-        self.to_daemon(line);
+        self.tell_daemon(line);
     }
 
     /// Takes a message of the daemon.
-    pub fn from_daemon(&mut self, text: String) {
+    pub fn daemon_said(&mut self, text: String) {
         let Some(message) = Message::read(&text) else {
-            return self.to_editor(text);
+            return self.tell_editor(text);
         };
         match (message.key(), message.method.as_deref()) {
             (None, Some("_acpd/mark")) => {
@@ -337,7 +300,7 @@ impl Pipe {
             }
             (None, None) => {}
         }
-        self.to_editor(text);
+        self.tell_editor(text);
     }
 
     /// Whether the editor has seen a session's message before; else it is about to.
@@ -440,7 +403,7 @@ impl Pipe {
             let id = format!("acpd-pipe-{}", self.own_requests);
             let params = json!({ "sessionId": name, "cwd": self.purpose.cwd, "mcpServers": [] });
             let request = json!({ "jsonrpc": "2.0", "id": id, "method": "session/resume", "params": params });
-            self.to_daemon(request.to_string());
+            self.tell_daemon(request.to_string());
             self.resuming.insert(format!("\"{id}\""), name);
         }
         self.go_on();
@@ -464,7 +427,7 @@ impl Pipe {
             })
             .collect();
         for text in lines.into_iter().chain(cancels) {
-            self.to_daemon(text);
+            self.tell_daemon(text);
         }
     }
 
@@ -495,7 +458,7 @@ impl Pipe {
         };
         let over: Vec<_> = self.asked.extract_if(.., is_over).collect();
         for (id, _) in over {
-            self.to_editor(format!(
+            self.tell_editor(format!(
                 r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
             ));
         }
@@ -503,16 +466,16 @@ impl Pipe {
 
     fn refuse(&mut self, id: &str, message: &str) {
         let message = Value::from(message);
-        self.to_editor(format!(
+        self.tell_editor(format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":{message},"data":{{"acpd":{{"code":"connection_lost"}}}}}}}}"#
         ));
     }
 
-    fn to_editor(&mut self, text: String) {
+    fn tell_editor(&mut self, text: String) {
         self.out.push_back(Output::ToEditor(text));
     }
 
-    fn to_daemon(&mut self, text: String) {
+    fn tell_daemon(&mut self, text: String) {
         self.out.push_back(Output::ToDaemon(text));
     }
 }

@@ -73,7 +73,7 @@ async fn act(
     asker: Asker,
     call: Call,
 ) -> Result<BoxFuture<'static, Answered>, Failure> {
-    let Asker { by, place, .. } = asker.clone();
+    let Asker { by, role, place, .. } = asker.clone();
     let after = |answer: Answer| -> BoxFuture<'static, Answered> {
         Box::pin(async move {
             let reply = match heard(answer).await? {
@@ -89,7 +89,7 @@ async fn act(
     Ok(match call {
         Call::Hello => {
             let (calls, hellos) = (calls.clone(), hellos.clone());
-            Box::pin(async move { Ok((Reply::Json(hello(&calls, &hellos, place).await?), None)) })
+            Box::pin(async move { Ok((Reply::Json(hello(&calls, &hellos, role, place).await?), None)) })
         }
         Call::New { .. } if let Some(thread) = place.thread => {
             let subscribed = calls.directory.subscribe(thread).await?;
@@ -236,11 +236,13 @@ async fn wake(calls: &Calls, asker: &Asker, subscribed: &Subscribed) -> Result<(
 }
 
 /// What the agent says of itself.
-async fn hello(calls: &Calls, hellos: &Hellos, place: Place) -> Result<RawJson, Failure> {
+async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Result<RawJson, Failure> {
     let agent = place.agent?;
     let runnable = calls.around.agents.find(&agent)?;
     let cwd = if place.cwd.is_dir() { place.cwd } else { anywhere() };
-    hellos.of(&agent, runnable.config, &cwd).await
+    // Who may start nothing does not have an agent started by asking for its name.
+    let cwd = role.may(Role::Operator).then_some(&*cwd);
+    hellos.of(&agent, runnable.config, cwd).await
 }
 
 /// From `cursor` on, or from where it is.

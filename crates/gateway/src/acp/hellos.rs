@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
 use acpd_model::{ErrorCode, Failure, Limits, RawJson};
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -30,7 +31,8 @@ pub struct Hellos {
 struct Ask {
     name: String,
     config: AgentConfig,
-    cwd: PathBuf,
+    /// Where it may be started.
+    cwd: Option<PathBuf>,
     reply: oneshot::Sender<Answer>,
 }
 
@@ -53,13 +55,14 @@ impl Hellos {
         Self { asks }
     }
 
-    /// What the agent of that name answers to `initialize`. It is started in `cwd` if nobody has asked it yet.
-    pub async fn of(&self, name: &str, config: AgentConfig, cwd: &Path) -> Answer {
+    /// What the agent of that name answers to `initialize`. It is started in `cwd` if nobody has asked it yet; without
+    /// one it is not, and the answer says nothing about it.
+    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> Answer {
         let (reply, answer) = oneshot::channel();
         let ask = Ask {
             name: name.to_owned(),
             config,
-            cwd: cwd.to_owned(),
+            cwd: cwd.map(Path::to_owned),
             reply,
         };
         self.asks.send(ask).await.map_err(|_| stopping())?;
@@ -111,6 +114,11 @@ impl Task {
             let _ = reply.send(Ok(known.hello.clone()));
             return;
         }
+        let Some(cwd) = cwd else {
+            let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+            let _ = reply.send(Ok(nothing.into()));
+            return;
+        };
         if let Some(look) = self.under_way.get_mut(&name).filter(|look| look.config == config) {
             look.waiting.push(reply);
             return;
@@ -196,11 +204,13 @@ mod tests {
         let file = dir.path().join("starts");
         let hellos = Hellos::open(Arc::new(Limits::default()));
         let config = agent(&file, HELLO);
+        let unknown = hellos.of("a", config.clone(), None).await.unwrap();
+        assert!(unknown.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
         let (one, two) = tokio::join!(
-            hellos.of("a", config.clone(), dir.path()),
-            hellos.of("a", config.clone(), dir.path()),
+            hellos.of("a", config.clone(), Some(dir.path())),
+            hellos.of("a", config.clone(), Some(dir.path())),
         );
-        let three = hellos.of("a", config.clone(), dir.path()).await;
+        let three = hellos.of("a", config.clone(), Some(dir.path())).await;
         for hello in [one, two, three] {
             assert_eq!(
                 hello.unwrap().get(),
@@ -212,7 +222,7 @@ mod tests {
             title: Some("A".into()),
             ..config
         };
-        hellos.of("a", changed, dir.path()).await.unwrap();
+        hellos.of("a", changed, Some(dir.path())).await.unwrap();
         assert_eq!(starts(&file), 2);
     }
 
@@ -226,7 +236,10 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"not today"}}"#,
         );
         for _ in 0..2 {
-            let failure = hellos.of("a", broken.clone(), dir.path()).await.unwrap_err();
+            let failure = hellos
+                .of("a", broken.clone(), Some(dir.path()))
+                .await
+                .unwrap_err();
             assert!(failure.message.contains("not today"), "{failure}");
         }
         assert_eq!(starts(&file), 2);

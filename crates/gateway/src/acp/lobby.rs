@@ -54,6 +54,7 @@ impl Lobby {
 
     /// Serves one connection to its end. `agent` is what its address names; its first message may name another.
     pub async fn serve<T: Transport>(&self, mut transport: T, visitor: Visitor, agent: Option<String>) {
+        let _present = self.calls.around.metrics.client();
         let Visitor {
             principal,
             role,

@@ -283,10 +283,11 @@ impl Streams {
         if let Some((other, until)) = &event.behind {
             let other = self.streams.get(other);
             if let Some(other) = other.filter(|other| other.reader.is_some()) {
-                match other.next <= *until {
-                    true => return Taken::Nothing,
-                    false if !settled => return Taken::Soon,
-                    false => {}
+                if other.next <= *until {
+                    return Taken::Nothing;
+                }
+                if !settled {
+                    return Taken::Soon;
                 }
             }
         }
