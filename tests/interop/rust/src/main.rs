@@ -9,10 +9,11 @@ use std::sync::Arc;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, CloseSessionRequest, ContentBlock, CreateTerminalRequest, FileSystemCapabilities, Implementation,
-    InitializeRequest, KillTerminalRequest, ListSessionsRequest, LoadSessionRequest, NewSessionRequest, PromptRequest,
-    ReadTextFileRequest, ReleaseTerminalRequest, RequestPermissionRequest, SessionId, SessionNotification, TextContent,
-    TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
+    ClientCapabilities, CloseSessionRequest, ContentBlock, CreateTerminalRequest, FileSystemCapabilities,
+    Implementation, InitializeRequest, KillTerminalRequest, ListSessionsRequest, LoadSessionRequest,
+    NewSessionRequest, PromptRequest, ReadTextFileRequest, ReleaseTerminalRequest, RequestPermissionRequest,
+    SessionId, SessionNotification, TerminalOutputRequest, TextContent, WaitForTerminalExitRequest,
+    WriteTextFileRequest,
 };
 use agent_client_protocol::{Agent, Client, Error};
 use serde_json::{Value, json};
@@ -43,7 +44,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let part = Arc::new(Part(serde_json::from_str(&std::env::var("INTEROP")?)?));
     let world = Arc::new(World::default());
     let session = connected(&part, &world, 1, first).await?;
-    let again = async |part: &Part, world: &World, agent: ConnectionTo<Agent>| second(part, world, agent, session).await;
+    let again = async |part: &Part, world: &World, agent: ConnectionTo<Agent>| {
+        second(part, world, agent, session).await
+    };
     connected(&part, &world, 2, again).await?;
     Ok(())
 }
@@ -74,7 +77,9 @@ async fn connected<T>(
     }
     let shown = Arc::clone(world);
     let client = Client.v1().on_receive_notification(
-        async move |notification: SessionNotification, agent: ConnectionTo<Agent>| shown.shown(&notification, &agent),
+        async move |notification: SessionNotification, agent: ConnectionTo<Agent>| {
+            shown.shown(&notification, &agent)
+        },
         agent_client_protocol::on_receive_notification!(),
     );
     let client = serve!(
@@ -116,12 +121,18 @@ async fn greet(part: &Part, agent: &ConnectionTo<Agent>) -> Outcome<()> {
 }
 
 async fn first(part: &Part, world: &World, agent: ConnectionTo<Agent>) -> Outcome<SessionId> {
-    let made = agent.send_request(NewSessionRequest::new(part.work())).block_task().await?;
+    let made = agent
+        .send_request(NewSessionRequest::new(part.work()))
+        .block_task()
+        .await?;
     let session = made.session_id;
     for turn in part.0["turns"].as_array().into_iter().flatten() {
         play(world, &agent, &session, turn).await?;
     }
-    let listed = agent.send_request(ListSessionsRequest::new()).block_task().await?;
+    let listed = agent
+        .send_request(ListSessionsRequest::new())
+        .block_task()
+        .await?;
     let ids: Vec<_> = listed.sessions.iter().map(|listed| &listed.session_id).collect();
     tell(&json!({ "step": "listed", "sessions": ids, "session": session }));
     Ok(session)
@@ -133,7 +144,10 @@ async fn second(part: &Part, world: &World, agent: ConnectionTo<Agent>, session:
     agent.send_request(load).block_task().await?;
     tell(&json!({ "step": "loaded", "said": world.said() }));
     play(world, &agent, &session, &part.0["after"]).await?;
-    agent.send_request(CloseSessionRequest::new(session)).block_task().await?;
+    agent
+        .send_request(CloseSessionRequest::new(session))
+        .block_task()
+        .await?;
     tell(&json!({ "step": "closed" }));
     Ok(())
 }

@@ -1,8 +1,6 @@
 //! The SDK's own transports, with a tap between them and the client, which tells every frame.
 
-use agent_client_protocol::{
-    AcpAgent, AcpAgentConfig, Channel, Client, ConnectTo, Error, TransportFrame,
-};
+use agent_client_protocol::{AcpAgent, AcpAgentConfig, Channel, Client, ConnectTo, Error, TransportFrame};
 use agent_client_protocol_http::HttpClient;
 use futures::StreamExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -37,7 +35,10 @@ impl Wire {
         let tapped = tokio::spawn(async move {
             let (near_rx, near_tx) = near.into_parts();
             let (far_rx, far_tx) = far.into_parts();
-            tokio::join!(pass(on, "sent", near_rx, far_tx), pass(on, "got", far_rx, near_tx));
+            tokio::join!(
+                pass(on, "sent", near_rx, far_tx),
+                pass(on, "got", far_rx, near_tx)
+            );
         });
         Ok((client, Self { carried, tapped }))
     }

@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     CancelNotification, ContentBlock, CreateTerminalRequest, CreateTerminalResponse, KillTerminalRequest,
-    KillTerminalResponse, ReadTextFileRequest, ReadTextFileResponse, ReleaseTerminalRequest, ReleaseTerminalResponse,
-    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-    SessionNotification, SessionUpdate, TerminalExitStatus, TerminalOutputRequest, TerminalOutputResponse,
-    WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest, WriteTextFileResponse,
+    KillTerminalResponse, ReadTextFileRequest, ReadTextFileResponse, ReleaseTerminalRequest,
+    ReleaseTerminalResponse, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SelectedPermissionOutcome, SessionNotification, SessionUpdate, TerminalExitStatus, TerminalOutputRequest,
+    TerminalOutputResponse, WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest,
+    WriteTextFileResponse,
 };
 use agent_client_protocol::{Agent, Error};
 use serde_json::{Value, json};
@@ -63,12 +64,20 @@ impl World {
         Ok(())
     }
 
-    pub async fn permission(&self, request: RequestPermissionRequest) -> Result<RequestPermissionResponse, Error> {
+    pub async fn permission(
+        &self,
+        request: RequestPermissionRequest,
+    ) -> Result<RequestPermissionResponse, Error> {
         let answer = self.state().turn["answer"].clone();
-        let chosen = request.options.into_iter().find(|option| json!(option.kind) == answer);
+        let chosen = request
+            .options
+            .into_iter()
+            .find(|option| json!(option.kind) == answer);
         let chosen = chosen.ok_or_else(|| unknown(&answer))?;
         let outcome = SelectedPermissionOutcome::new(chosen.option_id);
-        Ok(RequestPermissionResponse::new(RequestPermissionOutcome::Selected(outcome)))
+        Ok(RequestPermissionResponse::new(
+            RequestPermissionOutcome::Selected(outcome),
+        ))
     }
 
     pub async fn read(&self, request: ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
@@ -107,7 +116,11 @@ impl World {
 
     fn terminal(&self, id: &str) -> Result<Terminal, Error> {
         let state = self.state();
-        state.terminals.get(id).cloned().ok_or_else(|| unknown(&json!(id)))
+        state
+            .terminals
+            .get(id)
+            .cloned()
+            .ok_or_else(|| unknown(&json!(id)))
     }
 
     pub async fn output(&self, request: TerminalOutputRequest) -> Result<TerminalOutputResponse, Error> {
@@ -116,7 +129,10 @@ impl World {
         Ok(TerminalOutputResponse::new(output.unwrap_or_default(), false).exit_status(status))
     }
 
-    pub async fn exit(&self, request: WaitForTerminalExitRequest) -> Result<WaitForTerminalExitResponse, Error> {
+    pub async fn exit(
+        &self,
+        request: WaitForTerminalExitRequest,
+    ) -> Result<WaitForTerminalExitResponse, Error> {
         let mut terminal = self.terminal(&request.terminal_id.to_string())?;
         let end = terminal.wait_for(Option::is_some).await;
         let end = end.map_err(Error::into_internal_error)?.clone();
