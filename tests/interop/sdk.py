@@ -26,8 +26,6 @@ from acp.ws import create_websocket_stream
 
 PART = json.loads(os.environ["INTEROP"])
 HEADERS = {"Authorization": f"Bearer {PART['token']}"}
-# A frame may be longer than what asyncio reads into one line by itself.
-LINE_BYTES = 8 * 1024 * 1024
 
 
 def tell(**line):
@@ -119,7 +117,7 @@ async def connection(world, on):
             world,
             *PART["command"],
             env=dict(os.environ),
-            transport_kwargs={"limit": LINE_BYTES, "stderr": None},
+            transport_kwargs={"stderr": None},
             observers=[observe],
         )
         async with start as (agent, process):

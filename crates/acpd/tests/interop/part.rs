@@ -21,6 +21,9 @@ pub enum Way {
 /// What the agent is asked to write.
 pub const TEXT: &str = "one two";
 
+/// A text that comes in one piece, longer than what many programs read at once.
+const LONG_BYTES: usize = 100_000;
+
 /// A prompt, what the person at the client does meanwhile, and how it must end.
 struct Turn {
     name: &'static str,
@@ -29,7 +32,7 @@ struct Turn {
     answer: Option<&'static str>,
     /// The agent's words at which the person cancels.
     cancel_at: Option<&'static str>,
-    said: &'static str,
+    said: String,
     stop_reason: &'static str,
 }
 
@@ -41,13 +44,13 @@ pub struct Part {
     turns: Vec<Turn>,
 }
 
-fn turn(name: &'static str, prompt: impl Into<String>, said: &'static str) -> Turn {
+fn turn(name: &'static str, prompt: impl Into<String>, said: impl Into<String>) -> Turn {
     Turn {
         name,
         prompt: prompt.into(),
         answer: None,
         cancel_at: None,
-        said,
+        said: said.into(),
         stop_reason: "end_turn",
     }
 }
@@ -57,7 +60,7 @@ impl Part {
     pub fn new(daemon: &Daemon, way: Way, lend: bool) -> Self {
         let work = daemon.place.work();
         let file = work.join("notes.txt").display().to_string();
-        let ask = |name, answer, said| Turn {
+        let ask = |name, answer, said: &str| Turn {
             answer: Some(answer),
             ..turn(name, "permission kind=execute command=make", said)
         };
@@ -66,6 +69,11 @@ impl Part {
         let files = format!("write path={file} text='{TEXT}'; read path={file}");
         let turns = vec![
             turn("tools", tools, "hellodone"),
+            turn(
+                "long",
+                format!("longline bytes={LONG_BYTES}"),
+                "x".repeat(LONG_BYTES),
+            ),
             ask("allowed", "allow_once", "allowed (allow_once)"),
             ask("rejected", "reject_once", "rejected (reject_once)"),
             turn("files", files, "wrote 7 bytesread 7 bytes: one two"),
@@ -126,7 +134,7 @@ impl Part {
             // A terminal of the daemon says "\r\n", one of an editor may say "\n".
             assert_eq!(
                 (end["name"].as_str(), said.trim_end(), end["stopReason"].as_str()),
-                (Some(turn.name), turn.said, Some(turn.stop_reason))
+                (Some(turn.name), turn.said.as_str(), Some(turn.stop_reason))
             );
             if turn.name != "after" {
                 all.push_str(said);

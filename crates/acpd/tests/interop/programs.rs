@@ -11,6 +11,9 @@ use crate::trace::Trace;
 /// The oldest Node that acpx runs on.
 const OLDEST_NODE: (u32, u32) = (22, 13);
 
+/// How much of each line of a program is shown if the test fails.
+const SHOWN_BYTES: usize = 1000;
+
 /// A program that plays a part by an SDK.
 #[derive(Clone, Copy)]
 pub enum Program {
@@ -89,17 +92,16 @@ impl Program {
     pub fn play(self, daemon: &Daemon, part: &Part) -> Trace {
         let line = self.line();
         let (mut command, acpd) = beside(daemon, &line[0]);
-        command
-            .args(&line[1..])
-            .env("INTEROP", part.told(daemon, &acpd).to_string());
+        let told = part.told(daemon, &acpd).to_string();
+        command.args(&line[1..]).env("INTEROP", &told);
         let outcome = outcome(&mut command);
+        // Shown if the test fails.
+        eprintln!("INTEROP='{told}'");
+        for line in outcome.stdout.lines() {
+            eprintln!("{}", &line[..line.floor_char_boundary(SHOWN_BYTES)]);
+        }
         // An SDK says there what it does not like about a message.
-        assert_eq!(
-            (outcome.code, outcome.stderr.as_str()),
-            (Some(0), ""),
-            "{}",
-            outcome.stdout
-        );
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
         Trace::read(&outcome.stdout)
     }
 }
