@@ -221,7 +221,7 @@ pub enum LogFormat {
 
 #[derive(Debug, Args)]
 pub struct AcpArgs {
-    /// Which agent, as "acpd agents list" names it [default: default_agent of the configuration, or the only one]
+    /// Which agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// The editor's first new session goes on in this thread

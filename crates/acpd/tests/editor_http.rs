@@ -1,4 +1,4 @@
-//! Editors by HTTP: posted messages and event streams, and WebSockets.
+//! Editors by HTTP: posted messages and event streams, and web sockets.
 
 mod support;
 
@@ -37,8 +37,8 @@ fn with_session(daemon: &Daemon, door: &Door) -> (String, support::Events, Strin
         &json!({ "cwd": daemon.place.work(), "mcpServers": [] }),
     );
     assert_eq!(door.post(&connection, None, &new), 202);
-    let made: Value = serde_json::from_str(&events.next().1).unwrap();
-    let session = made["result"]["sessionId"].as_str().unwrap().to_owned();
+    let made: Value = serde_json::from_str(&events.next().1).expect("it works");
+    let session = made["result"]["sessionId"].as_str().expect("it works").to_owned();
     (connection, events, session)
 }
 
@@ -244,35 +244,35 @@ fn a_lost_connection_ends_no_session_and_the_next_daemon_knows_it() {
 
 /// An editor on a WebSocket, and what its handshake was answered.
 fn websocket(daemon: &Daemon, path: &str, binary: bool) -> (Editor, String) {
-    let stream = TcpStream::connect(daemon.address()).unwrap();
+    let stream = TcpStream::connect(daemon.address()).expect("it works");
     let mut request = format!("ws://{}{path}", daemon.address())
         .into_client_request()
-        .unwrap();
+        .expect("it works");
     let bearer = format!("Bearer {}", daemon.place.token());
     request
         .headers_mut()
-        .insert("authorization", bearer.parse().unwrap());
-    let offered = "permessage-deflate".parse().unwrap();
+        .insert("authorization", bearer.parse().expect("it works"));
+    let offered = "permessage-deflate".parse().expect("it works");
     request.headers_mut().insert("sec-websocket-extensions", offered);
-    let reads = stream.try_clone().unwrap();
-    reads.set_read_timeout(Some(PATIENCE)).unwrap();
-    let (mut socket, response) = client(request, stream).unwrap();
+    let reads = stream.try_clone().expect("it works");
+    reads.set_read_timeout(Some(PATIENCE)).expect("it works");
+    let (mut socket, response) = client(request, stream).expect("it works");
     assert!(response.headers().get("sec-websocket-extensions").is_none());
     let id = response.headers()["acp-connection-id"]
         .to_str()
-        .unwrap()
+        .expect("it works")
         .to_owned();
     let (told, incoming) = mpsc::channel();
     let (write, writes) = mpsc::channel::<String>();
     // One thread for both ways: it writes what there is before it waits for more.
-    socket.get_ref().set_nonblocking(true).unwrap();
+    socket.get_ref().set_nonblocking(true).expect("it works");
     std::thread::spawn(move || {
         loop {
             match writes.try_recv() {
                 Ok(text) if binary => socket
                     .send(Message::binary(format!("{text}\n").into_bytes()))
-                    .unwrap(),
-                Ok(text) => socket.send(Message::text(text)).unwrap(),
+                    .expect("it works"),
+                Ok(text) => socket.send(Message::text(text)).expect("it works"),
                 Err(mpsc::TryRecvError::Disconnected) => return,
                 Err(mpsc::TryRecvError::Empty) => {}
             }

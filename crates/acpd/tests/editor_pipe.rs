@@ -23,9 +23,12 @@ impl Pipe {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let stderr: ChildStderr = child.stderr.take().unwrap();
+            .expect("acpd starts");
+        let (stdin, stdout) = (
+            child.stdin.take().expect("it is piped"),
+            child.stdout.take().expect("it is piped"),
+        );
+        let stderr: ChildStderr = child.stderr.take().expect("it is piped");
         Self {
             editor: Editor::lines(stdout, stdin),
             child,

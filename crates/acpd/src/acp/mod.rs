@@ -28,7 +28,7 @@ use stdio::Stdout;
 const RESTART_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a daemon elsewhere may be out of reach.
-const AWAY_PATIENCE: Duration = Duration::from_secs(600);
+const AWAY_PATIENCE: Duration = Duration::from_mins(10);
 
 /// The shortest and the longest wait between two attempts to reach the daemon.
 const ATTEMPTS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
@@ -184,10 +184,9 @@ impl Session<'_> {
                     print::err("acpd: the daemon is there again\n");
                     return Ok(link);
                 }
-                Ok(None) => {}
-                // One that is on its way up or down may refuse.
                 Err(error) if since.elapsed() > self.patience() => return Err(error.into()),
-                Err(_) => {}
+                // One that is on its way up or down may refuse.
+                Ok(None) | Err(_) => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => wait = (2 * wait).min(longest),

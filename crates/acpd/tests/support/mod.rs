@@ -7,6 +7,7 @@
 #![allow(unused_imports, reason = "each test binary uses a part of it")]
 
 #[path = "../../../proto/tests/scenarios/acp/schema.rs"]
+#[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
 mod acp_schema;
 #[path = "../../../proto/tests/support/app_schema.rs"]
 mod app_schema;

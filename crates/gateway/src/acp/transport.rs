@@ -34,7 +34,7 @@ pub trait Transport: Send {
 pub struct Lines<R, W> {
     reader: R,
     writer: W,
-    lines: LineDecoder,
+    decoder: LineDecoder,
     patience: Duration,
 }
 
@@ -44,7 +44,7 @@ impl<R, W> Lines<R, W> {
         Self {
             reader,
             writer,
-            lines: LineDecoder::new(limits.client_message_bytes),
+            decoder: LineDecoder::new(limits.client_message_bytes),
             patience: Duration::from_secs(limits.write_secs),
         }
     }
@@ -59,11 +59,11 @@ fn text(line: &Line<'_>) -> String {
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Transport for Lines<R, W> {
     async fn next(&mut self) -> Result<Option<String>> {
         loop {
-            if let Some(line) = self.lines.next_line() {
+            if let Some(line) = self.decoder.next_line() {
                 return Ok(Some(text(&line)));
             }
-            if self.reader.read_buf(self.lines.buffer()).await? == 0 {
-                return Ok(self.lines.finish().map(|line| text(&line)));
+            if self.reader.read_buf(self.decoder.buffer()).await? == 0 {
+                return Ok(self.decoder.finish().map(|line| text(&line)));
             }
         }
     }

@@ -14,24 +14,24 @@ use crate::heartbeat::{Due, Heartbeat};
 
 /// A WebSocket that carries an editor's messages.
 pub struct Socket {
-    socket: WebSocket,
+    stream: WebSocket,
     heartbeat: Heartbeat,
     patience: Duration,
 }
 
 impl Socket {
     /// With the bounds of `limits`: how often an editor is asked whether it is there, and how long a write may take.
-    pub fn new(socket: WebSocket, limits: &Limits) -> Self {
+    pub fn new(stream: WebSocket, limits: &Limits) -> Self {
         let secs = Duration::from_secs;
         Self {
-            socket,
+            stream,
             heartbeat: Heartbeat::new(secs(limits.ping_secs), secs(limits.pong_secs), Instant::now()),
             patience: secs(limits.write_secs),
         }
     }
 
     async fn feed(&mut self, message: Message) -> Result<()> {
-        let fed = self.socket.feed(message);
+        let fed = self.stream.feed(message);
         in_time(self.patience, async { fed.await.map_err(Error::other) }).await
     }
 
@@ -47,7 +47,7 @@ impl Transport for Socket {
     async fn next(&mut self) -> Result<Option<String>> {
         loop {
             let message = tokio::select! {
-                message = self.socket.next() => message,
+                message = self.stream.next() => message,
                 () = sleep_until(self.heartbeat.deadline()) => {
                     match self.heartbeat.due(Instant::now()) {
                         Due::Nothing => {}
@@ -88,7 +88,7 @@ impl Transport for Socket {
     }
 
     async fn flush(&mut self) -> Result<()> {
-        let flushed = self.socket.flush();
+        let flushed = self.stream.flush();
         in_time(self.patience, async { flushed.await.map_err(Error::other) }).await
     }
 

@@ -4,6 +4,11 @@
 //! In: requests that have shown who they are. Out: connections in the lobby. Owns: the connections, and of each what its
 //! readers may still want. Never: ends a session because a connection is lost.
 
+#![allow(
+    clippy::unnecessary_box_returns,
+    reason = "a refusal is large, and stands in results beside what is small"
+)]
+
 mod connection;
 mod streams;
 
@@ -51,7 +56,7 @@ pub fn router() -> Router<Door> {
     Router::new().route("/acp", get(listen).post(post).delete(end))
 }
 
-/// An answer in two words, made once it is needed: most requests are not refused.
+/// What a request is answered.
 type Answer = Result<Response, Box<Response>>;
 
 fn no(status: StatusCode, code: &str, message: &str) -> Box<Response> {

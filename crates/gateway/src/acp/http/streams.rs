@@ -19,7 +19,7 @@ pub type Key = Option<String>;
 /// All streams of a connection.
 #[derive(Debug, Default)]
 pub struct Streams {
-    streams: BTreeMap<Key, Stream>,
+    by_key: BTreeMap<Key, Stream>,
     /// The editor's requests that are not answered, by their ids.
     awaited: BTreeMap<String, Awaited>,
     /// Bytes of all events that are kept.
@@ -174,7 +174,7 @@ impl Streams {
             return (None, None);
         };
         let key = self.route(Some(session.clone()));
-        let opened = self.streams.get(&key).is_some_and(|stream| stream.opened);
+        let opened = self.by_key.get(&key).is_some_and(|stream| stream.opened);
         let on_session = match method.as_str() {
             "session/load" | "session/fork" => false,
             "session/prompt" => true,
@@ -184,20 +184,20 @@ impl Streams {
             return (key, None);
         }
         // What was told of the session comes first, though by another stream.
-        let last = self.streams.get(&key).map_or(0, Stream::last);
+        let last = self.by_key.get(&key).map_or(0, Stream::last);
         (None, Some((key, last)))
     }
 
     fn stream(&mut self, key: Key) -> Option<&mut Stream> {
-        if !self.streams.contains_key(&key) && self.streams.len() > EDITOR_STREAMS {
+        if !self.by_key.contains_key(&key) && self.by_key.len() > EDITOR_STREAMS {
             return None;
         }
-        Some(self.streams.entry(key).or_default())
+        Some(self.by_key.entry(key).or_default())
     }
 
     fn push(&mut self, key: Key, text: Bytes, behind: Option<(Key, u64)>) {
         self.bytes += text.len();
-        let stream = self.streams.entry(key).or_default();
+        let stream = self.by_key.entry(key).or_default();
         stream.kept.push_back(Event { text, behind });
         self.trim();
     }
@@ -209,10 +209,10 @@ impl Streams {
             let is_had = |stream: &&mut Stream| stream.first < stream.next && !stream.kept.is_empty();
             let is_unread = |stream: &&mut Stream| stream.reader.is_none() && !stream.kept.is_empty();
             let longest = |stream: &&mut Stream| stream.kept.len();
-            let had = self.streams.values_mut().filter(is_had).max_by_key(longest);
+            let had = self.by_key.values_mut().filter(is_had).max_by_key(longest);
             let stream = match had {
                 Some(stream) => stream,
-                None => match self.streams.values_mut().filter(is_unread).max_by_key(longest) {
+                None => match self.by_key.values_mut().filter(is_unread).max_by_key(longest) {
                     Some(stream) => stream,
                     None => return,
                 },
@@ -235,7 +235,7 @@ impl Streams {
 
     /// Readers that have not taken what is there count as gone.
     pub fn drop_readers(&mut self) {
-        for stream in self.streams.values_mut() {
+        for stream in self.by_key.values_mut() {
             if stream.next <= stream.last() {
                 stream.reader = None;
             }
@@ -270,7 +270,7 @@ impl Streams {
     /// What the reader of a stream gets next. `settled`: what other readers were handed has left.
     pub fn take(&mut self, key: &Key, reader: u64, settled: bool) -> Taken {
         let Some(stream) = self
-            .streams
+            .by_key
             .get(key)
             .filter(|stream| stream.reader == Some(reader))
         else {
@@ -281,7 +281,7 @@ impl Streams {
             return if self.closed { Taken::End } else { Taken::Nothing };
         };
         if let Some((other, until)) = &event.behind {
-            let other = self.streams.get(other);
+            let other = self.by_key.get(other);
             if let Some(other) = other.filter(|other| other.reader.is_some()) {
                 if other.next <= *until {
                     return Taken::Nothing;
@@ -293,7 +293,7 @@ impl Streams {
         }
         let text = event.text.clone();
         let number = stream.next;
-        if let Some(stream) = self.streams.get_mut(key) {
+        if let Some(stream) = self.by_key.get_mut(key) {
             stream.next += 1;
         }
         self.trim();
@@ -303,7 +303,7 @@ impl Streams {
     /// A reader has gone.
     pub fn left(&mut self, key: &Key, reader: u64) {
         if let Some(stream) = self
-            .streams
+            .by_key
             .get_mut(key)
             .filter(|stream| stream.reader == Some(reader))
         {
@@ -314,7 +314,7 @@ impl Streams {
 
     /// Whether anybody reads.
     pub fn has_readers(&self) -> bool {
-        self.streams.values().any(|stream| stream.reader.is_some())
+        self.by_key.values().any(|stream| stream.reader.is_some())
     }
 
     /// Nothing more is sent.

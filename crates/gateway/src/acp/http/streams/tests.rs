@@ -4,6 +4,7 @@ use super::*;
 
 const SESSION: &str = "01990000-0000-7000-8000-000000000001";
 
+#[allow(clippy::unnecessary_wraps, reason = "a key may be none")]
 fn key() -> Key {
     Some(SESSION.to_owned())
 }
