@@ -130,7 +130,7 @@ impl Part {
         assert_eq!(ends.len(), self.turns.len(), "{ends:#?}");
         let mut all = String::new();
         for (turn, end) in self.turns.iter().zip(&ends) {
-            let said = end["said"].as_str().unwrap();
+            let said = end["said"].as_str().expect("a turn says something");
             // A terminal of the daemon says "\r\n", one of an editor may say "\n".
             assert_eq!(
                 (end["name"].as_str(), said.trim_end(), end["stopReason"].as_str()),
@@ -144,7 +144,7 @@ impl Part {
         assert_eq!(trace.did("session/cancel"), 1);
 
         let listed = &trace.steps("listed")[0];
-        let sessions = listed["sessions"].as_array().unwrap();
+        let sessions = listed["sessions"].as_array().expect("they are a list");
         assert!(sessions.contains(&listed["session"]), "{listed}");
         // What the SDK gave the program, and what went over the wire: all of the first connection, in its order.
         assert_eq!(trace.steps("loaded")[0]["said"], all);

@@ -113,7 +113,7 @@ impl Trace {
             let more = next["content"]["text"].as_str();
             match (story.last_mut(), more) {
                 (Some(last), Some(more)) if may_merge(last, &next) => {
-                    let text = format!("{}{more}", last["content"]["text"].as_str().unwrap());
+                    let text = format!("{}{more}", last["content"]["text"].as_str().expect("it is text"));
                     last["content"]["text"] = text.into();
                 }
                 _ => story.push(next),
