@@ -62,7 +62,8 @@ test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the 
 
 test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
-	CI=true $(NEXTEST) run -p acpd -p acpd-fake-agent --run-ignored only -E 'binary(interop) & test(/^rust_/)'
+	$(CARGO) build --quiet -p acpd-fake-agent
+	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/^rust_/)'
 
 test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
