@@ -41,11 +41,15 @@ fn show(thread: &Value, as_json: bool) {
         return;
     }
     let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
+    let status = match (text("status").as_str(), thread["lastTurnStatus"].as_str()) {
+        ("idle", Some("failed")) => "failed".to_owned(),
+        (status, _) => status.to_owned(),
+    };
     let name: String = text("name").chars().take(60).collect();
     print::out(&format!(
         "{}  {:<7}  {}  {:<12}  {name}\n",
         text("id"),
-        text("status"),
+        status,
         when(&thread["updatedAt"]),
         text("agentType")
     ));

@@ -71,6 +71,46 @@ fn a_client_that_breaks_off_again_and_again_misses_nothing() {
     assert_same(&late.until(is_end), &whole);
 }
 
+/// A client learns from the answer where it begins, so nothing of the thread may come before it.
+#[test]
+fn the_answer_to_resume_comes_before_everything_that_it_brings() {
+    let daemon = Daemon::start();
+    let mut asked = Client::new(&daemon);
+    let thread = asked.thread(&daemon);
+    asked.start(&thread, "flood n=4000; permission");
+    asked.question();
+    for params in [
+        json!({ "threadId": thread }),
+        json!({ "threadId": thread, "after": 0 }),
+    ] {
+        let mut late = Client::new(&daemon);
+        // Twice, and what comes after it is meant for the same thread.
+        let ids = [
+            late.request("thread/resume", &params),
+            late.request("turn/interrupt", &json!({ "turnId": "turn_9" })),
+        ];
+        late.answer(ids[0]).unwrap();
+        let early = late.take();
+        assert!(early.is_empty(), "{:?}", early.first());
+        let error = late.answer(ids[1]).unwrap_err();
+        assert_eq!(error["message"], "that turn is not running", "{error}");
+        assert_eq!(late.question().text("threadId"), thread);
+    }
+    // Who has left before the answer came does not follow.
+    let mut gone = Client::new(&daemon);
+    let ids = [
+        gone.request("thread/resume", &json!({ "threadId": thread })),
+        gone.request("thread/unsubscribe", &json!({})),
+    ];
+    gone.answer(ids[0]).unwrap();
+    assert_eq!(gone.answer(ids[1]).unwrap()["status"], "unsubscribed");
+    asked.call("turn/interrupt", &json!({ "threadId": thread }));
+    asked.until(is_end);
+    gone.call("thread/list", &json!({}));
+    let heard = gone.take();
+    assert!(heard.is_empty(), "{:?}", heard.first());
+}
+
 #[test]
 fn clients_that_come_at_any_moment_agree() {
     let daemon = Daemon::start();

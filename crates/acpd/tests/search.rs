@@ -31,6 +31,28 @@ fn pair(kind: &str, text: &str) -> (String, String) {
 }
 
 #[test]
+fn what_was_rolled_back_is_not_found_any_more() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say zebra one");
+    client.turn(&thread, "say zebra two");
+    client.call(
+        "thread/rollback",
+        &json!({ "threadId": thread, "turnId": "turn_1" }),
+    );
+    client.turn(&thread, "say zebra three");
+    let found = client.call("thread/search", &json!({ "query": "zebra" }));
+    let turns: Vec<_> = found["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| &hit["turnId"])
+        .collect();
+    assert_eq!(turns, ["turn_3", "turn_3", "turn_1", "turn_1"]);
+}
+
+#[test]
 fn words_paths_and_commands_are_found() {
     let mut daemon = Daemon::with("[policy]\ndefault = \"allow\"\n");
     let mut client = Client::new(&daemon);

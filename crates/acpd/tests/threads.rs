@@ -89,6 +89,116 @@ fn a_running_thread_shows_that_it_runs() {
     client.finish(&thread, &turn);
 }
 
+/// What a list shows of a thread: what it does, and how its last turn ended.
+fn shown(thread: &Value) -> (&str, Option<&str>) {
+    let status = thread["status"].as_str().expect("a thread has a status");
+    (status, thread["lastTurnStatus"].as_str())
+}
+
+#[test]
+fn a_list_is_narrowed_to_what_threads_do() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let threads: Vec<String> = (0..4).map(|_| client.thread(&daemon)).collect();
+    client.turn(&threads[1], "say x");
+    client.turn(&threads[2], "error");
+    let turn = client.start(&threads[3], "permission; slow");
+    let question = client.question();
+    let [new, done, failed, waiting] = [0, 1, 2, 3].map(|k: usize| &threads[k][..]);
+    let check = |client: &mut Client, status: &str, wanted: &[&str]| {
+        let page = client.call("thread/list", &json!({ "status": status }));
+        let mut found = ids(&page);
+        found.sort_unstable();
+        assert_eq!(found, wanted, "{status}");
+    };
+    check(&mut client, "active", &[waiting]);
+    check(&mut client, "waiting", &[waiting]);
+    check(&mut client, "running", &[]);
+    check(&mut client, "idle", &[new, done, failed]);
+    check(&mut client, "failed", &[failed]);
+    client.respond(&question, &json!({ "decision": "accept" }));
+    client.wait_for("serverRequest/resolved");
+    client.until(|message| message.method == "thread/status/changed");
+    check(&mut client, "running", &[waiting]);
+    check(&mut client, "waiting", &[]);
+    client.call("turn/interrupt", &json!({ "threadId": waiting }));
+    client.finish(waiting, &turn);
+    let page = client.call("thread/list", &json!({}));
+    let mut all: Vec<_> = page["data"].as_array().unwrap().iter().collect();
+    all.sort_unstable_by_key(|thread| thread["id"].as_str());
+    assert_eq!(
+        all.iter().map(|thread| shown(thread)).collect::<Vec<_>>(),
+        [
+            ("idle", None),
+            ("idle", Some("completed")),
+            ("idle", Some("failed")),
+            ("idle", Some("interrupted"))
+        ]
+    );
+}
+
+#[test]
+fn who_watches_the_list_sees_threads_that_it_does_not_follow() {
+    let daemon = Daemon::start();
+    let mut watcher = Client::observer(&daemon);
+    let mut idle = Client::observer(&daemon);
+    let mut client = Client::new(&daemon);
+    assert_eq!(watcher.call("thread/list/watch", &json!({})), json!({}));
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say x");
+    let turn = client.start(&thread, "permission; error");
+    let question = client.question();
+    client.respond(&question, &json!({ "decision": "accept" }));
+    client.finish(&thread, &turn);
+    client.call("thread/name/set", &json!({ "threadId": thread, "name": "Mine" }));
+    client.call("thread/archive", &json!({ "threadId": thread }));
+    client.call("thread/delete", &json!({ "threadId": thread }));
+    let gone = |message: &support::Incoming| message.params["thread"].is_null();
+    let changes = watcher.until(gone);
+    for change in &changes {
+        assert_eq!(change.method, "thread/list/changed");
+        assert_eq!(change.text("threadId"), thread);
+        assert!(
+            change.params["seq"].is_null() && change.params["ts"].is_u64(),
+            "{change:?}"
+        );
+    }
+    let (last, changes) = changes.split_last().unwrap();
+    assert!(gone(last));
+    let mut seen: Vec<_> = changes
+        .iter()
+        .map(|change| shown(&change.params["thread"]))
+        .collect();
+    seen.dedup();
+    assert_eq!(
+        seen,
+        [
+            ("idle", None),
+            ("running", None),
+            ("idle", Some("completed")),
+            ("running", Some("completed")),
+            ("waiting", Some("completed")),
+            ("running", Some("completed")),
+            ("idle", Some("failed")),
+            ("deleting", Some("failed")),
+        ]
+    );
+    let names = changes.iter().map(|change| &change.params["thread"]["name"]);
+    assert!(names.clone().any(|name| name == "Mine"));
+    assert!(
+        changes
+            .iter()
+            .any(|change| change.params["thread"]["archived"] == true)
+    );
+    // Who did not ask, or does not want it any more, hears nothing.
+    watcher.call("thread/list/unwatch", &json!({}));
+    client.thread(&daemon);
+    for quiet in [&mut watcher, &mut idle] {
+        assert_eq!(ids(&quiet.call("thread/list", &json!({}))).len(), 1);
+        assert!(quiet.take().is_empty());
+    }
+}
+
 #[test]
 fn a_thread_is_read_with_its_turns_page_by_page() {
     let daemon = Daemon::start();
@@ -226,6 +336,78 @@ fn what_a_client_does_not_want_to_hear_is_left_out() {
         whole
             .iter()
             .any(|item| item.text("text") == " word 1 word 2 word 3 word 4 word 5")
+    );
+    // Live and out of the log, from the beginning and from any event that came: all the rest, and nothing else.
+    let unwanted = ["item/agentMessage/delta", "item/started"];
+    let mut witness = Client::observer(&daemon);
+    witness.resume(&thread, 0);
+    let all = witness.until(|message| message.method == "turn/completed");
+    let wanted: Vec<_> = all
+        .iter()
+        .filter(|message| !unwanted.contains(&&message.method[..]))
+        .map(|message| message.seq())
+        .collect();
+    assert!(wanted.len() + 2 < all.len());
+    let seen: Vec<_> = client.seen.iter().map(|message| message.seq()).collect();
+    assert_eq!(seen[..wanted.len()], wanted);
+    for (at, seq) in wanted.iter().enumerate() {
+        client.call("thread/unsubscribe", &json!({ "threadId": thread }));
+        client.take();
+        client.resume(&thread, *seq);
+        for next in &wanted[at + 1..] {
+            assert_eq!(client.next().seq(), *next, "after {seq}");
+        }
+    }
+}
+
+#[test]
+fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let first = client.thread(&daemon);
+    client.turn(&first, "say one");
+    client.turn(&first, "tool; say two");
+    let session = client.call("thread/read", &json!({ "threadId": first }))["thread"]["sessionId"].take();
+    client.call("thread/unsubscribe", &json!({ "threadId": first }));
+    let started = client.call(
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": session, "text": "say three" }),
+    );
+    let second = started["thread"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(started["thread"]["sessionId"], session);
+    assert_eq!(
+        started["turn"]["id"], "turn_3",
+        "what was said before comes first"
+    );
+    client.finish(&second, "turn_3");
+    let read = |client: &mut Client, thread: &str| {
+        let params = json!({ "threadId": thread, "includeTurns": true });
+        let turns = client.call("thread/read", &params)["thread"]["turns"].take();
+        let turns = turns.as_array().unwrap().clone();
+        let texts = |turn: &Value| -> Vec<String> {
+            let items = turn["items"].as_array().unwrap();
+            items
+                .iter()
+                .filter_map(|item| Some(item["text"].as_str()?.to_owned()))
+                .collect()
+        };
+        turns
+            .iter()
+            .map(|turn| (turn["imported"] == true, texts(turn)))
+            .collect::<Vec<_>>()
+    };
+    let words = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let whole = [
+        (true, words(&["say one", "one"])),
+        (true, words(&["tool; say two", "two"])),
+        (false, words(&["say three", "three"])),
+    ];
+    assert_eq!(read(&mut client, &second), whole);
+    // It is that session or none.
+    let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": "nowhere" });
+    assert_eq!(
+        client.refused("thread/start", &params)["data"]["code"],
+        "agent_failed"
     );
 }
 

@@ -344,6 +344,7 @@ mod tests {
             mcp_servers: Vec::new(),
             earlier_session: None,
             leave_out: Vec::new(),
+            foreign: false,
             patience: Duration::from_mins(1),
             quirks: Quirks::default(),
         };

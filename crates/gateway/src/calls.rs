@@ -4,8 +4,9 @@ use std::path::Path;
 use std::pin::Pin;
 
 use acpd_log::{Filter, ListCursor, Listed};
+use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
-use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
+use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId, ThreadStatus};
 use acpd_proto::agent::{AgentRequest, check_extension};
 use acpd_proto::projection::{Live, Spec, Transcript};
 use acpd_proto::surface::app::{
@@ -22,8 +23,12 @@ use crate::thread::{Subscribed, Surroundings};
 pub struct Called {
     /// What the client is to follow from now on.
     pub follow: Option<Follow>,
+    /// Whether the client hears nothing of that before it has the answer; if the answer is a failure, nothing at all.
+    pub answer_first: bool,
     /// What it is to follow no longer.
     pub unfollow: Option<ThreadId>,
+    /// Whether it is told of changes of the list of threads from now on, if that is to change.
+    pub watch: Option<bool>,
     /// The rest: the answer.
     pub answer: Pin<Box<dyn Future<Output = Result<Answered, Failure>> + Send>>,
 }
@@ -54,8 +59,17 @@ impl Called {
     pub(crate) fn answered(answer: impl Future<Output = Result<Answered, Failure>> + Send + 'static) -> Self {
         Self {
             follow: None,
+            answer_first: false,
             unfollow: None,
+            watch: None,
             answer: Box::pin(answer),
+        }
+    }
+
+    fn watch(watch: bool) -> Self {
+        Self {
+            watch: Some(watch),
+            ..Self::now(Ok(json!({}).into()))
         }
     }
 
@@ -136,6 +150,8 @@ impl Calls {
                     ..Called::now(result)
                 })
             }
+            Request::ThreadListWatch(_) => Ok(Called::watch(true)),
+            Request::ThreadListUnwatch(_) => Ok(Called::watch(false)),
             Request::TurnStart(On { thread, params }) => {
                 let command = Command::StartTurn {
                     input: blocks(params.text.as_deref(), params.input),
@@ -255,6 +271,7 @@ impl Calls {
             mode,
             config,
             policy,
+            session_id,
             text,
             input,
             client_turn_id,
@@ -274,7 +291,10 @@ impl Calls {
             cwd,
             additional_directories,
             mcp_servers,
+            session_id,
         };
+        // What was said before comes first.
+        let begins_with_session = spec.session_id.is_some();
         let create = Command::Create {
             spec,
             name,
@@ -297,18 +317,20 @@ impl Calls {
             settings.push(self.directory.command(thread, by.clone(), command).await?);
         }
         let input = blocks(text.as_deref(), input);
-        let first_turn = if input.is_empty() {
-            None
-        } else {
-            let command = Command::StartTurn {
-                input,
-                client_turn_id,
-            };
-            Some(self.directory.command(thread, by, command).await?)
-        };
+        let mut first = (!input.is_empty()).then_some(Command::StartTurn {
+            input,
+            client_turn_id,
+        });
+        let mut first_turn = None;
+        if let Some(command) = first.take_if(|_| !begins_with_session) {
+            first_turn = Some(self.directory.command(thread, by.clone(), command).await?);
+        }
         let calls = self.clone();
         let answer = Called::answer(async move {
             heard(created).await?;
+            if let Some(command) = first {
+                first_turn = Some(calls.directory.command(thread, by, command).await?);
+            }
             for setting in settings {
                 heard(setting).await.map_err(|failure| Failure {
                     message: format!("the thread {thread} was started, but {}", failure.message),
@@ -377,6 +399,7 @@ impl Calls {
                 cursor: after.unwrap_or(latest),
                 subscribed,
             }),
+            answer_first: true,
             ..answer
         })
     }
@@ -391,15 +414,22 @@ impl Calls {
             status,
             search_term,
         } = wanted;
-        let active = status.map(|status| status == ListedStatus::Active);
         let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
-        let filter = Filter {
+        let mut filter = Filter {
             archived: archived.or(Some(false)),
             agent: agent_type,
             cwd,
-            active,
             search: search_term,
+            ..Filter::default()
+        };
+        (filter.active, filter.status, filter.last_turn) = match status {
+            None => (None, None, None),
+            Some(ListedStatus::Active) => (Some(true), None, None),
+            Some(ListedStatus::Running) => (Some(true), Some(ThreadStatus::Running), None),
+            Some(ListedStatus::Waiting) => (Some(true), Some(ThreadStatus::Waiting), None),
+            Some(ListedStatus::Idle) => (Some(false), None, None),
+            Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
         let page = self
             .around

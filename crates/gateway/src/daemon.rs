@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::acp::Lobby;
 use crate::agents::Agents;
 use crate::answers::{Answers, AnswersError};
+use crate::board::Board;
 use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -174,6 +175,7 @@ impl Daemon {
             clock,
             policies: policies_now,
             answers: Answers::open(&data_dir)?,
+            board: Board::new(),
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {

@@ -10,6 +10,7 @@ use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::editors::Attachment;
 use crate::metrics::Metrics;
 use crate::thread::{Subscribed, Surroundings, ThreadActor, ToThread};
 
@@ -73,6 +74,20 @@ impl Directory {
         )
         .await?;
         Ok(answer)
+    }
+
+    /// Has an editor take part in a thread until it is gone, see [`Attachment`].
+    pub async fn attach(&self, thread: ThreadId, editor: Attachment) -> Result<(), Failure> {
+        for _ in 0..ATTEMPTS {
+            let (reply, answer) = oneshot::channel();
+            let editor = Box::new(editor.clone());
+            self.send(thread, false, ToThread::Attach { editor, reply })
+                .await?;
+            if let Ok(attached) = answer.await {
+                return attached.map(drop);
+            }
+        }
+        Err(unavailable())
     }
 
     /// Follows a thread from here on.

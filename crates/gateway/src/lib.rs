@@ -5,13 +5,15 @@
 //!
 //! One task each, with a bounded mailbox and no shared state: [`thread`] owns a thread's machine, [`agent`] an
 //! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows
-//! which threads are awake, [`answers`] keeps what holds for all threads of an agent.
+//! which threads are awake, [`answers`] keeps what holds for all threads of an agent,
+//! [`board`] tells how the list of threads changes.
 
 mod acp;
 mod agent;
 pub mod agents;
 pub mod answers;
 mod batch;
+mod board;
 mod calls;
 mod clock;
 pub mod config;
@@ -19,6 +21,7 @@ mod daemon;
 mod directory;
 pub mod doctor;
 mod door;
+mod editors;
 mod export;
 mod follow;
 mod fork;

@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agents::Agents;
 use crate::answers::Answers;
+use crate::board::Board;
 use crate::calls::Follow;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
@@ -107,6 +108,7 @@ impl Stage {
             limits,
             clock,
             answers: Answers::open(&place).unwrap(),
+            board: Board::new(),
         };
         let directory = Directory::open(around.clone()).await.unwrap();
         let stage = Self {

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::board::Watch;
 use crate::calls::{Answered, Asker, Called, Calls, Follow};
 use crate::follow::{Delivery, Ended, follow};
 use crate::heartbeat::{Due, Heartbeat};
@@ -29,6 +30,10 @@ pub struct PeerActor {
     calls: Calls,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: HashMap<ThreadId, Following>,
+    /// What is followed once the answer to a request has left, by the request's token.
+    held: HashMap<u64, (u64, Follow)>,
+    /// How the list of threads changes, if the client wants to know.
+    watch: Watch,
     /// The number of the last subscription.
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
@@ -47,7 +52,8 @@ pub struct PeerActor {
 /// A subscription of this client.
 struct Following {
     number: u64,
-    _task: AbortOnDropHandle<()>,
+    /// None until the answer has left that says where it begins.
+    _task: Option<AbortOnDropHandle<()>>,
 }
 
 /// Why a connection ends.
@@ -103,6 +109,8 @@ impl PeerActor {
             calls,
             answers,
             follows: HashMap::new(),
+            held: HashMap::new(),
+            watch: Watch::default(),
             subscriptions: 0,
             deliver,
             deliveries,
@@ -159,6 +167,12 @@ impl PeerActor {
                     self.message(message)?;
                 }
                 Some((token, answer)) = self.answers.next() => self.answered(token, answer),
+                // Before events, of which there may be more at any time.
+                frame = self.watch.next() => {
+                    if let Some(text) = self.peer.select(&frame, |_| false) {
+                        self.send(text.clone()).await?;
+                    }
+                }
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 // It would wait for events that never come; connected anew, it is told what is wrong.
                 Some(()) = self.lost.recv() => {
@@ -251,34 +265,72 @@ impl PeerActor {
     fn called(&mut self, token: u64, called: Called) {
         let Called {
             follow: to_follow,
+            answer_first,
             unfollow,
+            watch,
             answer,
         } = called;
+        match watch {
+            Some(true) => self.watch.begin(&self.calls.around.board),
+            Some(false) => self.watch = Watch::default(),
+            None => {}
+        }
         if let Some(thread) = unfollow {
             self.follows.remove(&thread);
         }
         if let Some(to_follow) = to_follow {
-            self.follow(to_follow);
+            let number = self.subscribe(to_follow.thread);
+            if answer_first {
+                self.held.insert(token, (number, to_follow));
+            } else {
+                self.follow(number, to_follow);
+            }
         }
         self.answers
             .push(answer.map(move |result| (token, result)).boxed());
     }
 
     fn answered(&mut self, token: u64, answer: Result<Answered, Failure>) {
+        let held = self.held.remove(&token);
+        match (&answer, held) {
+            (Ok(_), Some((number, to_follow))) => self.follow(number, to_follow),
+            (Err(_), Some((number, to_follow))) if self.is_current(number, to_follow.thread) => {
+                self.follows.remove(&to_follow.thread);
+            }
+            _ => {}
+        }
         let result = answer.map(|Answered { result, follow }| {
             if let Some(to_follow) = follow {
-                self.follow(to_follow);
+                let number = self.subscribe(to_follow.thread);
+                self.follow(number, to_follow);
             }
             result
         });
         self.peer.reply(token, result);
     }
 
-    fn follow(&mut self, to_follow: Follow) {
-        let thread = to_follow.thread;
+    /// Makes a subscription, in place of an earlier one of the same thread. Requests that come next know of it,
+    /// also before anything of it is delivered.
+    fn subscribe(&mut self, thread: ThreadId) -> u64 {
         self.peer.set_current(thread);
         self.subscriptions += 1;
         let number = self.subscriptions;
+        self.follows.insert(thread, Following { number, _task: None });
+        number
+    }
+
+    fn is_current(&self, number: u64, thread: ThreadId) -> bool {
+        self.follows
+            .get(&thread)
+            .is_some_and(|following| following.number == number)
+    }
+
+    /// Begins to deliver for a subscription, unless it was ended meanwhile.
+    fn follow(&mut self, number: u64, to_follow: Follow) {
+        let thread = to_follow.thread;
+        if !self.is_current(number, thread) {
+            return;
+        }
         let Calls { directory, around } = self.calls.clone();
         let task = follow(
             directory,
@@ -295,7 +347,11 @@ impl PeerActor {
                 let _ = lose.try_send(());
             }
         }));
-        self.follows.insert(thread, Following { number, _task: task });
+        let following = Following {
+            number,
+            _task: Some(task),
+        };
+        self.follows.insert(thread, following);
     }
 
     async fn delivered(&mut self, delivery: &Delivery) -> Result<(), End> {

@@ -1,8 +1,8 @@
-//! Collects a thread's conversation out of the log, for an agent that has forgotten it.
+//! Collects a thread's conversation out of the log: for an agent that has forgotten it, or to be held against what it tells.
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::{ThreadId, TurnId};
-use acpd_proto::projection::{Dropped, Recall};
+use acpd_model::{Event, ThreadId, TurnId};
+use acpd_proto::projection::{Dropped, Recall, Rounds};
 
 /// The end of the conversation, without the turn `except` and those that were dropped, in at most so many bytes. All of that or nothing: the
 /// end is what is wanted most, and it is read last.
@@ -14,13 +14,31 @@ pub async fn recall(
     bytes: usize,
 ) -> Result<String, LogError> {
     let mut recall = Recall::new(Some(except), dropped, bytes);
+    fold(log, thread, |event| recall.fold(event)).await?;
+    Ok(recall.finish())
+}
+
+/// The conversation in rounds, without the turn `except` and those that were dropped, to be held against what the agent
+/// tells.
+pub async fn rounds(
+    log: &SharedLog,
+    thread: ThreadId,
+    except: Option<TurnId>,
+    dropped: Dropped,
+) -> Result<Rounds, LogError> {
+    let mut rounds = Rounds::known(except, dropped);
+    fold(log, thread, |event| rounds.fold(event)).await?;
+    Ok(rounds)
+}
+
+async fn fold(log: &SharedLog, thread: ThreadId, mut take: impl FnMut(&Event)) -> Result<(), LogError> {
     let mut after = 0;
     loop {
         let page = log.read(thread, after).await?;
-        page.events.iter().for_each(|event| recall.fold(event));
+        page.events.iter().for_each(&mut take);
         after = page.events.last().map_or(after, |event| event.seq);
         if page.at_end {
-            return Ok(recall.finish());
+            return Ok(());
         }
     }
 }
@@ -31,7 +49,7 @@ mod tests {
 
     use acpd_log::{EventLog, Fault, Memory};
     use acpd_model::limits::LOG_PAGE_BYTES;
-    use acpd_model::{By, Event, EventKind, ItemEnd, ItemId, ItemOutcome, MessageType, Summary};
+    use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, MessageType, Summary};
     use acpd_proto::projection::text_block;
 
     use super::*;

@@ -16,13 +16,15 @@ use crate::agent::{self, AgentHandle, FromAgent, sleep_until};
 use crate::agents::{Agents, Runnable};
 use crate::answers::Answers;
 use crate::batch::Batch;
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::directory::log_failure;
+use crate::editors::{Attachment, Editors};
 use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
-use crate::recall::recall;
+use crate::recall::{recall, rounds};
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -31,6 +33,13 @@ pub enum ToThread {
     Command {
         /// Who wants it, and what. Boxed, since a mailbox keeps room for 32 messages.
         order: Box<(By, Command)>,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Result<Reply, Failure>>,
+    },
+    /// An editor has the thread open from now on.
+    Attach {
+        /// Which. Boxed as a command is.
+        editor: Box<Attachment>,
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
@@ -71,6 +80,8 @@ pub struct Surroundings {
     pub policies: watch::Receiver<PolicyBook>,
     /// Answers that hold for all threads of an agent.
     pub answers: Answers,
+    /// Where threads say how they are listed.
+    pub board: Board,
 }
 
 /// One thread while it is awake.
@@ -83,6 +94,8 @@ pub struct ThreadActor {
     host: Option<Machine>,
     host_told: mpsc::Sender<Box<FromMachine>>,
     host_tells: mpsc::Receiver<Box<FromMachine>>,
+    /// Only where editors have come: most threads never see one.
+    editors: Option<Box<Editors>>,
     publish: broadcast::Sender<Arc<Batch>>,
     /// The agent whose policies the machine has.
     policies_of: Option<String>,
@@ -110,6 +123,7 @@ enum Happened {
     Asked(Option<ToThread>),
     Agent(FromAgent),
     Machine(FromMachine),
+    Editor(Box<Input>),
     Due,
     Idle,
     /// The last client that watched has gone.
@@ -136,6 +150,7 @@ impl ThreadActor {
             host: None,
             host_told,
             host_tells,
+            editors: None,
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
@@ -208,6 +223,10 @@ impl ThreadActor {
                     self.hear_machine(from);
                     false
                 }
+                Happened::Editor(input) => {
+                    self.machine.handle(*input, self.around.clock.now());
+                    false
+                }
                 Happened::Due => {
                     self.machine.handle_timeout(self.around.clock.now());
                     false
@@ -233,6 +252,9 @@ impl ThreadActor {
             }
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.around
+            .board
+            .changed(self.id, self.around.clock.now().wall, None);
         if let Some(call) = call {
             self.reply(call, Ok(Reply::Done));
         }
@@ -251,6 +273,7 @@ impl ThreadActor {
             message = asked.recv() => Happened::Asked(message),
             Some(from) = from_agent(self.agent.as_mut()) => Happened::Agent(from),
             Some(from) = self.host_tells.recv() => Happened::Machine(*from),
+            input = from_editors(self.editors.as_deref_mut()) => Happened::Editor(Box::new(input)),
             () = sleep_until(due) => Happened::Due,
             () = sleep_for(idle) => Happened::Idle,
             () = self.publish.closed(), if watched => Happened::Unwatched,
@@ -277,6 +300,28 @@ impl ThreadActor {
                 let (by, command) = *order;
                 self.replies.insert(self.next_call, reply);
                 self.command(by, command);
+            }
+            ToThread::Attach { editor, reply } => {
+                let editors = self
+                    .editors
+                    .get_or_insert_with(|| Box::new(Editors::new(self.id)));
+                if let Some(left) = editors.attach(&editor) {
+                    self.machine.handle(left, self.around.clock.now());
+                }
+                let Attachment {
+                    by,
+                    connection,
+                    abilities,
+                    ..
+                } = *editor;
+                self.replies.insert(self.next_call, reply);
+                self.command(
+                    by,
+                    Command::Attach {
+                        connection,
+                        abilities,
+                    },
+                );
             }
             ToThread::Subscribe { reply } => {
                 let live = Box::new(self.machine.live().clone());
@@ -412,6 +457,10 @@ impl ThreadActor {
             return Err(error);
         }
         self.around.metrics.appended(events, begun.elapsed());
+        if let Some(summary) = &summary {
+            let at = events.last().map_or(0, |event| event.at);
+            self.around.board.changed(self.id, at, Some(summary));
+        }
         Ok(batch)
     }
 
@@ -486,6 +535,14 @@ impl ThreadActor {
                 self.machine
                     .handle(Input::Recalled(recalled), self.around.clock.now());
             }
+            Effect::Rounds { except, dropped } => {
+                let known = rounds(&self.around.log, self.id, except, dropped).await;
+                let known = known.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine.handle(Input::Rounds(known), self.around.clock.now());
+            }
             Effect::Resolve { whose, paths } => {
                 let spec = &self.machine.live().spec;
                 paths::look_up(self.host.as_ref(), spec, whose, paths, self.host_told.clone());
@@ -496,6 +553,12 @@ impl ThreadActor {
                 self.look_up_policies();
                 self.machine
                     .handle(Input::Answers { by, outcome }, self.around.clock.now());
+            }
+            Effect::Editor { connection, order } => {
+                let editors = self.editors.as_deref_mut();
+                if let Some(refused) = editors.and_then(|editors| editors.order(connection, order)) {
+                    self.machine.handle(refused, self.around.clock.now());
+                }
             }
             Effect::Machine { call, what } => match &mut self.host {
                 Some(host) => host.handle(call, what),
@@ -527,6 +590,14 @@ impl ThreadActor {
 async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
     match agent {
         Some(agent) => agent.events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What comes of editors next; waits for ever if there are none.
+async fn from_editors(editors: Option<&mut Editors>) -> Input {
+    match editors {
+        Some(editors) => editors.next().await,
         None => std::future::pending().await,
     }
 }

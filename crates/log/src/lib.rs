@@ -13,7 +13,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use acpd_model::{BlobId, Event, Extract, Millis, Seq, Summary, ThreadId};
+use acpd_model::event::TurnStatus;
+use acpd_model::{BlobId, Event, Extract, Millis, Seq, Summary, ThreadId, ThreadStatus};
 
 pub mod chunk;
 pub mod conformance;
@@ -83,6 +84,10 @@ pub struct Filter {
     pub cwd: Option<String>,
     /// Only threads in which a turn runs (`true`) or none does (`false`).
     pub active: Option<bool>,
+    /// What they are doing, exactly. Looked for among those that [`active`](Self::active) leaves.
+    pub status: Option<ThreadStatus>,
+    /// How their last turn ended.
+    pub last_turn: Option<TurnStatus>,
     /// Case-insensitive part of the name.
     pub search: Option<String>,
 }

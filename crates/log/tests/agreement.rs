@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use acpd_log::conformance::sample;
 use acpd_log::{Durability, Filter, ListCursor, LogError, Memory, Search, SharedLog, Sqlite, blob_id};
-use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus};
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, Extract, Seq, Summary, ThreadStatus, TurnId, TurnsDropped};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -67,6 +68,12 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from)
 }
 
+const STATUSES: [ThreadStatus; 3] = [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting];
+
+fn ended() -> impl Strategy<Value = Option<TurnStatus>> {
+    proptest::sample::select(vec![None, Some(TurnStatus::Completed), Some(TurnStatus::Failed)])
+}
+
 fn summary() -> impl Strategy<Value = Summary> {
     (
         text(),
@@ -75,15 +82,19 @@ fn summary() -> impl Strategy<Value = Summary> {
         0..3_u8,
         0..4_i64,
         any::<bool>(),
+        ended(),
     )
-        .prop_map(|(agent, cwd, name, status, updated_at, archived)| Summary {
-            agent,
-            cwd,
-            name,
-            status: [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting][usize::from(status)],
-            archived,
-            ..sample::summary("", updated_at)
-        })
+        .prop_map(
+            |(agent, cwd, name, status, updated_at, archived, last_turn)| Summary {
+                agent,
+                cwd,
+                name,
+                status: STATUSES[usize::from(status)],
+                last_turn,
+                archived,
+                ..sample::summary("", updated_at)
+            },
+        )
 }
 
 fn filter() -> impl Strategy<Value = Filter> {
@@ -94,14 +105,20 @@ fn filter() -> impl Strategy<Value = Filter> {
         weighted(0.2, text()),
         weighted(0.2, any::<bool>()),
         weighted(0.2, text()),
+        weighted(0.2, 0..3_usize),
+        ended(),
     )
-        .prop_map(|(archived, agent, cwd, active, search)| Filter {
-            archived,
-            agent,
-            cwd,
-            active,
-            search,
-        })
+        .prop_map(
+            |(archived, agent, cwd, active, search, status, last_turn)| Filter {
+                archived,
+                agent,
+                cwd,
+                active,
+                search,
+                status: status.map(|status| STATUSES[status]),
+                last_turn,
+            },
+        )
 }
 
 fn cursor() -> impl Strategy<Value = ListCursor> {
@@ -128,13 +145,23 @@ fn extract() -> impl Strategy<Value = Extract> {
         proptest::collection::vec(words(), 0..3),
         0..3_u64,
         proptest::option::of(0..3_u8),
+        proptest::option::weighted(0.1, (0..6_u64, proptest::option::of(0..3_u32))),
+        proptest::option::of(1..4_u32),
     )
-        .prop_map(|(texts, seq, blob)| {
+        .prop_map(|(texts, seq, blob, dropped, turn)| {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-            Extract {
+            let mut extract = Extract {
                 blobs: blob.map(|byte| blob_id(&[byte; 100])).into_iter().collect(),
                 ..sample::extract(seq, &texts)
+            };
+            for text in &mut extract.texts {
+                text.turn = turn.map(TurnId);
             }
+            extract.dropped.extend(dropped.map(|(seq, kept)| TurnsDropped {
+                seq,
+                last_kept: kept.map(TurnId),
+            }));
+            extract
         })
 }
 

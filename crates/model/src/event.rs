@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported` and `threadCreated.sessionId`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Event {
     /// The turn in which it happened.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// Who caused it.
+    /// Who caused it. Of files and terminals: the client that did it for the agent, or else the agent.
     #[serde(default)]
     pub by: By,
     /// What happened.
@@ -226,6 +226,9 @@ pub struct ThreadCreated {
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
+    /// The session of the agent that it goes on with, which was made outside of acpd.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 /// How well an agent remembers what a thread keeps, after turns were dropped or a thread was split off.
@@ -252,6 +255,34 @@ pub struct ThreadForked {
     pub session_id: Option<String>,
     /// How well the agent remembers.
     pub fidelity: Fidelity,
+}
+
+/// The connection of an editor that answers what an agent asks of its client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseHolder {
+    /// Whose credentials it showed.
+    pub principal: String,
+    /// The name it gave itself.
+    pub client: String,
+    /// Names the connection among all others.
+    pub connection: String,
+}
+
+/// Why a thread's lease moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaseMove {
+    /// Nobody held it when an editor that can answer opened the thread.
+    Opened,
+    /// An editor asked for it.
+    Acquired,
+    /// Its holder gave it up.
+    Released,
+    /// Its holder closed the session, or its connection ended.
+    Left,
+    /// The daemon was started anew: no connection outlives that.
+    Restarted,
 }
 
 /// What became of a deleted thread's session in the agent.
@@ -344,6 +375,14 @@ pub enum EventKind {
         /// The result of the method that opened the session.
         session: RawJson,
     },
+    /// What the agent asks of its client is answered by somebody else from now on.
+    LeaseMoved {
+        /// By whom; nobody: by the daemon itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<Box<LeaseHolder>>,
+        /// Why.
+        why: LeaseMove,
+    },
     /// The agent's process is gone.
     AgentLost {
         /// What a person reads: how it ended.
@@ -399,6 +438,10 @@ pub enum EventKind {
         /// The client's own id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,
+        /// It was held in the agent's session outside of the thread, and is taken over as the agent tells it. It is over
+        /// already, and is no turn that runs: another one may be about to be prompted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        imported: bool,
     },
     /// A turn is over, whichever way.
     TurnSettled {
@@ -589,14 +632,14 @@ pub enum EventKind {
         input: Vec<RawJson>,
     },
 
-    /// The agent read a file through us.
+    /// The agent read a file through us; the event's `by` is the client that read it, or else the agent.
     FileRead {
         /// Absolute path.
         path: String,
         /// Bytes returned.
         bytes: u64,
     },
-    /// The agent wrote a file through us.
+    /// The agent wrote a file through us; the event's `by` is the client that wrote it, or else the agent.
     FileWritten {
         /// Absolute path.
         path: String,

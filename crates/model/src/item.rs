@@ -166,7 +166,7 @@ pub enum Before {
     Nothing,
     /// This.
     Text(String),
-    /// Something that cannot be shown: it is no UTF-8 text, too large, or could not be read.
+    /// Something that cannot be shown: it is no UTF-8 text, too large, could not be read, or a client wrote the file.
     Unknown,
 }
 

@@ -34,5 +34,5 @@ pub use item::{Before, ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;
-pub use search::{Extract, Searchable, TextKind};
+pub use search::{Extract, Searchable, TextKind, TurnsDropped};
 pub use summary::{Summary, ThreadStatus};

@@ -77,6 +77,11 @@ impl Default for Limits {
 pub const QUEUE_MAX: usize = 4096;
 
 impl Limits {
+    /// Bytes of one message of an editor: more than of other clients, since it answers with whole files.
+    pub fn editor_message_bytes(&self) -> usize {
+        self.client_message_bytes.max(EDITOR_LINE_BYTES)
+    }
+
     /// What is wrong with them, if anything: a queue that holds nothing, or a time that is none, serves nobody.
     pub fn check(&self) -> Result<(), String> {
         let queues = [
@@ -131,7 +136,7 @@ pub const EDITOR_CONNECTIONS: usize = 128;
 /// Seconds until such a connection ends from which nobody reads and to which nobody posts anything.
 pub const EDITOR_IDLE_SECS: u64 = 600;
 /// Messages posted to such a connection that wait to be read.
-pub const EDITOR_INBOX: usize = 16;
+pub const EDITOR_POSTS: usize = 16;
 /// Streams of sessions that such a connection may have, beside its own.
 pub const EDITOR_STREAMS: usize = 64;
 /// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. A reader that is
@@ -146,6 +151,21 @@ pub const SESSION_ID_BYTES: usize = 256;
 pub const HELLO_SECS: u64 = 3600;
 /// Editors that may wait for the one who knows what agents say of themselves.
 pub const HELLO_QUEUE: usize = 64;
+/// Requests of one agent that an editor may have at once and has not answered.
+pub const EDITOR_CALLS: usize = 128;
+/// Bytes of one message of an editor, at least: it answers with whole files, as an agent reads them.
+pub const EDITOR_LINE_BYTES: usize = 32 << 20;
+/// Messages of threads that may wait for an editor's connection to take them.
+pub const EDITOR_INBOX: usize = 256;
+/// Seconds that an editor has to read or write a file, or to do something with a terminal; to wait for a command's end has
+/// no bound.
+pub const EDITOR_ANSWER_SECS: u64 = 60;
+/// Seconds that an editor has to answer an agent's extension request, which may ask a person.
+pub const EDITOR_EXTENSION_SECS: u64 = 3600;
+/// Terminals in editors that an agent has not released.
+pub const EDITOR_TERMINALS: usize = 1024;
+/// Terminals of one session whose names an editor is still told in its own words.
+pub const EDITOR_TERMINAL_NAMES: usize = 1024;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.
@@ -229,6 +249,8 @@ pub const ENDED_TERMINALS: usize = 64;
 pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
 /// Terminals of one agent that have ended, that it has not released, and of which no more is known than their end.
 pub const ENDED_TERMINALS_KNOWN: usize = 4096;
+/// Changes of the list of threads that are kept for those who watch it; who falls further behind asks for it again.
+pub const LIST_CHANGES: usize = 256;
 /// Threads on one page of `thread/list`, at most and by default.
 pub const LIST_PAGE: usize = 100;
 /// Longest name of a thread, in bytes.
@@ -321,6 +343,14 @@ pub const ARCHIVE_BYTES: u64 = 1 << 30;
 pub const UNPACKED_BYTES: u64 = 4 << 30;
 /// Entries that an agent's archive may have.
 pub const UNPACKED_ENTRIES: usize = 200_000;
+/// Bytes of what an agent tells of an earlier conversation that are held against the log; of more, the end.
+pub const REPLAYED_BYTES: usize = 32 << 20;
+/// Rounds of a conversation, from its end, in which what an agent tells is looked for.
+pub const KNOWN_ROUNDS: usize = 128;
+/// Rounds of what an agent tells, from its end, that are looked for.
+pub const TOLD_ROUNDS: usize = 256;
+/// Bytes of a text, without its white space, by which it is found inside of another one.
+pub const ROUND_HEAD_BYTES: usize = 1 << 10;
 /// Text that stands in an event as it is, in bytes; longer text is a blob.
 pub const INLINE_BYTES: usize = 64 << 10;
 /// Of longer text, the bytes that stand in the event all the same.

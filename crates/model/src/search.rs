@@ -73,12 +73,23 @@ pub struct Extract {
     pub texts: Vec<Searchable>,
     /// Blobs that the events name: they are kept as long as the thread is.
     pub blobs: Vec<BlobId>,
+    /// Turns that were dropped: their texts are not to be found any more.
+    pub dropped: Vec<TurnsDropped>,
+}
+
+/// That a thread's turns after one are no longer part of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnsDropped {
+    /// The event that says so.
+    pub seq: Seq,
+    /// The last turn that is kept; none if none is. What came between turns belongs to the one before.
+    pub last_kept: Option<TurnId>,
 }
 
 impl Extract {
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty() && self.blobs.is_empty()
+        self.texts.is_empty() && self.blobs.is_empty() && self.dropped.is_empty()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Millis;
+use crate::event::{Millis, TurnStatus};
 use crate::json::RawJson;
 
 /// What a thread is doing.
@@ -46,6 +46,9 @@ pub struct Summary {
     pub metadata: Option<RawJson>,
     /// What it is doing.
     pub status: ThreadStatus,
+    /// How the last turn ended that is over; none if there was none, or if it was dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn: Option<TurnStatus>,
     /// When it was made, or split off another one, milliseconds since the epoch.
     pub created_at: Millis,
     /// When a turn last started or ended, milliseconds since the epoch.

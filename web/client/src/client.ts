@@ -248,6 +248,12 @@ export class Client {
       this.#emit(method, params);
       return;
     }
+    if (method.startsWith("thread/list/")) {
+      if (!this.#optedOut.has(method)) {
+        this.#emit(method, params);
+      }
+      return;
+    }
     if (method === "serverRequest/resolved") {
       this.#questions.resolved(params as unknown as Resolved);
     }

@@ -192,7 +192,7 @@ export type By = {
 export interface ClientCapabilities {
   /** It answers questions; otherwise it only sees them. */
   approvals?: boolean;
-  /** Notifications that it does not want, by their exact names. */
+  /** Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is asked all the same. */
   optOutNotificationMethods?: string[];
   streaming?: boolean;
   tools?: boolean;
@@ -275,6 +275,8 @@ export interface FileChange {
 
 /** A file that has changed. */
 export interface FileChangeCompleted {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   /** Unified; once it is known. */
   diff?: string | null;
   itemId: string;
@@ -295,6 +297,8 @@ export interface FileChangeCompleted {
 
 /** A file that is about to change. */
 export interface FileChangeStarted {
+  /** The client that does it in the daemon's place. */
+  by?: By | null;
   /** Unified; once it is known. */
   diff?: string | null;
   itemId: string;
@@ -317,6 +321,8 @@ export type FileChangeType = "fileChange";
 
 /** A file, and how much of it. */
 export interface FileTouched {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   bytes: number;
   path: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -330,6 +336,8 @@ export interface FileTouched {
 
 /** A file, how much was written, and what it replaced. */
 export interface FileWritten {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   bytes: number;
   path: string;
   replaced?: Replaced | null;
@@ -404,6 +412,34 @@ export type ItemOutcome = "completed" | "failed" | "interrupted";
 /** Any JSON value. */
 export type Json = unknown;
 
+/** The connection of an editor that answers what an agent asks of its client. */
+export interface LeaseHolder {
+  /** The editor's name for itself. */
+  client: string;
+  /** Names the connection among all others. */
+  connection: string;
+  /** Whose credentials it showed. */
+  principal: string;
+}
+
+/** Why a lease moved. */
+export type LeaseMove = "opened" | "acquired" | "released" | "left" | "restarted";
+
+/** Who answers from now on. */
+export interface LeaseMoved {
+  by: By;
+  /** None: the daemon itself. */
+  holder?: LeaseHolder | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn inside which it is. */
+  turnId?: string | null;
+  why: LeaseMove;
+}
+
 /** How grave it is. */
 export type Level = "info" | "warning" | "error";
 
@@ -434,6 +470,18 @@ export interface LimitsInForce {
   writeSecs: number;
 }
 
+/** A thread in the list. */
+export interface ListChanged {
+  /** The thread as `thread/list` has it from now on; `null` if it is deleted. */
+  thread?: ThreadSummary | null;
+  threadId: string;
+  /** When it was told: milliseconds since the epoch. */
+  ts: number;
+}
+
+/** Nothing but that it is so. */
+export type ListReset = Record<string, unknown>;
+
 /** Which threads. */
 export interface ListThreads {
   /** Those of this agent. */
@@ -448,12 +496,12 @@ export interface ListThreads {
   limit?: number | null;
   /** Those with this in their name. */
   searchTerm?: string | null;
-  /** Those with a turn that runs, or those without. */
+  /** Those of which this is true. */
   status?: ListedStatus | null;
 }
 
-/** With or without a turn that runs. */
-export type ListedStatus = "active" | "idle";
+/** What a thread is doing, or how its last turn ended. */
+export type ListedStatus = "active" | "running" | "waiting" | "idle" | "failed";
 
 /** A message or a thought. */
 export interface Message {
@@ -787,6 +835,8 @@ export interface StartThread {
   policy?: Json | null;
   /** The client's own grouping. */
   projectId?: string | null;
+  /** The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there is taken over, if the agent tells it. */
+  sessionId?: string | null;
   /** The first turn as plain text; it stands before `input`. */
   text?: string | null;
 }
@@ -823,6 +873,8 @@ export interface TerminalCommand {
 /** A command that has ended. */
 export interface TerminalCommandCompleted {
   args?: string[] | null;
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   command?: string | null;
   cwd?: string | null;
   /** Once it has exited by itself. */
@@ -849,6 +901,8 @@ export interface TerminalCommandCompleted {
 /** A command that begins. */
 export interface TerminalCommandStarted {
   args?: string[] | null;
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   command?: string | null;
   cwd?: string | null;
   /** Once it has exited by itself. */
@@ -876,6 +930,8 @@ export type TerminalCommandType = "terminalCommand";
 
 /** A terminal. */
 export interface TerminalNamed {
+  /** The client that did it in the daemon's place. */
+  by?: By | null;
   itemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
@@ -948,8 +1004,12 @@ export interface Thread {
   cwd: string;
   /** Its id. */
   id: string;
+  /** How the last turn ended that is over; not there if there was none, or if it was dropped. */
+  lastTurnStatus?: TurnStatus | null;
   /** Its last event. */
   latestSeq: number;
+  /** Whose editor answers what the agent asks of its client; nobody's: the daemon does. */
+  lease?: LeaseHolder | null;
   /** The client's own data. */
   metadata?: Json | null;
   /** The agent's mode. */
@@ -1070,6 +1130,10 @@ export interface ThreadFound {
 
 export type ThreadListParams = ListThreads;
 
+export type ThreadListUnwatchParams = NoParams;
+
+export type ThreadListWatchParams = NoParams;
+
 /** A new thread. */
 export interface ThreadMade {
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1177,6 +1241,8 @@ export interface ThreadSummary {
   cwd: string;
   /** Its id. */
   id: string;
+  /** How the last turn ended that is over; not there if there was none, or if it was dropped. */
+  lastTurnStatus?: TurnStatus | null;
   /** The client's own data. */
   metadata?: Json | null;
   /** A name for people: given by one, or by the agent. */
@@ -1360,6 +1426,8 @@ export interface Turn {
   error?: string | null;
   /** Its id. What came outside of any turn stands in one without an id. */
   id?: string | null;
+  /** Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already. */
+  imported?: boolean | null;
   /** What is in it, in the order in which it began; only where turns were asked for. */
   items?: Item[] | null;
   /** Milliseconds since the epoch. */
@@ -1545,6 +1613,10 @@ export interface Methods {
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists threads, the newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
+  /** Ends that. */
+  "thread/list/unwatch": { params: ThreadListUnwatchParams; result: Nothing };
+  /** From now on this connection is told of every thread, also of those that it does not follow, when it comes, goes, or is listed differently: with `thread/list/changed`. Ask for the list after that, and for a thread of which a change comes while the list is on its way, let the change win. */
+  "thread/list/watch": { params: ThreadListWatchParams; result: Nothing };
   /** Replaces the client's own data as a whole; `null` takes them away. */
   "thread/metadata/set": { params: ThreadMetadataSetParams; result: Nothing };
   /** Sets the agent's mode. Answered once the agent has agreed. */
@@ -1625,6 +1697,12 @@ export interface Notifications {
   "thread/file/written": FileWritten;
   /** The thread was split off another one: all before this is that thread's. */
   "thread/forked": ThreadForked;
+  /** What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon. */
+  "thread/lease/moved": LeaseMoved;
+  /** To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the thread: it has no `seq`, and what happened in between is left out. */
+  "thread/list/changed": ListChanged;
+  /** To one of those: changes were missed, so that the list is to be asked for again. The watch goes on. */
+  "thread/list/reset": ListReset;
   /** What a person should know. */
   "thread/notice": Notice;
   /** Turns were dropped: they are no longer part of the conversation. */

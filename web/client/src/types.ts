@@ -12,7 +12,12 @@ export type Method = Exclude<keyof Methods, "initialize">;
 export type Params<M extends Method> = "threadId" extends keyof Methods[M]["params"]
   ? string extends keyof Methods[M]["params"]
     ? Methods[M]["params"]
-    : Methods[M]["params"] & { threadId: string }
+    : // Where it may be null, leaving it out means every thread, as in `thread/search`.
+      Methods[M]["params"] extends { threadId?: infer T }
+      ? null extends T
+        ? Methods[M]["params"]
+        : Methods[M]["params"] & { threadId: string }
+      : never
   : Methods[M]["params"];
 
 /** The result of a method. */
@@ -38,8 +43,8 @@ export type NotificationMethod = keyof Notifications;
 /** What the daemon may ask. */
 export type QuestionMethod = keyof ServerRequests;
 
-/** What is about a thread's events: all but what is about an answer of this client's. */
-type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected">;
+/** What is about a thread's events: all but what is about an answer of this client's, or the list of threads. */
+type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected" | `thread/list/${string}`>;
 
 /** One event of a thread: a notification, or a question as everyone sees it. */
 export type ThreadEvent =

@@ -377,7 +377,13 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
             }));
             let events = [
                 event(1, created),
-                event(2, EventKind::TurnStarted { client_turn_id: None }),
+                event(
+                    2,
+                    EventKind::TurnStarted {
+                        client_turn_id: None,
+                        imported: false,
+                    },
+                ),
             ];
             let summary = Summary {
                 agent: "fake".into(),

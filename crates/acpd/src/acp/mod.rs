@@ -65,7 +65,7 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode>
     let mut session = Session {
         settings,
         pipe: Pipe::new(Purpose { agent, cwd, thread }),
-        lines: stdio::lines(settings.daemon.limits.client_message_bytes),
+        lines: stdio::lines(settings.daemon.limits.editor_message_bytes()),
         held: None,
         stdout: Stdout::start(),
     };

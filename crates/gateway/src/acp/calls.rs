@@ -9,8 +9,10 @@ use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Spec;
 use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, session_state, with_session};
-use acpd_proto::thread::{Command, Reply as Done};
+use acpd_proto::thread::{Abilities, Command, Reply as Done};
 use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::hellos::Hellos;
 use super::lobby::anywhere;
@@ -18,6 +20,7 @@ use super::preamble::Unanswered;
 use super::resumed::{Claimed, claim};
 use crate::calls::{Calls, check_directory, heard, parse_cursor, write_cursor};
 use crate::directory::{Answer, log_failure};
+use crate::editors::{Attachment, ToEditor};
 use crate::thread::Subscribed;
 
 /// What an editor came for.
@@ -44,6 +47,21 @@ pub struct ToFollow {
     pub subscribed: Subscribed,
     /// What became of prompts that the editor sent by a connection that was lost.
     pub claimed: Claimed,
+    pub attached: Option<Attached>,
+}
+
+/// An attachment, and what ends it when it is dropped, wherever that happens.
+pub struct Attached {
+    pub attachment: Attachment,
+    pub until: DropGuard,
+}
+
+/// The connection, as threads know it.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub name: String,
+    pub abilities: Abilities,
+    pub inbox: mpsc::Sender<ToEditor>,
 }
 
 /// An answer, and what is to be followed once the connection knows it.
@@ -55,6 +73,7 @@ pub struct Asker {
     pub by: By,
     pub role: Role,
     pub place: Place,
+    pub connection: Connection,
     /// The thread whose agent waits for somebody to sign in.
     pub signing_in: Option<ThreadId>,
 }
@@ -73,7 +92,13 @@ async fn act(
     asker: Asker,
     call: Call,
 ) -> Result<BoxFuture<'static, Answered>, Failure> {
-    let Asker { by, role, place, .. } = asker.clone();
+    let Asker {
+        by,
+        role,
+        place,
+        connection,
+        ..
+    } = asker.clone();
     let after = |answer: Answer| -> BoxFuture<'static, Answered> {
         Box::pin(async move {
             let reply = match heard(answer).await? {
@@ -92,9 +117,15 @@ async fn act(
             Box::pin(async move { Ok((Reply::Json(hello(&calls, &hellos, role, place).await?), None)) })
         }
         Call::New { .. } if let Some(thread) = place.thread => {
+            let attached = attach(calls, &asker, thread).await?;
             let subscribed = calls.directory.subscribe(thread).await?;
             wake(calls, &asker, &subscribed).await?;
-            Box::pin(std::future::ready(Ok(opened(thread, subscribed, Some(0)))))
+            Box::pin(std::future::ready(Ok(opened(
+                thread,
+                subscribed,
+                Some(0),
+                attached,
+            ))))
         }
         Call::New {
             cwd,
@@ -107,6 +138,7 @@ async fn act(
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
                 mcp_servers,
+                session_id: None,
             };
             for directory in std::iter::once(&spec.cwd).chain(&spec.additional_directories) {
                 check_directory(directory)?;
@@ -120,27 +152,32 @@ async fn act(
                 metadata: None,
             };
             let created = command(thread, create).await?;
-            let calls = calls.clone();
+            let (calls, asker) = (calls.clone(), asker.clone());
             Box::pin(async move {
                 heard(created).await.map_err(|failure| match failure.code {
                     ErrorCode::SignInRequired => failure.with_detail(thread.to_string()),
                     _ => failure,
                 })?;
-                Ok(opened(thread, calls.directory.subscribe(thread).await?, Some(0)))
+                let attached = attach(&calls, &asker, thread).await?;
+                let subscribed = calls.directory.subscribe(thread).await?;
+                Ok(opened(thread, subscribed, Some(0), attached))
             })
         }
         Call::Load(thread) => {
+            let attached = attach(calls, &asker, thread).await?;
             let subscribed = calls.directory.subscribe(thread).await?;
             wake(calls, &asker, &subscribed).await?;
-            Box::pin(std::future::ready(Ok(opened(thread, subscribed, Some(0)))))
+            let opened = opened(thread, subscribed, Some(0), attached);
+            Box::pin(std::future::ready(Ok(opened)))
         }
         Call::Resume(thread) => {
+            let attached = attach(calls, &asker, thread).await?;
             let subscribed = calls.directory.subscribe(thread).await?;
             wake(calls, &asker, &subscribed).await?;
             let last = subscribed.live.last_seq;
             let cursor = place.after.get(&thread).map_or(last, |after| last.min(*after));
             let claimed = claim(calls, thread, &place.prompts, cursor).await?;
-            let (reply, to_follow) = opened(thread, subscribed, Some(cursor));
+            let (reply, to_follow) = opened(thread, subscribed, Some(cursor), attached);
             let to_follow = to_follow.map(|to_follow| ToFollow { claimed, ..to_follow });
             Box::pin(std::future::ready(Ok((reply, to_follow))))
         }
@@ -149,15 +186,16 @@ async fn act(
             let (calls, asker) = (calls.clone(), asker.clone());
             Box::pin(async move {
                 let (new, _) = forked.await?;
+                let attached = attach(&calls, &asker, new).await?;
                 let subscribed = calls.directory.subscribe(new).await?;
                 wake(&calls, &asker, &subscribed).await?;
                 // Who splits it off has what was said so far.
-                Ok(opened(new, subscribed, None))
+                Ok(opened(new, subscribed, None, attached))
             })
         }
         Call::Delete(thread) => after(command(thread, Command::Delete).await?),
-        // The connection forgets it; that is all.
-        Call::Close(_) => now(Reply::Done),
+        // The connection forgets the one, and carries the other by itself.
+        Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
             Box::pin(async move { Ok((list(&calls, place.agent?, cwd, cursor).await?, None)) })
@@ -179,6 +217,15 @@ async fn act(
                 )
                 .await?,
             )
+        }
+        Call::Lease { thread, take } => {
+            let connection = connection.name;
+            let order = if take {
+                Command::AcquireLease { connection }
+            } else {
+                Command::ReleaseLease { connection }
+            };
+            after(command(thread, order).await?)
         }
         Call::Interrupt { thread, turn } => after(command(thread, Command::Interrupt { turn }).await?),
         Call::Answer { request, answer } => {
@@ -245,13 +292,43 @@ async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Resu
     hellos.of(&agent, runnable.config, cwd).await
 }
 
+/// Lets a thread know that the editor is there: before it is told that the session is open, so that whatever comes after
+/// that can be asked of it. Who may only look on is asked nothing.
+async fn attach(calls: &Calls, asker: &Asker, thread: ThreadId) -> Result<Option<Attached>, Failure> {
+    if !asker.role.may(Role::Operator) {
+        return Ok(None);
+    }
+    let gone = CancellationToken::new();
+    let until = gone.clone().drop_guard();
+    let Connection {
+        name,
+        abilities,
+        inbox,
+    } = asker.connection.clone();
+    let attachment = Attachment {
+        by: asker.by.clone(),
+        connection: name,
+        abilities,
+        inbox,
+        gone,
+    };
+    calls.directory.attach(thread, attachment.clone()).await?;
+    Ok(Some(Attached { attachment, until }))
+}
+
 /// From `cursor` on, or from where it is.
-fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Reply, Option<ToFollow>) {
+fn opened(
+    thread: ThreadId,
+    subscribed: Subscribed,
+    cursor: Option<Seq>,
+    attached: Option<Attached>,
+) -> (Reply, Option<ToFollow>) {
     let live = &subscribed.live;
     let opened = Opened {
         thread,
         until: live.last_seq,
         state: session_state(live),
+        lease: live.lease.clone(),
         updates: live.commands.iter().cloned().collect(),
     };
     let cursor = cursor.unwrap_or(live.last_seq);
@@ -260,6 +337,7 @@ fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>) -> (Rep
         cursor,
         subscribed,
         claimed: Claimed::default(),
+        attached,
     };
     (Reply::Opened(opened), Some(to_follow))
 }

@@ -5,21 +5,24 @@ use std::io::Result;
 use std::time::Duration;
 
 use acpd_model::event::Caller;
+use acpd_model::limits::EDITOR_INBOX;
 use acpd_model::{By, ErrorCode, RawJson, RequestId, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
+use acpd_proto::thread::EditorOrder;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Answered, Asker, Place, ToFollow, call};
+use super::calls::{Answered, Asker, Attached, Connection, Place, ToFollow, call};
 use super::follow::{Delivery, follow};
 use super::hellos::Hellos;
 use super::marks;
 use super::transport::Transport;
 use crate::calls::Calls;
+use crate::editors::{Claim, FromEditor, ToEditor};
 
 /// A connection that begins.
 pub struct Visit {
@@ -41,6 +44,7 @@ pub async fn serve(
 ) {
     let Visit { peer, place, first } = visit;
     let (deliver, deliveries) = mpsc::channel(calls.around.limits.outbound_queue);
+    let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
     let editor = Editor {
         transport,
         peer,
@@ -54,6 +58,9 @@ pub async fn serve(
         heard: None,
         deliver,
         deliveries,
+        inbox,
+        orders,
+        asked: HashMap::new(),
     };
     let ended = tokio::select! {
         ended = editor.run(first, &stop) => ended,
@@ -84,6 +91,11 @@ struct Editor<T> {
     heard: Option<RawJson>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
+    /// Where threads put what they want of this editor.
+    inbox: mpsc::Sender<ToEditor>,
+    orders: mpsc::Receiver<ToEditor>,
+    /// What it is to be asked, or was, by thread and the agent's callback.
+    asked: HashMap<(ThreadId, u64), Asked>,
 }
 
 struct Following {
@@ -91,6 +103,13 @@ struct Following {
     /// The last event that was there when it began.
     until: Seq,
     _task: AbortOnDropHandle<()>,
+    /// The thread counts on the editor as long as this is there.
+    _attached: Option<DropGuard>,
+}
+
+struct Asked {
+    claim: Claim,
+    tells: mpsc::Sender<FromEditor>,
 }
 
 impl<T: Transport> Editor<T> {
@@ -104,6 +123,7 @@ impl<T: Transport> Editor<T> {
                 () = stop.cancelled() => return self.last_words().await,
                 Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
+                Some(order) = self.orders.recv() => self.ordered(order),
                 message = self.transport.next() => match message? {
                     Some(message) => self.message(&message).await?,
                     None => return Ok(()),
@@ -137,15 +157,65 @@ impl<T: Transport> Editor<T> {
         while let Some(output) = self.peer.poll_output() {
             match output {
                 PeerOutput::Send(text) => self.transport.send(text).await?,
+                PeerOutput::Ask { thread, call, text } => {
+                    let may_ask = |asked: &Asked| asked.claim.ask();
+                    if self.asked.get(&(thread, call)).is_some_and(may_ask) {
+                        self.transport.send(text).await?;
+                    } else {
+                        self.asked.remove(&(thread, call));
+                        self.peer.unasked(thread, call);
+                    }
+                }
+                PeerOutput::Call {
+                    call: Call::EditorAnswered { thread, call, result },
+                    ..
+                } => {
+                    let connection = self.peer.connection().to_owned();
+                    if let Some(asked) = self.asked.remove(&(thread, call)) {
+                        // A thread that is gone waits for nothing.
+                        let _ = asked
+                            .tells
+                            .send(FromEditor {
+                                connection,
+                                call,
+                                result,
+                            })
+                            .await;
+                    }
+                }
                 PeerOutput::Call { token, call } => self.call(token, call).await?,
             }
         }
         self.transport.flush().await
     }
 
+    /// Takes an order of a thread, if it is still one.
+    fn ordered(&mut self, order: ToEditor) {
+        let ToEditor {
+            thread,
+            order,
+            claim,
+            tells,
+            gone,
+        } = order;
+        if gone.is_cancelled() {
+            return;
+        }
+        match &order {
+            EditorOrder::Ask { call, .. } => {
+                self.asked.insert((thread, *call), Asked { claim, tells });
+            }
+            EditorOrder::TakeBack { call, forget: true } => {
+                self.asked.remove(&(thread, *call));
+            }
+            _ => {}
+        }
+        self.peer.order(thread, order);
+    }
+
     async fn call(&mut self, token: u64, what: Call) -> Result<()> {
         if let Call::Close(thread) = &what {
-            self.follows.remove(thread);
+            self.unfollow(*thread);
         }
         if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
             // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
@@ -160,6 +230,11 @@ impl<T: Transport> Editor<T> {
             by,
             role: self.peer.role(),
             place: self.place.clone(),
+            connection: Connection {
+                name: self.peer.connection().to_owned(),
+                abilities: self.peer.client().abilities(),
+                inbox: self.inbox.clone(),
+            },
             signing_in: self.signing_in,
         };
         if matches!(what, Call::New { .. }) {
@@ -194,10 +269,11 @@ impl<T: Transport> Editor<T> {
             cursor,
             subscribed,
             claimed,
+            attached,
         } = to_follow;
         claimed.tell(&mut self.peer, thread);
         self.place.prompts.retain(|prompt| prompt.thread != thread);
-        let until = subscribed.live.last_seq;
+        let last = subscribed.live.last_seq;
         if self.place.marks {
             // Behind the answer to its request.
             self.outputs().await?;
@@ -205,6 +281,9 @@ impl<T: Transport> Editor<T> {
             let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
             self.transport.send(marks::opened(thread, cursor, &open)).await?;
         }
+        let (attachment, until) = attached
+            .map(|Attached { attachment, until }| (attachment, until))
+            .unzip();
         self.subscriptions += 1;
         let number = self.subscriptions;
         let Calls { directory, around } = self.calls.clone();
@@ -215,16 +294,23 @@ impl<T: Transport> Editor<T> {
             cursor,
             subscribed,
             number,
+            attachment,
             self.deliver.clone(),
         );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
         let following = Following {
             number,
-            until,
+            until: last,
             _task: task,
+            _attached: until,
         };
         self.follows.insert(thread, following);
         Ok(())
+    }
+
+    fn unfollow(&mut self, thread: ThreadId) {
+        self.follows.remove(&thread);
+        self.asked.retain(|(asked, _), _| *asked != thread);
     }
 
     async fn delivered(&mut self, delivery: &Delivery) -> Result<()> {
@@ -246,7 +332,7 @@ impl<T: Transport> Editor<T> {
                 }
             }
             Err(failure) => {
-                self.follows.remove(&thread);
+                self.unfollow(thread);
                 self.peer.lost(thread, failure);
             }
         }

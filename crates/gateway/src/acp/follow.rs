@@ -9,6 +9,7 @@ use acpd_proto::surface::acp::{Frame, frames};
 use tokio::sync::{broadcast, mpsc};
 
 use crate::directory::{Directory, log_failure};
+use crate::editors::Attachment;
 use crate::thread::Subscribed;
 
 /// What an editor is to be handed.
@@ -41,7 +42,12 @@ impl News {
     }
 }
 
-/// Follows `thread` from `cursor` until the editor or the thread is gone.
+/// Follows `thread` from `cursor` until the editor or the thread is gone. If the thread has to be woken again meanwhile, it
+/// hears of the `attachment` once more.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each is one thing that the follower keeps"
+)]
 pub async fn follow(
     directory: Directory,
     log: SharedLog,
@@ -49,6 +55,7 @@ pub async fn follow(
     cursor: Seq,
     first: Subscribed,
     subscription: u64,
+    attachment: Option<Attachment>,
     deliver: mpsc::Sender<Delivery>,
 ) {
     let mut follower = Follower {
@@ -57,6 +64,7 @@ pub async fn follow(
         name: thread.to_string(),
         cursor,
         subscription,
+        attachment,
         deliver,
     };
     // The daemon stops, or the editor is gone: then nobody is told.
@@ -75,6 +83,7 @@ struct Follower {
     name: String,
     cursor: Seq,
     subscription: u64,
+    attachment: Option<Attachment>,
     deliver: mpsc::Sender<Delivery>,
 }
 
@@ -122,6 +131,9 @@ impl Follower {
                 }
             }
             // It fell asleep.
+            if let Some(attachment) = self.attachment.clone() {
+                directory.attach(self.thread, attachment).await.map_err(Some)?;
+            }
             subscribed = directory.subscribe(self.thread).await.map_err(Some)?;
         }
     }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Lines as Ndjson, Lobby, Visitor};
 use crate::agents::Agents;
 use crate::answers::Answers;
+use crate::board::Board;
 use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
@@ -32,12 +33,28 @@ echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'
 cat > /dev/null
 "#;
 
+/// Has its client write a file in its turn, and ends the turn with what came of it.
+const WRITER: &str = r#"
+read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+read line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'
+read line
+echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"w"}}}'
+echo '{"jsonrpc":"2.0","id":"w","method":"fs/write_text_file","params":{"sessionId":"s","path":"/none/a","content":"x","_meta":{"n":1.10}}}'
+read line
+printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","_meta":{"heard":%s}}}\n' "$line"
+cat > /dev/null
+"#;
+
 async fn daemon(data_dir: &std::path::Path) -> Calls {
+    daemon_with(data_dir, AGENT).await
+}
+
+async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
     let limits = Arc::new(Limits::default());
     let clock = Clock::new();
     let agent = AgentConfig {
         command: "sh".into(),
-        args: vec!["-c".into(), AGENT.into()],
+        args: vec!["-c".into(), script.into()],
         ..AgentConfig::default()
     };
     let agents = BTreeMap::from([("sh".to_owned(), agent)]);
@@ -52,6 +69,7 @@ async fn daemon(data_dir: &std::path::Path) -> Calls {
         limits,
         clock,
         answers: Answers::open(data_dir).unwrap(),
+        board: Board::new(),
     };
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }
@@ -77,6 +95,17 @@ impl Editor {
         let (read, write) = split(ours);
         let read = BufReader::new(read).lines();
         Self { read, write }
+    }
+
+    /// What comes next.
+    async fn hear(&mut self) -> String {
+        self.read.next_line().await.unwrap().expect("the daemon stays")
+    }
+
+    /// Writes a message.
+    async fn say(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        self.write.write_all(line.as_bytes()).await.unwrap();
     }
 
     /// Makes a request, and gives what comes up to its answer.
@@ -135,6 +164,114 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
     assert!(
         loaded[0].contains("user_message_chunk") && loaded[1].contains(&update),
         "{loaded:?}"
+    );
+    calls
+        .directory
+        .clone()
+        .close_within(std::time::Duration::from_secs(10))
+        .await;
+    std::fs::remove_dir_all(&data_dir).unwrap();
+}
+
+/// The handshake of one that writes files.
+fn able() -> Value {
+    json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "writeTextFile": true } } })
+}
+
+/// The daemon with the agent that writes, and two editors in one session: the first holds the lease.
+async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
+    std::fs::create_dir_all(data_dir).unwrap();
+    let calls = daemon_with(data_dir, WRITER).await;
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&lobby);
+    first.ask("initialize", able()).await;
+    let made = first
+        .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
+        .await;
+    let acpd = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["_meta"]["acpd"].take();
+    assert_eq!(
+        (&acpd["lease"]["principal"], &acpd["lease"]["client"]),
+        (&json!("owner"), &json!("editor"))
+    );
+    let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
+    let mut second = Editor::connect(&lobby);
+    second.ask("initialize", able()).await;
+    let resume = json!({ "sessionId": session, "cwd": "/" });
+    second.ask("session/resume", resume).await;
+    (calls, first, second, session)
+}
+
+/// The second sends the prompt; the first is asked, after it was told what the agent said before that.
+async fn write_is_asked(first: &mut Editor, second: &mut Editor, session: &Value) -> Value {
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "do it" }] });
+    let request = json!({ "jsonrpc": "2.0", "id": "p", "method": "session/prompt", "params": prompt });
+    second.say(&request).await;
+    let mut heard = Vec::new();
+    loop {
+        let line = first.hear().await;
+        if line.contains("fs/write_text_file") {
+            assert!(
+                heard.iter().any(|line: &String| line.contains(r#""tool_call""#)),
+                "{heard:?}"
+            );
+            let params =
+                format!(r#"{{"sessionId":{session},"path":"/none/a","content":"x","_meta":{{"n":1.10}}}}"#);
+            assert!(line.contains(&params), "{line}");
+            return serde_json::from_str::<Value>(&line).unwrap()["id"].take();
+        }
+        heard.push(line);
+    }
+}
+
+/// What the agent heard, as the second is told with the answer to its prompt.
+async fn heard_by_agent(second: &mut Editor) -> (Vec<String>, String) {
+    let mut before = Vec::new();
+    loop {
+        let line = second.hear().await;
+        if line.contains(r#""id":"p""#) {
+            return (before, line);
+        }
+        before.push(line);
+    }
+}
+
+#[tokio::test]
+async fn the_holder_of_the_lease_answers_the_agent() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
+    let (calls, mut first, mut second, session) = two(&data_dir).await;
+    let id = write_is_asked(&mut first, &mut second, &session).await;
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32002, "message": "read only" } });
+    first.say(&answer).await;
+    let (_, end) = heard_by_agent(&mut second).await;
+    assert!(
+        end.contains(r#""error":{"code":-32002,"message":"read only"}"#),
+        "{end}"
+    );
+    calls
+        .directory
+        .clone()
+        .close_within(std::time::Duration::from_secs(10))
+        .await;
+    std::fs::remove_dir_all(&data_dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
+    let (calls, mut first, mut second, session) = two(&data_dir).await;
+    write_is_asked(&mut first, &mut second, &session).await;
+    drop(first);
+    let (before, end) = heard_by_agent(&mut second).await;
+    let moved = before.iter().find(|line| line.contains("_acpd/lease/moved"));
+    let moved = moved.unwrap_or_else(|| panic!("{before:?}"));
+    assert!(
+        moved.contains(r#""lease":{"principal":"owner","client":"editor","connection":"#)
+            && moved.contains(r#""why":"left""#),
+        "{moved}"
+    );
+    assert!(
+        end.contains("it is not known whether /none/a was written"),
+        "{end}"
     );
     calls
         .directory

@@ -44,7 +44,7 @@ impl<R, W> Lines<R, W> {
         Self {
             reader,
             writer,
-            decoder: LineDecoder::new(limits.client_message_bytes),
+            decoder: LineDecoder::new(limits.editor_message_bytes()),
             patience: Duration::from_secs(limits.write_secs),
         }
     }

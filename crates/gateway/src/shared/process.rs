@@ -330,6 +330,7 @@ mod tests {
                 mcp_servers: Vec::new(),
                 earlier_session: None,
                 leave_out: Vec::new(),
+                foreign: false,
                 patience: Duration::ZERO,
                 quirks: acpd_proto::agent::Quirks::default(),
             };

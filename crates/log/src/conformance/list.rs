@@ -1,5 +1,6 @@
 //! In which order threads are listed, and which.
 
+use acpd_model::event::TurnStatus;
 use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
 
 use super::sample;
@@ -102,6 +103,7 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
     let other = create(log, &cwd, 5, |summary| summary.agent = "other".into()).await;
     let named = create(log, &cwd, 6, |summary| {
         summary.name = Some("50%_ÄRGER \\ 'q'".into());
+        summary.last_turn = Some(TurnStatus::Failed);
     })
     .await;
     let nameless = create(log, &cwd, 7, |summary| summary.name = None).await;
@@ -126,6 +128,18 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
         narrowed(&|filter| filter.active = Some(false)).await,
         [nameless, named, other, archived, plain]
     );
+    let doing = |status| narrowed(&move |filter| filter.status = Some(status));
+    assert_eq!(doing(ThreadStatus::Running).await, [running]);
+    assert_eq!(doing(ThreadStatus::Waiting).await, [waiting]);
+    let ended = |end| narrowed(&move |filter| filter.last_turn = Some(end));
+    assert_eq!(ended(TurnStatus::Failed).await, [named]);
+    assert_eq!(ended(TurnStatus::Refused).await, []);
+    let failed_page = Filter {
+        active: Some(false),
+        last_turn: Some(TurnStatus::Failed),
+        ..only(&cwd)
+    };
+    assert_eq!(page(log, &failed_page, None, 1).await.0, [named]);
     assert_eq!(
         narrowed(&|filter| filter.agent = Some("other".into())).await,
         [other]

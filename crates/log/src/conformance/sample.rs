@@ -66,7 +66,7 @@ pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
     });
     Extract {
         texts: texts.collect(),
-        blobs: Vec::new(),
+        ..Extract::default()
     }
 }
 
@@ -79,6 +79,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         project_id: None,
         metadata: None,
         status: ThreadStatus::Idle,
+        last_turn: None,
         created_at: 1,
         updated_at,
         turns: 1,

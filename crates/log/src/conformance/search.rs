@@ -1,7 +1,7 @@
 //! What a search finds.
 
 use acpd_model::limits::SEARCH_TEXT_BYTES;
-use acpd_model::{Extract, ItemId, Searchable, TextKind, ThreadId, TurnId};
+use acpd_model::{Extract, ItemId, Searchable, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
 
 use super::sample;
 use crate::{Hit, Search, SearchCursor, SharedLog};
@@ -178,6 +178,61 @@ pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
     // It has no backlog, so this adds nothing.
     log.index(thread, 2, &extract).await.unwrap();
     assert_eq!(find(log, None, &word).await.len(), 1);
+}
+
+pub(super) async fn what_was_dropped_is_not_found(log: &SharedLog) {
+    let word = sample::unique_word();
+    let text = |seq: Seq, turn: Option<u32>| Searchable {
+        seq,
+        turn: turn.map(TurnId),
+        text: format!("{word} {seq}"),
+        ..sample::extract(seq, &["x"]).texts.remove(0)
+    };
+    let texts = [
+        text(1, None),
+        text(2, Some(1)),
+        text(3, None),
+        text(4, Some(2)),
+        text(5, None),
+        text(6, Some(3)),
+    ];
+    let said = Extract {
+        texts: texts.to_vec(),
+        ..Extract::default()
+    };
+    let summary = sample::summary("dropped", 1);
+    let (thread, other) = (sample::new_thread(), sample::new_thread());
+    for thread in [thread, other] {
+        log.append_with(thread, &sample::run(1..=6, 10), Some(&summary), &said)
+            .await
+            .unwrap();
+    }
+    let found = async |thread| {
+        let hits = find(log, Some(thread), &word).await;
+        hits.iter().map(|hit| hit.seq).collect::<Vec<_>>()
+    };
+    // In one append with a text of the turn that comes next.
+    let drops = |seq, last_kept: Option<u32>| Extract {
+        texts: vec![text(seq + 1, Some(4))],
+        dropped: vec![TurnsDropped {
+            seq,
+            last_kept: last_kept.map(TurnId),
+        }],
+        ..Extract::default()
+    };
+    log.append_with(thread, &sample::run(7..=8, 10), None, &drops(7, Some(1)))
+        .await
+        .unwrap();
+    assert_eq!(found(thread).await, [8, 3, 2, 1]);
+    assert_eq!(found(other).await, [6, 5, 4, 3, 2, 1], "it is another thread's");
+    log.append_with(thread, &sample::run(9..=10, 10), None, &drops(9, None))
+        .await
+        .unwrap();
+    assert_eq!(
+        found(thread).await,
+        [10, 1],
+        "what came before the first turn stays"
+    );
 }
 
 pub(super) async fn long_text_is_searched_in_part(log: &SharedLog) {

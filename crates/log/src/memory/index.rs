@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use acpd_model::{BlobId, Extract, Searchable, ThreadId};
+use acpd_model::{BlobId, Extract, Searchable, ThreadId, TurnsDropped};
 
 use crate::Hit;
 use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippet, words};
@@ -28,6 +28,26 @@ impl Index {
         for blob in extract.blobs {
             self.claim(thread, blob);
         }
+        for dropped in extract.dropped {
+            self.drop_turns(thread, dropped);
+        }
+    }
+
+    fn drop_turns(&mut self, thread: ThreadId, dropped: TurnsDropped) {
+        let TurnsDropped { seq, last_kept } = dropped;
+        let of_turn = |found: &Searchable| found.seq < seq && found.turn > last_kept;
+        let texts = self.texts.values().filter(|(of, _)| *of == thread);
+        let Some(first) = texts
+            .filter(|(_, found)| of_turn(found))
+            .map(|(_, found)| found.seq)
+            .min()
+        else {
+            return;
+        };
+        self.texts.retain(|_, (of, found)| {
+            let between = found.turn.is_none() && (first..seq).contains(&found.seq);
+            *of != thread || !(of_turn(found) || between)
+        });
     }
 
     pub(super) fn claim(&mut self, thread: ThreadId, blob: BlobId) {

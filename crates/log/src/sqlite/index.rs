@@ -1,7 +1,7 @@
 //! What is kept beside events: texts that can be found, and who needs which blob. All of it runs inside the
 //! transaction of its caller.
 
-use acpd_model::{BlobId, Extract, Seq, TextKind};
+use acpd_model::{BlobId, Extract, Seq, TextKind, TurnsDropped};
 use rusqlite::Connection;
 
 use crate::search::{bounded, joined, places};
@@ -11,6 +11,7 @@ use crate::search::{bounded, joined, places};
 pub(super) struct Entries {
     texts: Vec<Entry>,
     blobs: Vec<BlobId>,
+    dropped: Vec<TurnsDropped>,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,7 @@ impl Entries {
         Self {
             texts: texts.filter(|entry| !entry.words.is_empty()).collect(),
             blobs: extract.blobs.clone(),
+            dropped: extract.dropped.clone(),
         }
     }
 }
@@ -75,6 +77,29 @@ pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusql
     }
     for blob in &entries.blobs {
         claim(connection, row, *blob)?;
+    }
+    for dropped in &entries.dropped {
+        drop_turns(connection, row, *dropped)?;
+    }
+    Ok(())
+}
+
+/// Forgets the texts of turns that were dropped, and of what came between them.
+fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusqlite::Result<()> {
+    const THESE: &str = "thread = ?1 AND seq < ?2 AND (turn > ?3 OR (turn IS NULL AND seq >= ?4))";
+    let TurnsDropped { seq, last_kept } = dropped;
+    let (seq, kept) = (seq.cast_signed(), last_kept.map_or(0, |turn| turn.0));
+    let first: Option<i64> = connection
+        .prepare_cached("SELECT min(seq) FROM entry WHERE thread = ? AND seq < ? AND turn > ?")?
+        .query_row((row, seq, kept), |row| row.get(0))?;
+    let Some(first) = first else { return Ok(()) };
+    for sql in [
+        format!("DELETE FROM word WHERE rowid IN (SELECT place FROM entry WHERE {THESE})"),
+        format!("DELETE FROM entry WHERE {THESE}"),
+    ] {
+        connection
+            .prepare_cached(&sql)?
+            .execute((row, seq, kept, first))?;
     }
     Ok(())
 }

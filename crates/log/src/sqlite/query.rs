@@ -92,7 +92,9 @@ pub(super) fn list(
         if filter.admits_name(name) {
             let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
             let summary = read_summary(row, 2, thread)?;
-            listed.push(Listed { thread, summary });
+            if filter.admits_doing(&summary) {
+                listed.push(Listed { thread, summary });
+            }
         }
     }
     Ok(listed)

@@ -77,6 +77,13 @@ pub enum Call {
         /// Our id.
         terminal_id: String,
     },
+    /// Something that ACP does not know.
+    Extension {
+        /// Method; its name begins with `_`.
+        method: String,
+        /// The params as they came.
+        params: Option<RawJson>,
+    },
 }
 
 /// How a command ended.
@@ -171,7 +178,7 @@ struct Terminal {
 }
 
 /// Only what names the session.
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Scope {
     #[serde(default)]
@@ -180,7 +187,7 @@ struct Scope {
 
 impl Call {
     /// The method that it came as.
-    pub fn method(&self) -> &'static str {
+    pub fn method(&self) -> &str {
         match self {
             Self::Permission { .. } => "session/request_permission",
             Self::Elicit { .. } => "elicitation/create",
@@ -191,7 +198,16 @@ impl Call {
             Self::WaitForTerminalExit { .. } => "terminal/wait_for_exit",
             Self::KillTerminal { .. } => "terminal/kill",
             Self::ReleaseTerminal { .. } => "terminal/release",
+            Self::Extension { method, .. } => method,
         }
+    }
+
+    /// Whether an editor can do it in our place, in the agent's own words. An extension has them itself.
+    pub(super) fn may_be_lent(&self) -> bool {
+        !matches!(
+            self,
+            Self::Permission { .. } | Self::Elicit { .. } | Self::Extension { .. }
+        )
     }
 
     /// Reads a request. `Err` is the answer that the agent gets.
@@ -203,6 +219,7 @@ impl Call {
         session: Option<&str>,
         given_up: Option<&str>,
     ) -> Result<Self, RpcError> {
+        let is_absent = params.is_none();
         let params = params.map_or("{}", RawValue::get);
         let call = match method {
             "session/request_permission" => {
@@ -261,13 +278,21 @@ impl Call {
             "terminal/release" => Self::ReleaseTerminal {
                 terminal_id: terminal(method, params)?,
             },
-            _ => return Err(RpcError::new(-32601, format!("method not found: {method}"))),
+            _ if method.starts_with('_') => Self::Extension {
+                method: method.to_owned(),
+                params: (!is_absent).then(|| RawJson::parse(params)).and_then(Result::ok),
+            },
+            _ => return Err(not_found(method)),
         };
-        let Scope { session_id } = read(method, params)?;
+        let Scope { session_id } = match &call {
+            // Its params may be anything.
+            Self::Extension { .. } => read(method, params).unwrap_or_default(),
+            _ => read(method, params)?,
+        };
         let Some(session_id) = session_id else {
             // A question may belong to a request of ours, such as one to sign in.
             return match call {
-                Self::Elicit { .. } => Ok(call),
+                Self::Elicit { .. } | Self::Extension { .. } => Ok(call),
                 _ => Err(RpcError::new(
                     -32602,
                     format!("{method}: missing field `sessionId`"),
@@ -296,6 +321,11 @@ fn without_request(params: &RawJson) -> Option<RawJson> {
         return None;
     }
     RawJson::parse(format!("{{{}}}", kept.join(","))).ok()
+}
+
+/// The answer where nobody knows what is asked.
+pub fn not_found(method: &str) -> RpcError {
+    RpcError::new(-32601, format!("method not found: {method}"))
 }
 
 fn terminal(method: &str, params: &str) -> Result<String, RpcError> {

@@ -34,6 +34,9 @@ pub struct Start {
     pub earlier_session: Option<String>,
     /// Ways to go on with that session which are not to be tried: they broke an earlier process.
     pub leave_out: Vec<Binding>,
+    /// Whether that session was made by somebody else: then it is that one or none, and to be loaded if it can be, so
+    /// that the agent tells what was said there.
+    pub foreign: bool,
     /// How long the agent may take for each step of starting.
     pub patience: Duration,
     /// Oddities that the configuration says the agent has, beside the known ones.
@@ -106,6 +109,8 @@ pub enum AgentEvent {
     Failed(Failure),
     /// It reports.
     Update(Update),
+    /// It tells of the conversation so far, while it goes on with an earlier session.
+    Repeated(Update),
     /// It ended a turn.
     PromptEnded {
         /// Which one.
@@ -119,6 +124,8 @@ pub enum AgentEvent {
         call: u64,
         /// What.
         request: Call,
+        /// In the agent's own words: of what somebody else may answer in our place.
+        params: Option<RawJson>,
     },
     /// It takes a callback back.
     CallWithdrawn {
@@ -439,9 +446,12 @@ impl AgentConnection {
 
     /// An update may come before the response that names its session; there is only one session here.
     fn update(&mut self, update: Update, now: Now) {
-        if !self.history.repeats(&update, now.mono) {
-            self.event(AgentEvent::Update(update));
-        }
+        let repeats = self.history.repeats(&update, now.mono);
+        self.event(if repeats {
+            AgentEvent::Repeated(update)
+        } else {
+            AgentEvent::Update(update)
+        });
     }
 
     /// The session can be used once nothing of an earlier one is repeated any more.
@@ -458,7 +468,14 @@ impl AgentConnection {
         self.next_call += 1;
         self.calls.insert(call, id.into());
         match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
-            Ok(request) => self.event(AgentEvent::Called { call, request }),
+            Ok(request) => {
+                let params = params.filter(|_| request.may_be_lent()).map(RawJson::from);
+                self.event(AgentEvent::Called {
+                    call,
+                    request,
+                    params,
+                });
+            }
             Err(error) => {
                 let params = params.map(RawJson::from);
                 self.event(AgentEvent::CallRefused {

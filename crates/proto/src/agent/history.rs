@@ -1,4 +1,4 @@
-//! Telling what an agent repeats of an earlier conversation, which the log has already, from what is new.
+//! Telling what an agent repeats of an earlier conversation, most of which the log has, from what it says now.
 //!
 //! In: how its session is opened, its updates, time. Out: whether an update is a repetition. Most agents repeat
 //! the conversation before they answer `session/load` or `session/resume`; Gemini answers in the middle of it.
@@ -61,7 +61,7 @@ impl History {
         matches!(self, Self::Over)
     }
 
-    /// Whether an update repeats what the log has.
+    /// Whether an update tells of what was said before.
     pub fn repeats(&mut self, update: &Update, now: Instant) -> bool {
         let conversation = matches!(
             update.kind,

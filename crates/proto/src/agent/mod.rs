@@ -14,7 +14,7 @@ mod request;
 mod shared;
 mod update;
 
-pub use call::{Call, TerminalExit};
+pub use call::{Call, TerminalExit, not_found};
 pub use capabilities::{AuthMethod, Capabilities};
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
 pub use opening::CLIENT_CAPABILITIES;

@@ -76,7 +76,18 @@ impl AgentConnection {
             let ways = declared.into_iter().filter_map(|(has, way)| has.then_some(way));
             self.ways.extend(ways.filter(to_try));
         }
-        self.ways.push_back(Binding::New);
+        if !self.start.foreign {
+            return self.ways.push_back(Binding::New);
+        }
+        // To go on with it is not enough: what was said there is wanted.
+        self.ways
+            .make_contiguous()
+            .sort_by_key(|way| *way != Binding::Load);
+        if self.ways.is_empty() {
+            self.fail(Failure::agent(
+                "the agent cannot go on with a session: it declares neither session/load nor session/resume",
+            ));
+        }
     }
 
     fn open_next(&mut self, now: Instant) {
@@ -176,6 +187,12 @@ impl AgentConnection {
 
     /// The earlier session is not to be had in one way; the next one is tried.
     pub(super) fn not_reopened(&mut self, how: Binding, error: RpcError, late: bool, now: Now) {
+        if self.ways.is_empty() {
+            let session = self.start.earlier_session.as_deref().unwrap_or_default();
+            return self.fail(Failure::agent(format!(
+                "the agent does not go on with its session {session}: {error}"
+            )));
+        }
         self.event(AgentEvent::NotReopened { how, error, late });
         if self.ways.front() == Some(&Binding::New) {
             self.given_up.clone_from(&self.start.earlier_session);

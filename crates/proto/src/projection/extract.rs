@@ -1,7 +1,9 @@
 //! What can be searched of an event, and which blobs it names.
 
 use acpd_model::event::Content;
-use acpd_model::{Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, Searchable, TextKind};
+use acpd_model::{
+    Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, Searchable, TextKind, TurnsDropped,
+};
 use serde::Deserialize;
 
 use super::item::content_text;
@@ -26,6 +28,10 @@ pub fn extract<'a>(events: impl IntoIterator<Item = &'a Event>) -> Extract {
                 content: Some(Content { blob: Some(blob), .. }),
                 ..
             } => extract.blobs.push(*blob),
+            EventKind::TurnsRolledBack { last_kept, .. } => extract.dropped.push(TurnsDropped {
+                seq: event.seq,
+                last_kept: *last_kept,
+            }),
             _ => {}
         }
     }

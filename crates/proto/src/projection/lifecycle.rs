@@ -21,6 +21,7 @@ impl Live {
     pub(super) fn fold_rolled_back(&mut self, last_kept: Option<TurnId>) {
         self.dropped.drop_after(last_kept, self.last_turn);
         self.summary.turns = self.last_turn - self.dropped.count();
+        self.summary.last_turn = None;
         self.client_turns
             .retain(|_, turn| !self.dropped.contains(turn.id));
         if self.summary.turns == 0 {
@@ -35,6 +36,7 @@ impl Live {
     pub(super) fn fold_forked(&mut self, forked: &ThreadForked, at: Millis) {
         (self.summary.created_at, self.summary.updated_at) = (at, at);
         self.remembered.end_session();
+        self.spec.session_id = None;
         self.let_session_go(forked.session_id.clone());
     }
 

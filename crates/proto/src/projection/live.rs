@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, PermissionOption, TurnStatus};
+use acpd_model::event::{Binding, LeaseHolder, PermissionOption, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
@@ -27,6 +27,8 @@ pub struct Spec {
     pub additional_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
+    /// The session of the agent to begin with, which was made outside of acpd.
+    pub session_id: Option<String>,
 }
 
 /// The turn that runs.
@@ -117,8 +119,12 @@ pub struct Live {
     pub declared: Declared,
     /// How it was made.
     pub spec: Spec,
+    /// Who answers what the agent asks of its client, if not the daemon.
+    pub lease: Option<LeaseHolder>,
     /// The agent's id for the session that the thread was last bound to.
     pub session: Option<String>,
+    /// Whether it was ever bound to one.
+    pub bound: bool,
     /// The turn that runs.
     pub turn: Option<RunningTurn>,
     /// Turns that wait, in order.
@@ -176,7 +182,9 @@ impl Live {
             dropped: Dropped::default(),
             declared: Declared::default(),
             spec: Spec::default(),
+            lease: None,
             session: None,
+            bound: false,
             turn: None,
             queue: VecDeque::new(),
             client_turns: BTreeMap::new(),
@@ -250,13 +258,16 @@ impl Live {
                     metadata,
                     additional_directories,
                     mcp_servers,
+                    session_id,
                 } = &**made;
                 self.spec = Spec {
                     agent: agent.clone(),
                     cwd: cwd.clone(),
                     additional_directories: additional_directories.clone(),
                     mcp_servers: mcp_servers.clone(),
+                    session_id: session_id.clone(),
                 };
+                self.session.clone_from(session_id);
                 self.names.person.clone_from(name);
                 self.summary = Summary {
                     agent: agent.clone(),
@@ -299,19 +310,28 @@ impl Live {
                     client_turn_id,
                 });
             }
-            EventKind::TurnStarted { client_turn_id } => {
+            EventKind::TurnStarted {
+                client_turn_id,
+                imported,
+            } => {
                 let Some(id) = event.turn else { return };
                 self.count_turn(id, client_turn_id.as_ref());
+                self.summary.updated_at = event.at;
+                if *imported {
+                    return;
+                }
                 self.queue.retain(|queued| queued.id != id);
                 self.turn = Some(RunningTurn {
                     id,
                     started_at: event.at,
                     interrupted: false,
                 });
-                self.summary.updated_at = event.at;
             }
             EventKind::TurnSettled {
-                status, stop_reason, ..
+                status,
+                stop_reason,
+                started_at,
+                ..
             } => {
                 // The agent has taken a prompt, and with it what it was told of the turns before.
                 if stop_reason.is_some() {
@@ -323,6 +343,10 @@ impl Live {
                     if Some(turn.id) == event.turn {
                         turn.status = Some(*status);
                     }
+                }
+                // One that was taken back before it began says nothing of how the conversation stands.
+                if started_at.is_some() || *status != TurnStatus::Interrupted {
+                    self.summary.last_turn = Some(*status);
                 }
                 self.summary.updated_at = event.at;
             }
@@ -449,6 +473,7 @@ impl Live {
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);
             }
+            EventKind::LeaseMoved { holder, .. } => self.lease = holder.as_deref().cloned(),
             EventKind::PolicySet { policy } => {
                 self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
             }
@@ -486,6 +511,7 @@ impl Live {
             self.tools.clear();
         }
         self.session = Some(session_id.to_owned());
+        self.bound = true;
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {
             self.remembered.end_session();

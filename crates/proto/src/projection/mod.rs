@@ -8,6 +8,7 @@
 //! * [`Transcript`]: turns and items, to be read
 //! * [`Options`]: what a client may set
 //! * [`Recall`]: the conversation as text, for an agent that has forgotten it
+//! * [`Rounds`]: the conversation, to be held against what an agent tells of it
 //! * [`extract`]: what can be searched of events
 
 mod dropped;
@@ -18,6 +19,7 @@ mod live;
 mod names;
 mod options;
 mod recall;
+mod rounds;
 mod tool;
 mod transcript;
 
@@ -28,5 +30,6 @@ pub use live::{ClientTurn, Declared, Live, OpenItem, OpenRequest, QueuedTurn, Ru
 pub use names::Names;
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use recall::Recall;
+pub use rounds::{Digest, Fresh, Round, Rounds};
 pub use tool::{FileDiff, ToolView, unified_diff};
 pub use transcript::{Item, Transcript, Turn};

@@ -178,7 +178,7 @@ pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
 
 /// Stands where the lines would be that are gone.
 const UNKNOWN_BEFORE: &str =
-    "\\ what it replaced cannot be shown: no UTF-8 text, too large, or not readable\n";
+    "\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n";
 
 #[cfg(test)]
 mod tests {

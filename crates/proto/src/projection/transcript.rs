@@ -26,6 +26,8 @@ pub struct Turn {
     pub id: Option<TurnId>,
     /// The client's own id.
     pub client_turn_id: Option<String>,
+    /// Whether it was held outside of acpd.
+    pub imported: bool,
     /// When it began; `None` while it waits.
     pub started_at: Option<Millis>,
     /// How and when it ended.
@@ -83,8 +85,12 @@ impl Transcript {
             EventKind::TurnQueued { client_turn_id, .. } => {
                 self.turn(event.turn).client_turn_id.clone_from(client_turn_id)
             }
-            EventKind::TurnStarted { client_turn_id } => {
+            EventKind::TurnStarted {
+                client_turn_id,
+                imported,
+            } => {
                 let turn = self.turn(event.turn);
+                turn.imported = *imported;
                 turn.client_turn_id.clone_from(client_turn_id);
                 turn.started_at = Some(event.at);
             }
@@ -185,6 +191,7 @@ impl Transcript {
             self.turns.push(Turn {
                 id,
                 client_turn_id: None,
+                imported: false,
                 started_at: None,
                 settled: None,
                 items: Vec::new(),

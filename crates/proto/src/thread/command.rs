@@ -3,10 +3,12 @@
 use acpd_model::event::{ThreadForked, TurnStatus};
 use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
 
+use super::editors::{Abilities, EditorOrder};
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
-use crate::projection::Dropped;
+use crate::projection::{Dropped, Rounds};
+use crate::wire::RpcError;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -47,6 +49,24 @@ pub enum Input {
     },
     /// The conversation so far was collected, see [`Effect::Recall`]; or why it cannot be read.
     Recalled(Result<String, Failure>),
+    /// The conversation so far was gone through, see [`Effect::Rounds`]; or why it cannot be read.
+    Rounds(Result<Rounds, Failure>),
+    /// An editor answered what it was asked, see [`Effect::Editor`].
+    EditorAnswered {
+        /// Its connection.
+        connection: String,
+        /// The agent's callback.
+        call: u64,
+        /// The result, or its error, as they came; a terminal is called by our name for it.
+        result: Result<RawJson, RpcError>,
+    },
+    /// An editor that was attached has closed the thread, or its connection is gone.
+    EditorGone {
+        /// Its connection.
+        connection: String,
+        /// Callbacks that it was never asked.
+        unsent: Vec<u64>,
+    },
     /// A terminal did something by itself.
     Terminal {
         /// Which one.
@@ -189,6 +209,24 @@ pub enum Command {
         /// Params, passed on as they came.
         params: Option<RawJson>,
     },
+    /// An editor has the thread open from now on, until [`Input::EditorGone`]; answered with [`Reply::Json`]: who holds the
+    /// lease.
+    Attach {
+        /// Names its connection among all others.
+        connection: String,
+        /// What it can do for an agent.
+        abilities: Abilities,
+    },
+    /// Give an attached editor the lease; answered as [`Command::Attach`] is.
+    AcquireLease {
+        /// Its connection.
+        connection: String,
+    },
+    /// Take the lease back from an attached editor, if it has it; answered as [`Command::Attach`] is.
+    ReleaseLease {
+        /// Its connection.
+        connection: String,
+    },
     /// Let the agent go, if no turn runs.
     Rest,
     /// The daemon stops: let everything go, and say so.
@@ -329,6 +367,13 @@ pub enum Effect {
         /// What.
         order: AnswersOrder,
     },
+    /// Go through the conversation so far, with [`Rounds::known`], and bring it back as [`Input::Rounds`].
+    Rounds {
+        /// Leave this turn out: it is about to be prompted.
+        except: Option<TurnId>,
+        /// Turns that are no longer part of it.
+        dropped: Dropped,
+    },
     /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
     /// [`Input::Recalled`].
     Recall {
@@ -343,6 +388,13 @@ pub enum Effect {
     Delete {
         /// The command that wanted it, to be answered then. It is not known after a restart.
         call: Option<u64>,
+    },
+    /// Have an editor do something.
+    Editor {
+        /// Its connection.
+        connection: String,
+        /// What.
+        order: EditorOrder,
     },
     /// Touch the machine for the agent.
     Machine {

@@ -142,7 +142,7 @@ impl Copied {
         let later = event.turn.is_some() && event.turn > self.last;
         let unwanted = matches!(
             event.kind,
-            EventKind::ThreadArchived {} | EventKind::ThreadUnarchived {}
+            EventKind::ThreadArchived {} | EventKind::ThreadUnarchived {} | EventKind::LeaseMoved { .. }
         );
         if self.is_whole || later || unwanted {
             return;

@@ -169,6 +169,8 @@ impl Thread {
     pub(super) fn vanish(&mut self, call: u64, by: By, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
+        self.take_back_all();
+        self.end_in_editors();
         self.close_terminals();
         self.emit(None, by, EventKind::ThreadDeleted { session }, None);
         self.effects.push(Effect::Delete { call: Some(call) });

@@ -2,14 +2,15 @@
 
 use acpd_model::limits::AGENT_CALLS;
 use acpd_model::{
-    Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, TurnId,
+    Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, RawJson, TurnId,
 };
 use serde_json::{Value, json};
 
 use super::command::{MachineCall, MachineReply};
+use super::lent::{Answerer, Lent};
 use super::steps::{AgentState, Thread};
 use super::undecided::Undecided;
-use crate::agent::{AgentCommand, Call, TerminalExit};
+use crate::agent::{AgentCommand, Call, TerminalExit, not_found};
 use crate::projection::{ItemView, unified_diff};
 
 /// A callback that the machine works on, with what its end needs to know.
@@ -40,17 +41,25 @@ pub(super) enum Work {
         terminal_id: String,
     },
     Other,
+    /// An editor does it.
+    Lent(Box<Lent>),
 }
 
 impl Work {
     /// Whether the machine is another one afterwards.
     pub(super) fn changes(&self) -> bool {
-        !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other)
+        match self {
+            Self::Lent(lent) => lent.changes(),
+            _ => !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other),
+        }
     }
 
     /// Whether it is recorded even when the agent that wanted it is gone: it happens all the same.
     pub(super) fn outlives_agent(&self) -> bool {
-        matches!(self, Self::Write { .. } | Self::Create { .. })
+        match self {
+            Self::Lent(lent) => lent.outlives_agent(),
+            _ => matches!(self, Self::Write { .. } | Self::Create { .. }),
+        }
     }
 }
 
@@ -60,11 +69,13 @@ impl Thread {
         self.working.values().any(Work::outlives_agent)
     }
 
-    /// Whether the file change is a write that the machine is at.
+    /// Whether the file change is a write that the machine, or an editor, is at.
     pub(super) fn is_being_written(&self, change: ItemId) -> bool {
-        self.working
-            .values()
-            .any(|work| matches!(work, Work::Write { item: Some(item), .. } if *item == change))
+        self.working.values().any(|work| match work {
+            Work::Write { item, .. } => *item == Some(change),
+            Work::Lent(lent) => lent.item == Some(change),
+            _ => false,
+        })
     }
 
     /// Whether nobody waits for the answer to a callback any more.
@@ -72,7 +83,7 @@ impl Thread {
         call < self.calls_abandoned
     }
 
-    pub(super) fn handle_call(&mut self, call: u64, request: Call) {
+    pub(super) fn handle_call(&mut self, call: u64, request: Call, words: Option<RawJson>) {
         if self.agent == AgentState::Stopping {
             return self.refuse_stopping(call, &request);
         }
@@ -80,6 +91,7 @@ impl Thread {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
+        self.words.extend(words.map(|words| (call, words)));
         self.consider(call, request);
     }
 
@@ -94,8 +106,17 @@ impl Thread {
         self.refuse_call(call, &failure);
     }
 
-    /// Does what was decided on; `at` is where its file was then.
+    /// Has it done what was decided on; `at` is where its file was then.
     pub(super) fn do_call(&mut self, call: u64, request: Call, at: Option<String>) {
+        match self.answerer(&request) {
+            Answerer::Here => self.do_here(call, request, at),
+            Answerer::Editor(connection) => self.lend(call, request, at, connection),
+            Answerer::Lost => self.answer_lost(call, request),
+        }
+    }
+
+    pub(super) fn do_here(&mut self, call: u64, request: Call, at: Option<String>) {
+        self.words.remove(&call);
         match request {
             Call::Permission {
                 tool_call,
@@ -113,7 +134,10 @@ impl Thread {
                 };
                 self.ask_machine(call, what);
             }
-            Call::WriteFile { path, content } => self.write_file(call, path, at, content),
+            Call::WriteFile { path, content } => {
+                let item = self.begin_change(&path, By::Agent);
+                self.write_here(call, path, at, content, item);
+            }
             Call::CreateTerminal {
                 command,
                 args,
@@ -143,7 +167,18 @@ impl Thread {
                 self.working.insert(call, work);
                 self.ask_machine(call, MachineCall::ReleaseTerminal { terminal_id });
             }
+            Call::Extension { method, params } => self.refuse_extension(call, method, params),
         }
+    }
+
+    /// Nobody is there who might know it.
+    fn refuse_extension(&mut self, call: u64, method: String, params: Option<RawJson>) {
+        let error = not_found(&method);
+        let reason = error.message.clone();
+        let kind = EventKind::CallRefused { method, reason };
+        self.emit(self.current_turn(), By::Agent, kind, params);
+        let result = Err(error);
+        self.tell_agent(AgentCommand::Answer { call, result });
     }
 
     fn other(&mut self, call: u64, what: MachineCall) {
@@ -152,24 +187,34 @@ impl Thread {
     }
 
     /// A file that a tool call shows already is that call's file change; another one is a change by itself.
-    fn write_file(&mut self, call: u64, path: String, at: Option<String>, content: String) {
+    pub(super) fn begin_change(&mut self, path: &str, by: By) -> Option<ItemId> {
         let shown = self.live.items.values().any(|open| {
-            open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if *known == path)
+            open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
         });
-        let item = (!shown).then(|| self.next_item());
-        if let Some(item) = item {
-            let start = ItemStart::FileChange { path: path.clone() };
-            self.emit(
-                self.current_turn(),
-                By::Agent,
-                EventKind::ItemStarted {
-                    item,
-                    parent: None,
-                    start,
-                },
-                None,
-            );
+        if shown {
+            return None;
         }
+        let item = self.next_item();
+        let kind = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start: ItemStart::FileChange {
+                path: path.to_owned(),
+            },
+        };
+        self.emit(self.current_turn(), by, kind, None);
+        Some(item)
+    }
+
+    /// Writes a file whose change was begun.
+    pub(super) fn write_here(
+        &mut self,
+        call: u64,
+        path: String,
+        at: Option<String>,
+        content: String,
+        item: Option<ItemId>,
+    ) {
         self.working.insert(
             call,
             Work::Write {
@@ -183,8 +228,8 @@ impl Thread {
     }
 
     pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
-        // What is still being decided on was not begun, whatever is said to be done.
-        if matches!(self.working.get(&call), Some(Work::Decide(_))) {
+        // What is still being decided on, or an editor has, was not begun here, whatever is said to be done.
+        if matches!(self.working.get(&call), Some(Work::Decide(_) | Work::Lent(_))) {
             return;
         }
         // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
@@ -241,7 +286,7 @@ impl Thread {
                 },
                 MachineReply::Written { old },
             ) => {
-                self.file_written(path, &content, &old, item, turn);
+                self.file_written(path, &content, &old, item, turn, By::Agent);
                 json!({})
             }
             (
@@ -254,7 +299,7 @@ impl Thread {
                 MachineReply::Created,
             ) => {
                 let result = json!({ "terminalId": terminal_id });
-                self.terminal_created(call, terminal_id, command, args, cwd);
+                self.terminal_created(call, terminal_id, command, args, cwd, By::Agent);
                 result
             }
             (
@@ -297,20 +342,21 @@ impl Thread {
 
     /// A file was written that the agent asked for in the turn `begun`. What is done after that turn is none of
     /// another one's changes.
-    fn file_written(
+    pub(super) fn file_written(
         &mut self,
         path: String,
         content: &str,
         old: &Before,
         item: Option<ItemId>,
         begun: Option<TurnId>,
+        by: By,
     ) {
         let turn = self.current_turn();
         let bytes = content.len() as u64;
         let written = Some(self.content(content));
         self.emit(
             turn,
-            By::Agent,
+            by.clone(),
             EventKind::FileWritten {
                 path: path.clone(),
                 bytes,
@@ -328,7 +374,7 @@ impl Thread {
         let end = ItemEnd::FileChange { path, diff, replaced };
         self.emit(
             turn,
-            By::Agent,
+            by,
             EventKind::ItemCompleted {
                 item,
                 outcome: ItemOutcome::Completed,

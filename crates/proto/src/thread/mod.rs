@@ -9,13 +9,18 @@ mod answers;
 mod asks;
 mod care;
 mod command;
+mod editors;
 mod errands;
 mod fork;
 mod items;
+mod lease;
+mod lent;
+mod lent_terminals;
 mod lifecycle;
 mod machine;
 mod permits;
 mod reopening;
+mod replayed;
 mod requests;
 mod steer;
 mod steps;
@@ -27,6 +32,7 @@ pub use command::{
     Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
     MachineCall, MachineEvent, MachineReply, Reply, TurnView, Whose,
 };
+pub use editors::{Abilities, EditorOrder, EditorRequest};
 pub use fork::Copied;
 pub use permits::Policies;
 pub use steps::Thread;

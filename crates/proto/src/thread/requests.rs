@@ -237,6 +237,7 @@ impl Thread {
             self.held.remove(&number);
             self.note_status();
         }
+        self.take_back(call);
         // What changes the machine is done all the same, and recorded when it is.
         if self.working.get(&call).is_some_and(|work| !work.changes()) {
             self.working.remove(&call);

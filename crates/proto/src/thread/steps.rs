@@ -75,6 +75,12 @@ pub struct Thread {
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
     pub(super) working: BTreeMap<u64, super::machine::Work>,
+    /// Editors that have the thread open, in the order in which they came.
+    pub(super) editors: Vec<super::lease::Attached>,
+    /// Callbacks in the agent's own words, until it is known who answers them.
+    pub(super) words: BTreeMap<u64, RawJson>,
+    /// Terminals that live in editors, by their names by us.
+    pub(super) in_editors: BTreeMap<String, super::lent_terminals::InEditor>,
     /// Files that the running turn changed: path → text before the turn and text now.
     pub(super) files: BTreeMap<String, (Before, String)>,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
@@ -96,6 +102,10 @@ pub struct Thread {
     /// The agent has taken a prompt without the conversation so far, which could not be read.
     pub(super) recall_again: bool,
     pub(super) reopening: super::reopening::Reopening,
+    /// What the agent tells of the conversation so far.
+    pub(super) replayed: super::replayed::Replayed,
+    /// The turn that is being taken over from there.
+    pub(super) importing: Option<TurnId>,
     pub(super) care: super::care::Care,
     pub(super) policies: Arc<Policies>,
     /// What open questions are about.
@@ -131,6 +141,9 @@ impl Thread {
             speaking: None,
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
+            editors: Vec::new(),
+            words: BTreeMap::new(),
+            in_editors: BTreeMap::new(),
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
@@ -142,6 +155,8 @@ impl Thread {
             recall: Recalling::default(),
             recall_again: false,
             reopening: super::reopening::Reopening::default(),
+            replayed: super::replayed::Replayed::default(),
+            importing: None,
             care: super::care::Care::default(),
             policies: Arc::default(),
             questions: BTreeMap::new(),
@@ -172,6 +187,7 @@ impl Thread {
         }
         // A terminal is called after the callback that made it, and no two of a thread have one name.
         self.calls = self.calls.max(self.live.last_terminal);
+        self.void_lease();
         self.abandon(
             "the daemon was stopped while the turn was running",
             &By::Daemon,
@@ -182,7 +198,10 @@ impl Thread {
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
-        if matches!(&input, Input::Agent(_) | Input::Machine { .. }) {
+        if matches!(
+            &input,
+            Input::Agent(_) | Input::Machine { .. } | Input::EditorAnswered { .. }
+        ) {
             self.care.sign_of_life(now.mono);
         }
         if self.live.is_deleted() {
@@ -195,12 +214,23 @@ impl Thread {
         }
         match input {
             Input::Recalled(recalled) => self.recalled(recalled),
+            Input::Rounds(known) => {
+                if let Some(opened) = self.import(known) {
+                    self.bind(opened);
+                }
+            }
             Input::Resolved { whose, real } => self.resolved(whose, &real),
             Input::Answers { by, outcome } => self.answers_changed(by, outcome),
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentGone(gone) => self.handle_gone(&gone),
             Input::Machine { call, result } => self.handle_machine(call, result),
+            Input::EditorAnswered {
+                connection,
+                call,
+                result,
+            } => self.editor_answered(&connection, call, result),
+            Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
             Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
         }
     }
@@ -222,6 +252,9 @@ impl Thread {
         }
         if self.silence_ends().is_some_and(|at| at <= now.mono) {
             self.agent_is_silent();
+        }
+        if self.editors_late_at().is_some_and(|at| at <= now.mono) {
+            self.editors_are_late();
         }
         if self.care.start_is_due(now.mono) {
             self.wake();
@@ -266,7 +299,7 @@ impl Thread {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let held = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let waiting = earliest(held, self.cancel_deadline);
+        let waiting = earliest(held, earliest(self.cancel_deadline, self.editors_late_at()));
         earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 
@@ -301,6 +334,7 @@ impl Thread {
                     metadata,
                     additional_directories: spec.additional_directories,
                     mcp_servers: spec.mcp_servers,
+                    session_id: spec.session_id,
                 }));
                 self.emit(None, by, kind, None);
                 self.opening.push(call);
@@ -343,6 +377,12 @@ impl Thread {
                 Err(failure) => Err(failure),
             },
             Command::Notify { method, params } => self.notify_agent(method, params),
+            Command::Attach {
+                connection,
+                abilities,
+            } => Ok(self.attach(by, &connection, abilities)),
+            Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
+            Command::ReleaseLease { connection } => self.release_lease(by, &connection),
             Command::Rest => {
                 self.rest();
                 Ok(Reply::Done)
@@ -359,16 +399,24 @@ impl Thread {
         match event {
             AgentEvent::Opened(opened) => self.agent_opened(*opened),
             AgentEvent::Reopening(how) => self.reopening.trying = Some(how),
-            AgentEvent::NotReopened { how, error, late } => self.not_reopened(how, &error, late),
+            AgentEvent::Repeated(update) => self.replayed.take(update),
+            AgentEvent::NotReopened { how, error, late } => {
+                self.forget_replayed();
+                self.not_reopened(how, &error, late);
+            }
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
             AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
             AgentEvent::Failed(failure) => self.agent_failed(&failure),
             AgentEvent::Update(update) if self.has_let_session_go() => self.note_unshown(update),
             AgentEvent::Update(update) => self.handle_update(update),
             AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
-            AgentEvent::Called { call, request } => {
+            AgentEvent::Called {
+                call,
+                request,
+                params,
+            } => {
                 let call = self.count_call(call);
-                self.handle_call(call, request);
+                self.handle_call(call, request, params);
             }
             AgentEvent::CallWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
             AgentEvent::CallRefused {
@@ -437,6 +485,9 @@ impl Thread {
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
             earlier_session: self.live.session.clone(),
+            foreign: !self.live.bound
+                && self.live.session.is_some()
+                && self.live.session == self.live.spec.session_id,
             leave_out: self.reopening.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
@@ -445,6 +496,16 @@ impl Thread {
 
     fn agent_opened(&mut self, opened: crate::agent::Opened) {
         // One that was told to go says it too late.
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        if let Err(opened) = self.has_replayed(opened) {
+            self.bind(opened);
+        }
+    }
+
+    /// Uses a session that is open.
+    fn bind(&mut self, opened: crate::agent::Opened) {
         if self.agent == AgentState::Stopping {
             return;
         }
@@ -513,6 +574,7 @@ impl Thread {
     fn handle_gone(&mut self, gone: &Gone) {
         let expected = self.agent == AgentState::Stopping;
         self.agent = AgentState::Absent;
+        self.forget_replayed();
         if !expected {
             self.care.agent_failed(self.now.mono);
         }
@@ -571,14 +633,18 @@ impl Thread {
             self.settle_queued(queued, "the daemon is stopping");
         }
         self.abandon("the daemon is stopping", &By::Daemon, true);
+        self.drop_lent("the daemon is stopping");
         self.stop_agent();
     }
 
     pub(super) fn current_turn(&self) -> Option<TurnId> {
-        self.live.turn.map(|turn| turn.id)
+        self.importing.or(self.live.turn.map(|turn| turn.id))
     }
 
     pub(super) fn tell_agent(&mut self, command: AgentCommand) {
+        if let AgentCommand::Answer { call, .. } = &command {
+            self.words.remove(call);
+        }
         let command = match command {
             AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
             AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {

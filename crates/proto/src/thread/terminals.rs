@@ -20,22 +20,7 @@ impl Thread {
         cwd: Option<String>,
         limit: Option<u64>,
     ) {
-        let running = self
-            .live
-            .items
-            .values()
-            .filter(|open| matches!(open.view, ItemView::Terminal { .. }))
-            .count();
-        let creating = self
-            .working
-            .values()
-            .filter(|work| matches!(work, Work::Create { .. }))
-            .count();
-        if running + creating >= TERMINALS {
-            let failure = Failure::new(
-                ErrorCode::Overloaded,
-                format!("{TERMINALS} terminals are open in this session already"),
-            );
+        if let Err(failure) = self.check_terminals() {
             return self.refuse_call(call, &failure);
         }
         // An agent that is known to send a whole shell line means it.
@@ -73,6 +58,22 @@ impl Thread {
         );
     }
 
+    /// Refuses one terminal too many.
+    pub(super) fn check_terminals(&self) -> Result<(), Failure> {
+        let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
+        let running = self.live.items.values().filter(|open| is_terminal(&open.view));
+        let creating = self.working.values().filter(|work| match work {
+            Work::Create { .. } => true,
+            Work::Lent(lent) => lent.makes.is_some(),
+            _ => false,
+        });
+        if running.count() + creating.count() < TERMINALS {
+            return Ok(());
+        }
+        let message = format!("{TERMINALS} terminals are open in this session already");
+        Err(Failure::new(ErrorCode::Overloaded, message))
+    }
+
     /// A command runs. If its agent is gone it will be ended, and that is all that is known of it.
     pub(super) fn terminal_created(
         &mut self,
@@ -81,6 +82,7 @@ impl Thread {
         command: String,
         args: Vec<String>,
         cwd: String,
+        by: By,
     ) {
         let item = self.next_item();
         let kept_as = terminal_id.clone();
@@ -98,7 +100,7 @@ impl Thread {
             parent: None,
             start,
         };
-        self.emit(self.current_turn(), By::Agent, kind, None);
+        self.emit(self.current_turn(), by, kind, None);
         if self.is_abandoned(call) {
             self.kept_output.remove(&kept_as);
             self.close_terminal(item);
@@ -195,7 +197,7 @@ impl Thread {
     }
 
     /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
-    fn close_terminal(&mut self, item: ItemId) {
+    pub(super) fn close_terminal(&mut self, item: ItemId) {
         self.flush();
         let Some(ItemView::Terminal {
             terminal_id,

@@ -93,7 +93,10 @@ impl Thread {
         self.emit(
             Some(turn),
             by.clone(),
-            EventKind::TurnStarted { client_turn_id },
+            EventKind::TurnStarted {
+                client_turn_id,
+                imported: false,
+            },
             None,
         );
         self.note_status();
@@ -251,6 +254,8 @@ impl Thread {
     pub(super) fn abandon(&mut self, reason: &str, by: &By, unsent_too: bool) {
         self.flush();
         self.void_requests(reason);
+        self.take_back_all();
+        self.words.clear();
         // What was begun happens all the same, and is recorded then.
         self.working.retain(|_, work| work.outlives_agent());
         self.calls_abandoned = self.calls;
@@ -258,6 +263,7 @@ impl Thread {
         self.recall = Recalling::NotAsked;
         self.care.take_silence();
         self.capabilities = None;
+        self.end_in_editors();
         self.close_terminals();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {

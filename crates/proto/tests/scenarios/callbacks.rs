@@ -89,7 +89,7 @@ fn a_file_is_written() {
 
 #[test]
 fn what_a_write_replaced_is_told_as_far_as_it_is_known() {
-    let unknown = "--- a/workspace/a\n+++ b/workspace/a\n\\ what it replaced cannot be shown: no UTF-8 text, too large, or not readable\n@@ -0,0 +1 @@\n+new\n";
+    let unknown = "--- a/workspace/a\n+++ b/workspace/a\n\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n@@ -0,0 +1 @@\n+new\n";
     let new = "--- /dev/null\n+++ b/workspace/a\n@@ -0,0 +1 @@\n+new\n";
     for (old, replaced, diff) in [
         (Before::Nothing, "nothing", new),

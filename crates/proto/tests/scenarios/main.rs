@@ -16,6 +16,7 @@ mod ends;
 mod export;
 mod faults;
 mod fork;
+mod imports;
 mod interrupt;
 mod lifecycle;
 mod links;

@@ -504,6 +504,38 @@ fn opting_out_is_by_exact_name() {
 }
 
 #[test]
+fn who_answers_is_asked_whatever_notifications_it_does_not_want() {
+    let id = question();
+    let method = "item/permissions/requestApproval";
+    let frame = Frame {
+        seq: 1,
+        method,
+        text: "told".into(),
+        ask: Some(Box::new((id, "asked".into()))),
+    };
+    let quiet = |approvals: bool| {
+        let out = format!(
+            r#"{{"approvals":{approvals},"optOutNotificationMethods":["{method}","serverRequest/rejected"]}}"#
+        );
+        Line::ready(&out)
+    };
+    let mut line = quiet(true);
+    assert_eq!(line.peer.select(&frame, |_| true).unwrap(), "asked");
+    assert_eq!(
+        line.peer.select(&frame, |_| false),
+        None,
+        "it is answered already"
+    );
+    assert_eq!(
+        quiet(false).peer.select(&frame, |_| true),
+        None,
+        "it would only see it"
+    );
+    line.says(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#));
+    assert_eq!(line.peer.poll_output(), None);
+}
+
+#[test]
 fn a_role_may_call_what_the_table_says() {
     // Params of no method: who may call is asked before what is wanted.
     for role in Role::ALL {

@@ -145,6 +145,7 @@ fn a_directory_and_servers_are_passed_on() {
         cwd: "/workspace".into(),
         additional_directories: vec!["/more".into()],
         mcp_servers: vec![RawJson::parse(server).unwrap()],
+        ..Spec::default()
     };
     check(|s| {
         s.create_as(spec());

@@ -17,9 +17,13 @@ fn owner() -> By {
 impl Scene {
     /// Sends a command; its answer is in [`Scene::replies`] under the number handed back, now or later.
     pub fn send(&mut self, command: Command) -> u64 {
+        self.send_as(owner(), command)
+    }
+
+    /// Sends a command of somebody in particular.
+    pub fn send_as(&mut self, by: acpd_model::By, command: Command) -> u64 {
         let call = self.next_call;
         self.next_call += 1;
-        let by = owner();
         self.handle(Input::Command { call, by, command });
         call
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
-use acpd_proto::projection::{Live, Recall};
+use acpd_proto::projection::{Live, Recall, Rounds};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
-    Adopted, AnswersOrder, AnswersOutcome, Command, Copied, Effect, ForkPoint, Input, MachineCall,
-    MachineReply, Policies, Reply, Thread, Whose,
+    Adopted, AnswersOrder, AnswersOutcome, Command, Copied, EditorOrder, Effect, ForkPoint, Input,
+    MachineCall, MachineReply, Policies, Reply, Thread, Whose,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
@@ -59,6 +59,8 @@ pub struct Scene {
     pub stops: usize,
     pub sent: Vec<Sent>,
     pub replies: BTreeMap<u64, Result<Reply, Failure>>,
+    /// What the thread wants of editors, by connection.
+    pub orders: Vec<(String, EditorOrder)>,
     /// Files and terminals that wait for [`Scene::machine_says`].
     pub waiting: Vec<(u64, MachineCall)>,
     /// Answers for the calls to come.
@@ -116,6 +118,7 @@ impl Scene {
             stops: 0,
             sent: Vec::new(),
             replies: BTreeMap::new(),
+            orders: Vec::new(),
             waiting: Vec::new(),
             script: VecDeque::new(),
             links: BTreeMap::new(),
@@ -273,7 +276,19 @@ impl Scene {
                 };
                 self.thread.handle(Input::Recalled(recalled), self.now);
             }
+            Effect::Rounds { except, dropped } => {
+                let known = match self.unreadable.take() {
+                    Some(failure) => Err(failure),
+                    None => {
+                        let mut known = Rounds::known(except, dropped);
+                        self.log.iter().for_each(|event| known.fold(event));
+                        Ok(known)
+                    }
+                };
+                self.thread.handle(Input::Rounds(known), self.now);
+            }
             Effect::Delete { call } => self.deleted.push(call),
+            Effect::Editor { connection, order } => self.orders.push((connection, order)),
             Effect::Machine { call, what } => self.waiting.push((call, what)),
             Effect::Resolve { whose, paths } => {
                 self.unresolved.push((whose, paths));

@@ -314,6 +314,22 @@ test("notifications that are opted out of count, and are not shown", async () =>
   assert.equal(scene.socket.requests("thread/resume").length, 1);
 });
 
+test("a change of the list of threads is no event of the thread", async () => {
+  const scene = await Scene.open();
+  const events: ThreadEvent[] = [];
+  const changes: unknown[] = [];
+  scene.client.follow("t", { after: 0, onEvent: (event) => events.push(event) });
+  scene.client.on("thread/list/changed", (change) => changes.push(change.thread));
+  scene.client.on("thread/list/reset", () => changes.push("reset"));
+  scene.socket.resumed(0);
+  scene.socket.event(1);
+  scene.socket.say({ method: "thread/list/changed", params: { threadId: "t", ts: 1, thread: null } });
+  scene.socket.say({ method: "thread/list/reset", params: {} });
+  scene.socket.event(2);
+  assert.deepEqual(seqs(events), [1, 2]);
+  assert.deepEqual(changes, [null, "reset"]);
+});
+
 test("readers that fail are told of, and go on", async () => {
   const scene = await Scene.open();
   scene.client.follow("t", {

@@ -19,6 +19,7 @@ export async function typed(client: Client): Promise<void> {
   client.on("item/agentMessage/delta", ({ text, seq }) => text.slice(seq));
   // @ts-expect-error: it has no such member
   client.on("turn/started", ({ text }) => text);
+  await client.call("thread/search", { query: "in all threads" });
   client.answer("item/tool/requestUserInput", ({ schema }) => ({ answers: schema }));
   // @ts-expect-error: no answer to a question
   client.answer("item/fileChange/requestApproval", () => "yes");

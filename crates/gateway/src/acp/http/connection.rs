@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::Limits;
-use acpd_model::limits::{EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_INBOX, EDITOR_ORDER_MILLIS};
+use acpd_model::limits::{EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -58,7 +58,7 @@ impl Connections {
         if all.len() >= EDITOR_CONNECTIONS {
             return None;
         }
-        let (inbox, messages) = mpsc::channel(EDITOR_INBOX);
+        let (inbox, messages) = mpsc::channel(EDITOR_POSTS);
         let (hello, said) = oneshot::channel();
         let connection = Arc::new(Connection {
             id: uuid::Uuid::now_v7().to_string(),

@@ -211,7 +211,7 @@ async fn posted(door: Door, pass: Pass, uri: &Uri, headers: &HeaderMap, body: Bo
 async fn read(door: &Door, body: Body) -> Result<String, Box<Response>> {
     let limits = &door.calls.around.limits;
     let (most, patience) = (
-        limits.client_message_bytes,
+        limits.editor_message_bytes(),
         Duration::from_secs(limits.write_secs),
     );
     match tokio::time::timeout(patience, to_bytes(body, most)).await {
@@ -344,7 +344,7 @@ fn events(door: &Door, pass: &Pass, headers: &HeaderMap) -> Answer {
 }
 
 fn websocket(door: Door, pass: &Pass, uri: &Uri, upgrade: WebSocketUpgrade) -> Response {
-    let bytes = door.calls.around.limits.client_message_bytes;
+    let bytes = door.calls.around.limits.editor_message_bytes();
     let (visitor, agent) = (pass.visitor(), agent(uri));
     let mut response = upgrade
         .read_buffer_size(4096)

@@ -197,6 +197,10 @@ impl SharedAgent {
                 INVALID_PARAMS,
                 "elicitation/create: it names neither a session nor a request that is open",
             )),
+            // Nor can an editor of any of them.
+            Owner::Nobody if method.starts_with('_') && self.seats.len() > 1 => {
+                Err(super::super::not_found(method))
+            }
             Owner::Nobody => self.recorder().ok_or_else(|| unknown(&about)),
             Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread has let go of it")),
             Owner::Of(seat) => Ok(seat),

@@ -1,11 +1,13 @@
 //! What an editor wants of the daemon, and what it hears.
 
+use acpd_model::event::LeaseHolder;
 use acpd_model::{Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 
 use crate::agent::AgentRequest;
 use crate::thread::Answer;
+use crate::wire::RpcError;
 
-/// Something for the daemon to do. Calls that name the same thread are carried out in the order in which they come.
+/// Something for the daemon to do. An editor that opens a thread is attached to it until it closes it. Calls that name the same thread are carried out in the order in which they come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// Say what the connection's agent declares; answered with [`Reply::Json`], the result of its `initialize`.
@@ -70,6 +72,22 @@ pub enum Call {
         /// What.
         request: AgentRequest,
     },
+    /// Take the thread's lease, or give it up; answered with [`Reply::Json`]: who holds it now.
+    Lease {
+        /// Which thread's.
+        thread: ThreadId,
+        /// Whether to take it.
+        take: bool,
+    },
+    /// The editor has answered what the agent asked, see [`Peer::order`](super::Peer::order). No answer is expected.
+    EditorAnswered {
+        /// The agent of which thread.
+        thread: ThreadId,
+        /// The agent's callback.
+        call: u64,
+        /// The answer as it came, but for the name of a terminal.
+        result: Result<RawJson, RpcError>,
+    },
     /// Tell the agent something that ACP does not know. No answer is expected. Its params are as those of [`Call::Ask`].
     Notify {
         /// The agent of which thread.
@@ -110,6 +128,8 @@ pub struct Opened {
     pub until: Seq,
     /// Its modes, models and options as they are now, see [`session_state`](super::session_state).
     pub state: RawJson,
+    /// Who holds the lease.
+    pub lease: Option<LeaseHolder>,
     /// What an editor is told once the session is open and it was not replayed: `update` objects, such as the commands.
     pub updates: Vec<RawJson>,
 }

@@ -29,6 +29,10 @@ impl Peer {
         let thread = opened.thread;
         // What was asked before, and not answered, the editor still has on its screen.
         let session = self.sessions.entry(thread).or_default();
+        session.since = opened.until;
+        if way == Way::Resume {
+            session.told = session.told.max(opened.until);
+        }
         let earlier = session.opening.replace(Opening {
             id,
             way,
@@ -44,17 +48,20 @@ impl Peer {
             Way::Load => self.reached(thread, 0),
             Way::New => {}
         }
+        self.take_early(thread);
     }
 
     /// All events up to `seq` were told.
     fn reached(&mut self, thread: ThreadId, seq: Seq) {
-        let opening = self
-            .sessions
-            .get(&thread)
-            .and_then(|session| session.opening.as_ref());
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
+        session.told = session.told.max(seq);
+        let opening = session.opening.as_ref();
         if opening.is_some_and(|opening| seq >= opening.opened.until) {
             self.open(thread, None);
         }
+        self.ask_held(thread);
     }
 
     /// A session is open: says so, then what was held back until then.
@@ -66,7 +73,7 @@ impl Peer {
         else {
             return;
         };
-        self.answer(&opening.id, &opening.result(bound));
+        self.answer(&opening.id, &opening.result(bound, &self.connection));
         if opening.way == Way::Resume {
             for update in &opening.opened.updates {
                 let mut out = Vec::new();
@@ -141,6 +148,12 @@ impl Peer {
                 }
             }
             What::SignIn => session.wants_sign_in = true,
+            What::Lease => {
+                // Who opens a session is told with that how it is.
+                if frame.seq > session.since {
+                    self.show(thread, frame, None);
+                }
+            }
         }
     }
 
@@ -151,10 +164,12 @@ impl Peer {
     /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
     fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
         let Some(text) = frame.text.clone() else { return };
-        let opening = self
-            .sessions
-            .get_mut(&thread)
-            .and_then(|session| session.opening.as_mut());
+        let mut session = self.sessions.get_mut(&thread);
+        let text = match &session {
+            Some(session) => session.in_its_words(text),
+            None => text,
+        };
+        let opening = session.as_mut().and_then(|session| session.opening.as_mut());
         match opening.filter(|opening| opening.way == Way::New || question.is_some()) {
             Some(opening) => opening.held.push((question, text)),
             None => self.out.push(PeerOutput::Send(text)),

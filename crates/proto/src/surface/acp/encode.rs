@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::frame::{Ending, Feature, Frame, Question, What};
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
-use crate::wire::{Object, members};
+use crate::wire::{self, Object, members};
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -104,7 +104,16 @@ impl Writer<'_> {
                 message.close();
                 self.frame(start, What::Answered(*request));
             }
-            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id } => {
+            EventKind::LeaseMoved { holder, why } => {
+                let start = self.out.len();
+                let thread = self.thread;
+                wire::notification(&mut self.out, "_acpd/lease/moved", |params| {
+                    params.plain("sessionId", thread).put("lease", holder);
+                    params.put("why", why);
+                });
+                self.frame(start, What::Lease);
+            }
+            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id, .. } => {
                 self.note(What::Taken(client_turn_id.as_deref().map(Box::from)));
             }
             EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),

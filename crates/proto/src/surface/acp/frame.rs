@@ -41,6 +41,8 @@ pub enum What {
     Bound(Box<RawJson>),
     /// The agent does nothing until somebody signs in.
     SignIn,
+    /// The lease moved: for everybody who has the session open, and did not open it later.
+    Lease,
 }
 
 /// What a client must have declared.

@@ -8,6 +8,7 @@ use super::PROTOCOL_VERSION;
 use super::frame::{Feature, Question};
 use super::splice::{member, spliced};
 use crate::agent::AuthMethod;
+use crate::thread::Abilities;
 
 /// Who is at the other end, and what it declared.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,6 +59,15 @@ impl Client {
             urls: elicitation["url"].is_object(),
             notices: session["notices"].is_object(),
             compaction: session["compaction"].is_object(),
+        }
+    }
+
+    /// What it can do in our place.
+    pub fn abilities(&self) -> Abilities {
+        Abilities {
+            reads_files: self.reads_files,
+            writes_files: self.writes_files,
+            terminals: self.terminals,
         }
     }
 

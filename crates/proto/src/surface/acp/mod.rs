@@ -11,6 +11,7 @@ mod delivery;
 mod encode;
 mod frame;
 mod hello;
+mod lent;
 mod params;
 mod peer;
 mod requests;

@@ -12,9 +12,11 @@ use super::answer;
 use super::call::{Call, Listed, Reply};
 use super::encode::one_line;
 use super::hello::{self, Client};
+use super::lent::{Lent, number_of};
 use super::session::{Session, Way};
 use crate::queue::Queue;
 use crate::surface::export::rfc3339;
+use crate::thread::EditorOrder;
 use crate::wire::{self, Message, Object, RpcError};
 
 /// What the connection wants done. One after another: a message may belong behind what was sent before.
@@ -26,6 +28,16 @@ use crate::wire::{self, Message, Object, RpcError};
 pub enum PeerOutput {
     /// Send one message.
     Send(Bytes),
+    /// Send one message that asks the editor what an agent asked of a thread: from then on the editor may have done it. If
+    /// the thread counts the connection as gone it must not be sent, and [`Peer::unasked`] hears of it.
+    Ask {
+        /// Whose agent.
+        thread: ThreadId,
+        /// The agent's callback.
+        call: u64,
+        /// The message.
+        text: Bytes,
+    },
     /// Do something; its answer goes to [`Peer::reply`] under `token`. Of what is answered to nobody it may be left out.
     Call {
         /// Names the answer.
@@ -80,6 +92,11 @@ pub struct Peer {
     pub(super) sessions: BTreeMap<ThreadId, Session>,
     pub(super) prompts: Vec<Prompt>,
     pub(super) prompts_so_far: u64,
+    /// What agents asked, that the editor has and has not answered, by the numbers in their ids.
+    pub(super) lent: BTreeMap<u64, Lent>,
+    pub(super) last_lent: u64,
+    /// Orders for sessions that are about to be open.
+    pub(super) early: BTreeMap<ThreadId, Vec<EditorOrder>>,
     waiting: BTreeMap<u64, ReplyTo>,
     next_token: u64,
     pub(super) out: Queue<PeerOutput>,
@@ -97,6 +114,9 @@ impl Peer {
             sessions: BTreeMap::new(),
             prompts: Vec::new(),
             prompts_so_far: 0,
+            lent: BTreeMap::new(),
+            last_lent: 0,
+            early: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_token: 0,
             out: Queue::default(),
@@ -111,6 +131,11 @@ impl Peer {
     /// Whose credentials it showed.
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    /// Names the connection among all others.
+    pub fn connection(&self) -> &str {
+        &self.connection
     }
 
     /// What it may do.
@@ -132,7 +157,8 @@ impl Peer {
                 }
             }
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
-            Ok(Message::Response { id, result }) => self.response(id, result.ok()),
+            Ok(Message::Response { id, result }) => self.response(id, result),
+            Err(_) if self.lent_misanswered(text) => {}
             Err(malformed) => {
                 let code = if malformed.is_json {
                     ErrorCode::InvalidRequest
@@ -196,6 +222,7 @@ impl Peer {
 
     /// A thread cannot be followed any further.
     pub fn lost(&mut self, thread: ThreadId, failure: &Failure) {
+        self.forget_lent(thread);
         let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
         let ids: Vec<RawJson> = ended.filter_map(|prompt| prompt.id).collect();
         for id in &ids {
@@ -299,6 +326,7 @@ impl Peer {
 
     /// The connection has nothing to do with a session any more: its prompts end, and nothing of it is sent.
     pub(super) fn leave(&mut self, thread: ThreadId) {
+        self.forget_lent(thread);
         if self.sessions.remove(&thread).is_none() {
             return;
         }
@@ -315,7 +343,11 @@ impl Peer {
             .retain(|prompt| prompt.id.is_some() || prompt.turn.is_none());
     }
 
-    fn response(&mut self, id: &RawValue, result: Option<&RawValue>) {
+    fn response(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>) {
+        let result = match result {
+            result if number_of(id.get()).is_some() => return self.lent_answered(id.get(), result),
+            result => result.ok(),
+        };
         let Some(request) = hello::question_id(id.get()) else {
             return;
         };

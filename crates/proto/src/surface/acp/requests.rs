@@ -85,6 +85,11 @@ impl Peer {
                     ReplyTo::Result(id),
                 )
             }
+            "_acpd/lease/acquire" | "_acpd/lease/release" => {
+                let thread = self.open_thread(method, params)?;
+                let take = method == "_acpd/lease/acquire";
+                (Call::Lease { thread, take }, ReplyTo::Result(id))
+            }
             _ if is_extension(method) => {
                 let thread = self.meant(method, params)?;
                 let (method, params) = (method.to_owned(), params.map(RawJson::from));

@@ -1,6 +1,6 @@
 //! One session that a connection has open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::{RawJson, RequestId, Seq};
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::call::Opened;
 use super::frame::Question;
 use super::hello::with_acpd;
+use super::lent::Held;
 use super::splice::{member, spliced};
 use crate::projection::Live;
 
@@ -42,6 +43,14 @@ pub(super) struct Session {
     pub asked: BTreeMap<RequestId, Question>,
     /// Whether the agent does nothing until somebody signs in.
     pub wants_sign_in: bool,
+    /// The last event that was there when it was opened.
+    pub since: Seq,
+    /// The last event of which the editor was told.
+    pub told: Seq,
+    /// What the agent asks of its client, and what must be told before.
+    pub held: VecDeque<Held>,
+    /// Terminals that the editor has made: our names and its own.
+    pub terminals: VecDeque<(String, String)>,
 }
 
 impl Session {
@@ -57,10 +66,11 @@ impl Session {
 
 impl Opening {
     /// The answer. A new session's is its agent's own, `bound`.
-    pub fn result(&self, bound: Option<&RawJson>) -> RawJson {
+    pub fn result(&self, bound: Option<&RawJson>, connection: &str) -> RawJson {
         let result = bound.unwrap_or(&self.opened.state);
-        let thread = self.opened.thread;
-        let meta = with_acpd(member(result, "_meta"), &json!({ "threadId": thread }));
+        let Opened { thread, lease, .. } = &self.opened;
+        let acpd = json!({ "threadId": thread, "connection": connection, "lease": lease });
+        let meta = with_acpd(member(result, "_meta"), &acpd);
         let session = format!("\"{thread}\"");
         let mut put = vec![("_meta", meta.get())];
         if self.way == Way::New {

@@ -18,7 +18,7 @@ use crate::wire::{Object, notification};
 /// What clients are sent for one event.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The event's number.
+    /// The event's number; 0 for what is no event.
     pub seq: Seq,
     /// The notification's method.
     pub method: &'static str,
@@ -122,6 +122,7 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         K::ThreadUnarchived {} => "thread/unarchived",
         K::ThreadDeleted { .. } => "thread/deleted",
         K::TurnsRolledBack { .. } => "thread/rolledBack",
+        K::LeaseMoved { .. } => "thread/lease/moved",
         K::ThreadForked(_) => "thread/forked",
         K::CallPermitted { .. } => "policy/permitted",
         K::AnswerRemembered { .. } => "policy/remembered",
@@ -198,7 +199,10 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::FileRead { .. }
         | EventKind::TerminalKilled { .. }
         | EventKind::TerminalReleased { .. }
-        | EventKind::FileWritten { .. } => fill_thread(params, thread, event),
+        | EventKind::FileWritten { .. } => {
+            fill_thread(params, thread, event);
+            fill_answerer(params, event);
+        }
         EventKind::AgentLost { .. }
         | EventKind::NoticeGiven { .. }
         | EventKind::LineMalformed { .. }
@@ -225,10 +229,12 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::ThreadUnarchived {}
         | EventKind::ThreadDeleted { .. }
         | EventKind::TurnsRolledBack { .. }
+        | EventKind::LeaseMoved { .. }
         | EventKind::ThreadForked(_) => fill_lifecycle(params, event),
         EventKind::ItemStarted { parent, start, .. } => {
             params.maybe("parentItemId", parent.as_ref());
             fill_start(params, start, raw);
+            fill_answerer(params, event);
         }
         EventKind::ItemDelta { role, text, .. } => {
             params.put("text", text);
@@ -256,7 +262,10 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         } => {
             params.put("terminalId", terminal_id).put("text", text);
         }
-        EventKind::ItemCompleted { outcome, end, .. } => fill_end(params, *outcome, end),
+        EventKind::ItemCompleted { outcome, end, .. } => {
+            fill_end(params, *outcome, end);
+            fill_answerer(params, event);
+        }
         EventKind::PermissionRequested {
             request,
             title,
@@ -318,6 +327,30 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             params.put("by", &by_json(&event.by));
         }
         EventKind::Unknown => {}
+    }
+}
+
+/// The client that did it in the daemon's place: of files and terminals.
+fn fill_answerer(params: &mut Object<'_>, event: &Event) {
+    let of_machine = matches!(
+        event.kind,
+        EventKind::FileRead { .. }
+            | EventKind::FileWritten { .. }
+            | EventKind::TerminalKilled { .. }
+            | EventKind::TerminalReleased { .. }
+            | EventKind::ItemStarted {
+                start: ItemStart::FileChange { .. } | ItemStart::TerminalCommand { .. },
+                ..
+            }
+            | EventKind::ItemCompleted {
+                end: ItemEnd::FileChange { .. } | ItemEnd::TerminalCommand { .. },
+                ..
+            }
+    );
+    if let By::Client(_) = &event.by
+        && of_machine
+    {
+        params.put("by", &by_json(&event.by));
     }
 }
 
@@ -445,10 +478,14 @@ fn fill_turn(params: &mut Object<'_>, event: &Event) {
                 turn.maybe("clientTurnId", client_turn_id.as_ref());
             });
         }
-        EventKind::TurnStarted { client_turn_id } => {
+        EventKind::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
             params.object("turn", |turn| {
                 turn.maybe("id", event.turn.as_ref()).put("status", "running");
                 turn.maybe("clientTurnId", client_turn_id.as_ref())
+                    .maybe("imported", imported.then_some(&true))
                     .put("startedAt", &event.at);
             });
         }

@@ -27,6 +27,9 @@ pub(super) fn fill_lifecycle(params: &mut Object<'_>, event: &Event) {
                 .maybe("sessionId", forked.session_id.as_ref())
                 .put("fidelity", &forked.fidelity);
         }
+        EventKind::LeaseMoved { holder, why } => {
+            params.maybe("holder", holder.as_ref()).put("why", why);
+        }
         _ => {}
     }
     params.put("by", &by_json(&event.by));

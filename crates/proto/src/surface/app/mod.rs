@@ -23,7 +23,7 @@ pub use params::{
 pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
 pub use table::{METHODS, Method, Order, Request};
 pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
-pub use view::{summary_json, thread_json, turn_json, turns_json};
+pub use view::{list_reset_frame, listed_frame, summary_json, thread_json, turn_json, turns_json};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -164,6 +164,10 @@ pub struct StartThread {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
+    /// The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there
+    /// is taken over, if the agent tells it.
+    #[serde(default)]
+    pub session_id: Option<String>,
     /// The first turn as plain text; it stands before `input`.
     #[serde(default)]
     pub text: Option<String>,
@@ -204,7 +208,7 @@ pub struct ListThreads {
     pub cwd: Option<String>,
     /// Those of this agent.
     pub agent_type: Option<String>,
-    /// Those with a turn that runs, or those without.
+    /// Those of which this is true.
     pub status: Option<ListedStatus>,
     /// Those with this in their name.
     pub search_term: Option<String>,
@@ -230,16 +234,21 @@ pub struct SearchThreads {
     pub thread_id: Option<ThreadId>,
 }
 
-/// With or without a turn that runs.
+/// What a thread is doing, or how its last turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum ListedStatus {
-    /// With one.
-    #[serde(alias = "running", alias = "waiting")]
+    /// A turn runs, whether or not it waits for a person.
     Active,
-    /// Without.
+    /// A turn runs and waits for nobody.
+    Running,
+    /// A turn waits for a person.
+    Waiting,
+    /// No turn runs, however the last one ended.
     Idle,
+    /// No turn runs, and the last one failed.
+    Failed,
 }
 
 /// What of a thread.

@@ -185,17 +185,16 @@ impl Peer {
         self.current = Some(thread);
     }
 
-    /// What of a frame this client is sent, if anything. `pending` says whether a question is still open.
+    /// What of a frame this client is sent, if anything. `pending` says whether a question is still open: who answers
+    /// is asked, whatever notifications it does not want.
     pub fn select<'f>(
         &self,
         frame: &'f Frame,
         pending: impl Fn(RequestId) -> bool,
     ) -> Option<&'f bytes::Bytes> {
-        if self.client.opted_out.contains(frame.method) {
-            return None;
-        }
         match frame.ask.as_deref() {
             Some((request, asking)) if self.answers() && pending(*request) => Some(asking),
+            _ if self.client.opted_out.contains(frame.method) => None,
             _ => Some(&frame.text),
         }
     }
@@ -299,8 +298,12 @@ impl Peer {
 
     /// A JSON-RPC response has no answer of its own; a client that was too late is told by a notification.
     fn late_answer(&mut self, request: RequestId, failure: &Failure) {
+        const METHOD: &str = "serverRequest/rejected";
+        if self.client.opted_out.contains(METHOD) {
+            return;
+        }
         let mut out = Vec::new();
-        crate::wire::notification(&mut out, "serverRequest/rejected", |params| {
+        crate::wire::notification(&mut out, METHOD, |params| {
             params.put("requestId", &request).put("threadId", &request.thread);
             params.object("error", |error| fill_error(error, failure));
         });

@@ -110,6 +110,14 @@ methods! {
     /// Lists threads, the newest first.
     "thread/list" ThreadList(ListThreads) -> ThreadsListed, Observer, Free;
 
+    /// From now on this connection is told of every thread, also of those that it does not follow, when it comes, goes,
+    /// or is listed differently: with `thread/list/changed`. Ask for the list after that, and for a thread of which a
+    /// change comes while the list is on its way, let the change win.
+    "thread/list/watch" ThreadListWatch(NoParams) -> Nothing, Observer, Thread;
+
+    /// Ends that.
+    "thread/list/unwatch" ThreadListUnwatch(NoParams) -> Nothing, Observer, Thread;
+
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ThreadRead(On<ReadThread>) -> ThreadFound, Observer, Free;
 

@@ -1,11 +1,11 @@
 //! Threads, turns and items as results show them.
 
-use acpd_model::{EventKind, MessageType, RawJson, Summary, ThreadId};
+use acpd_model::{EventKind, MessageType, Millis, RawJson, Summary, ThreadId};
 
-use super::encode::{fill_content, fill_start};
+use super::encode::{Frame, fill_content, fill_start};
 use crate::projection::{Live, Transcript, Turn};
 use crate::thread::TurnView;
-use crate::wire::Object;
+use crate::wire::{Object, notification};
 
 pub(super) fn role_word(role: MessageType) -> &'static str {
     match role {
@@ -35,12 +35,48 @@ fn fill_summary(thread: &mut Object<'_>, id: ThreadId, summary: &Summary) {
     thread.maybe("metadata", summary.metadata.as_ref());
     thread
         .put("status", &summary.status)
+        .maybe("lastTurnStatus", summary.last_turn.as_ref())
         .put("archived", &summary.archived);
     thread
         .put("createdAt", &summary.created_at)
         .put("updatedAt", &summary.updated_at);
     thread.put("turnCount", &summary.turns);
 }
+
+/// What those who watch the list are sent when it changes: the thread as it is listed from now on, or nothing of it
+/// if it is no more.
+pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Frame {
+    let mut out = Vec::with_capacity(512);
+    notification(&mut out, LIST_CHANGED, |params| {
+        params.put("threadId", &id).put("ts", &at);
+        match summary {
+            Some(summary) => params.object("thread", |thread| fill_summary(thread, id, summary)),
+            None => params.raw("thread", "null"),
+        };
+    });
+    list_frame(LIST_CHANGED, out)
+}
+
+/// What one of those is sent who has missed such a change.
+pub fn list_reset_frame() -> Frame {
+    let mut out = Vec::new();
+    notification(&mut out, LIST_RESET, |_| {});
+    list_frame(LIST_RESET, out)
+}
+
+fn list_frame(method: &'static str, text: Vec<u8>) -> Frame {
+    Frame {
+        seq: 0,
+        method,
+        text: text.into(),
+        ask: None,
+    }
+}
+
+/// The method of [`listed_frame`].
+const LIST_CHANGED: &str = "thread/list/changed";
+/// The method of [`list_reset_frame`].
+const LIST_RESET: &str = "thread/list/reset";
 
 /// A thread in a list.
 pub fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
@@ -63,6 +99,7 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
             .maybe("modeId", live.mode.as_ref())
             .maybe("modes", live.modes.as_ref());
         thread.maybe("policy", live.policy.as_ref());
+        thread.maybe("lease", live.lease.as_ref());
         let options = live.options().to_list();
         if live.config_options.is_some() || !options.is_empty() {
             thread.put("configOptions", &options);
@@ -109,7 +146,8 @@ fn full_turn(turn: &Turn) -> RawJson {
     json(|object| {
         object
             .maybe("id", turn.id.as_ref())
-            .maybe("clientTurnId", turn.client_turn_id.as_ref());
+            .maybe("clientTurnId", turn.client_turn_id.as_ref())
+            .maybe("imported", turn.imported.then_some(&true));
         match (&turn.settled, turn.started_at) {
             (Some(settled), _) => {
                 object

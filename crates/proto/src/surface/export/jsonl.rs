@@ -127,6 +127,9 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         K::CallPermitted { method, subject } => {
             line.put("method", method).put("subject", subject);
         }
+        K::LeaseMoved { holder, why } => {
+            line.maybe("holder", holder.as_ref()).put("why", why);
+        }
         K::PolicySet { policy } => {
             line.put("policy", policy);
         }
@@ -293,8 +296,12 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             line.maybe("clientTurnId", client_turn_id.as_ref());
             line.put("text", &content_text(input)).put("content", input);
         }
-        EventKind::TurnStarted { client_turn_id } => {
-            line.maybe("clientTurnId", client_turn_id.as_ref());
+        EventKind::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
+            line.maybe("clientTurnId", client_turn_id.as_ref())
+                .maybe("imported", imported.then_some(&true));
         }
         EventKind::TurnSettled {
             status,

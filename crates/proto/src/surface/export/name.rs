@@ -9,6 +9,7 @@
 //! | `thread:rename`, `thread:metadata` | somebody named it; its client's data were replaced |
 //! | `thread:archive`, `thread:unarchive`, `thread:delete` | it was put away, taken out again, is to vanish |
 //! | `thread:fork`, `turn:rollback` | it was split off another one; turns were dropped |
+//! | `thread:lease` | what the agent asks of its client is answered by somebody else from now on |
 //! | `session:info` | the agent told something about its session |
 //! | `agent:bound`, `agent:lost` | the thread got an agent session; the process is gone |
 //! | `agent:malformed`, `agent:notification`, `agent:refused` | a line that is no message; an extension; a refused call |
@@ -51,6 +52,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::ThreadDeleted { .. } => "thread:delete",
         K::ThreadForked(_) => "thread:fork",
         K::TurnsRolledBack { .. } => "turn:rollback",
+        K::LeaseMoved { .. } => "thread:lease",
         K::SteerRequested { .. } => "turn:steer",
         K::SessionInfoUpdated { .. } => "session:info",
         K::AgentBound { .. } => "agent:bound",

@@ -214,8 +214,17 @@ impl Story {
         self.turn = event.turn;
         self.turns += 1;
         let title = [word(turn_title(event.turn))];
-        let mut note = vec![word(format!("Started {}, asked for by ", moment(event.at)))];
-        note.extend(text::who(&by));
+        let imported = matches!(event.kind, EventKind::TurnStarted { imported: true, .. });
+        let note = if imported {
+            vec![word(format!(
+                "Held outside of acpd, taken over {}",
+                moment(event.at)
+            ))]
+        } else {
+            let mut note = vec![word(format!("Started {}, asked for by ", moment(event.at)))];
+            note.extend(text::who(&by));
+            note
+        };
         self.asker = by;
         self.page.section(&mut self.text, &title, &note);
         self.in_section = true;

@@ -105,7 +105,7 @@ fn what_is_between_the_agent_and_us_stays_there() {
             for line in [
                 r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#,
                 r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"another","update":{"sessionUpdate":"plan","entries":[]}}}"#,
-                r#"{"jsonrpc":"2.0","id":7,"method":"_vendor/ask","params":{}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"method":"vendor/ask","params":{}}"#,
                 "a line on stdout",
             ] {
                 scene.says(line);

@@ -181,6 +181,7 @@ fn sent(peer: &mut Peer) -> Vec<Value> {
     std::iter::from_fn(|| peer.poll_output())
         .map(|output| match output {
             PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
+            PeerOutput::Ask { call, .. } => panic!("{call}"),
             PeerOutput::Call { call, .. } => panic!("{call:?}"),
         })
         .collect()
@@ -217,6 +218,7 @@ fn the_answer_to_load_stands_between_past_and_present() {
                     thread,
                     until,
                     state: RawJson::parse("{}").unwrap(),
+                    lease: None,
                     updates: Vec::new(),
                 })),
             );

@@ -3,7 +3,10 @@
 mod carried;
 mod garbage;
 mod handshake;
+mod lease;
+mod lent;
 mod load;
+mod lost_editor;
 mod questions;
 mod schema;
 mod stage;

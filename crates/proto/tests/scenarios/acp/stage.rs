@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::{ErrorCode, Event, Failure, RawJson, Role, ThreadId};
+use acpd_model::event::Caller;
+use acpd_model::{By, ErrorCode, Event, Failure, RawJson, Role, ThreadId};
 use acpd_proto::surface::acp::{Call, Frame, Listed, Opened, Peer, PeerOutput, Reply, frames, session_state};
-use acpd_proto::thread::{Command, Reply as Done};
+use acpd_proto::thread::{Command, EditorOrder, Input, Reply as Done};
 use serde_json::Value;
 
 use super::schema;
@@ -14,6 +15,12 @@ use crate::support::{FULL, Scene, check};
 pub const ABLE: &str = concat!(
     r#"{"protocolVersion":1,"clientInfo":{"name":"able","version":"1"},"clientCapabilities":{"#,
     r#""elicitation":{"form":{},"url":{}},"session":{"notices":{},"compaction":{}}}}"#
+);
+
+/// What one declares that answers for the agent's machine.
+pub const WORKER: &str = concat!(
+    r#"{"protocolVersion":1,"clientInfo":{"name":"worker","version":"1"},"clientCapabilities":{"#,
+    r#""fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}"#
 );
 
 /// What a simple one declares.
@@ -33,6 +40,12 @@ pub struct Editor {
     /// Questions that were open when the past was read, and its last event.
     past: (BTreeSet<u32>, u64),
     next_id: u64,
+    /// Whether it has the thread open, as the thread knows it.
+    attached: bool,
+    /// Callbacks that it is to be asked, and whether it was.
+    asked: BTreeMap<u64, bool>,
+    /// Whether its connection takes what it is to be asked.
+    pub hears: bool,
 }
 
 /// A scene and its editors.
@@ -82,6 +95,9 @@ impl Stage {
             cursor: None,
             past: (BTreeSet::new(), 0),
             next_id: 0,
+            attached: false,
+            asked: BTreeMap::new(),
+            hears: true,
         });
         self.editors.len() - 1
     }
@@ -189,6 +205,7 @@ impl Stage {
     pub fn pump(&mut self) {
         loop {
             let mut moved = false;
+            moved |= self.orders();
             for who in 0..self.editors.len() {
                 moved |= self.outputs(who);
                 moved |= self.deliver(who);
@@ -208,12 +225,98 @@ impl Stage {
         self.pump();
     }
 
+    /// The connection is gone, or the session closed: what was not asked by then never is.
+    pub fn kill(&mut self, who: usize) {
+        let editor = &mut self.editors[who];
+        editor.attached = false;
+        let unsent = std::mem::take(&mut editor.asked)
+            .into_iter()
+            .filter(|(_, was_asked)| !was_asked)
+            .map(|(call, _)| call)
+            .collect();
+        let connection = editor.peer.connection().to_owned();
+        self.scene.handle(Input::EditorGone { connection, unsent });
+        self.pump();
+    }
+
+    fn attach(&mut self, who: usize) {
+        let editor = &mut self.editors[who];
+        if !editor.peer.role().may(Role::Operator) {
+            return;
+        }
+        editor.attached = true;
+        let connection = editor.peer.connection().to_owned();
+        let abilities = editor.peer.client().abilities();
+        let command = Command::Attach {
+            connection,
+            abilities,
+        };
+        let call = self.say(who, command);
+        assert!(self.scene.replies[&call].is_ok());
+    }
+
+    /// A command of the editor, under its own name.
+    fn say(&mut self, who: usize, command: Command) -> u64 {
+        let peer = &self.editors[who].peer;
+        let by = By::Client(Box::new(Caller {
+            principal: peer.principal().to_owned(),
+            client: peer.client().name.clone(),
+        }));
+        self.scene.send_as(by, command)
+    }
+
+    /// Hands the editors what the thread wants of them.
+    fn orders(&mut self) -> bool {
+        let thread = self.scene.id;
+        let mut moved = false;
+        for (connection, order) in std::mem::take(&mut self.scene.orders) {
+            let Some(editor) = self
+                .editors
+                .iter_mut()
+                .find(|editor| editor.peer.connection() == connection && editor.attached)
+            else {
+                continue;
+            };
+            match &order {
+                EditorOrder::Ask { call, .. } => drop(editor.asked.insert(*call, false)),
+                EditorOrder::TakeBack { call, forget: true } => drop(editor.asked.remove(call)),
+                _ => {}
+            }
+            if editor.hears {
+                editor.peer.order(thread, order);
+                moved = true;
+            }
+        }
+        moved
+    }
+
     fn outputs(&mut self, who: usize) -> bool {
         let mut moved = false;
         while let Some(output) = self.editors[who].peer.poll_output() {
             moved = true;
             match output {
                 PeerOutput::Send(text) => self.sent(who, std::str::from_utf8(&text).unwrap()),
+                PeerOutput::Ask { thread, call, text } => match self.editors[who].asked.get_mut(&call) {
+                    Some(asked) => {
+                        *asked = true;
+                        self.sent(who, std::str::from_utf8(&text).unwrap());
+                    }
+                    None => self.editors[who].peer.unasked(thread, call),
+                },
+                PeerOutput::Call {
+                    call: Call::EditorAnswered { call, result, .. },
+                    ..
+                } => {
+                    let editor = &mut self.editors[who];
+                    if editor.asked.remove(&call).is_some() {
+                        let connection = editor.peer.connection().to_owned();
+                        self.scene.handle(Input::EditorAnswered {
+                            connection,
+                            call,
+                            result,
+                        });
+                    }
+                }
                 PeerOutput::Call { token, call } => {
                     self.calls.push(call.clone());
                     if self.slow {
@@ -293,16 +396,22 @@ impl Stage {
             }
             Call::New { .. } => {
                 self.scene.open_session();
+                self.attach(who);
                 Ok(self.open(who, 0))
             }
-            Call::Load(thread) => known(thread, &self.scene).map(|()| self.open(who, 0)),
-            Call::Resume(thread) => {
+            Call::Load(thread) => known(thread, &self.scene).map(|()| {
+                self.attach(who);
+                self.open(who, 0)
+            }),
+            Call::Resume(thread) => known(thread, &self.scene).map(|()| {
+                self.attach(who);
                 let last = self.scene.log.len() as u64;
-                known(thread, &self.scene).map(|()| self.open(who, last))
-            }
+                self.open(who, last)
+            }),
             Call::Fork(_) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
             Call::Close(_) => {
                 self.editors[who].cursor = None;
+                self.kill(who);
                 Ok(Reply::Done)
             }
             Call::List { .. } => Ok(Reply::Sessions {
@@ -343,6 +452,19 @@ impl Stage {
                     },
                 );
             }
+            Call::Lease { take, .. } => {
+                let connection = self.editors[who].peer.connection().to_owned();
+                let command = if take {
+                    Command::AcquireLease { connection }
+                } else {
+                    Command::ReleaseLease { connection }
+                };
+                let call = self.say(who, command);
+                self.later.push((who, token, call));
+                self.answer_later();
+                return;
+            }
+            Call::EditorAnswered { .. } => return,
             Call::Ask { request, .. } => return self.command(who, token, Command::Ask(request)),
             Call::Notify { method, params, .. } => {
                 return self.command(who, token, Command::Notify { method, params });
@@ -367,6 +489,7 @@ impl Stage {
             thread: self.scene.id,
             until: live.last_seq,
             state: session_state(live),
+            lease: live.lease.clone(),
             updates: live.commands.iter().cloned().collect(),
         })
     }

@@ -117,8 +117,18 @@ fn play(agent: &str) {
         });
         let thread = scene.id.to_string();
         let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
+        let mut imports = false;
         for event in &scene.log {
+            // What is taken over of what is told again is cut otherwise; others look at that.
+            match &event.kind {
+                EventKind::NoticeGiven { code, .. } if code == "imported" => imports = true,
+                EventKind::AgentBound { .. } => imports = false,
+                _ => {}
+            }
             for frame in frames(&thread, std::slice::from_ref(event)) {
+                if imports {
+                    continue;
+                }
                 if let (What::Ended(ending), By::Agent) = (&frame.what, &event.by)
                     && let Ending::Stopped(answer) = &**ending
                     && answer.get() != CANCELLED

@@ -100,7 +100,8 @@ fn what_comes_before_a_session_is_named_is_its_own() {
             AgentEvent::Update(_),
             AgentEvent::Called {
                 call: 0,
-                request: Call::ReadFile { .. }
+                request: Call::ReadFile { .. },
+                ..
             }
         ]
     ));
@@ -215,8 +216,12 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
     s.notifies("_news", &json!({ "sessionId": "s-b" }));
     assert!(matches!(s.only(b), AgentEvent::Notified { .. }));
     s.silent();
+    // No editor of any thread is asked what may be another one's.
+    s.calls(&json!(1), "_ask", &json!({}));
+    assert_eq!(s.next_answer(&json!(1))["error"]["code"], -32601);
+    s.silent();
     for (id, method, params, code) in [
-        (1, "_ask", json!({}), -32601),
+        (4, "ask", json!({}), -32601),
         (2, "fs/read_text_file", json!({ "path": "/x" }), -32602),
         (3, "fs/read_text_file", read_params("s-z"), -32602),
     ] {
@@ -405,8 +410,11 @@ fn one_session_is_one_threads() {
     s.answer(&resume, &json!({}));
     s.later(100);
     assert!(
-        matches!(&s.take(fifth)[..], [AgentEvent::Opened(_)]),
-        "what is repeated is known"
+        matches!(
+            &s.take(fifth)[..],
+            [AgentEvent::Repeated(_), AgentEvent::Opened(_)]
+        ),
+        "what it tells of the past is no news"
     );
     assert!(s.take(b).is_empty());
 }
@@ -524,6 +532,7 @@ fn a_session_that_was_given_up_is_nobodys() {
     let heard = s.take(late);
     let [
         AgentEvent::NotReopened { late: true, .. },
+        AgentEvent::Repeated(_),
         AgentEvent::NotReopened { late: true, .. },
         AgentEvent::Opened(opened),
     ] = &heard[..]

@@ -91,6 +91,7 @@ impl Stage {
             mcp_servers: Vec::new(),
             earlier_session: earlier.map(str::to_owned),
             leave_out: Vec::new(),
+            foreign: false,
             patience: PATIENCE,
             quirks: Quirks::default(),
         };

@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, Message, PlanEntry, Replaced, TerminalCommand,
-    ThreadStatus, ToolCall, ToolStatus, Turn,
+    Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, LeaseHolder, LeaseMove, Message, PlanEntry,
+    Replaced, TerminalCommand, ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
 };
 
 /// A notification or a question.
@@ -33,6 +33,11 @@ described! { NOTIFICATIONS:
     "thread/status/changed" StatusChanged;
     /// Something about the thread changed; only what did is there.
     "thread/updated" ThreadUpdated;
+    /// To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the
+    /// thread: it has no `seq`, and what happened in between is left out.
+    "thread/list/changed" ListChanged;
+    /// To one of those: changes were missed, so that the list is to be asked for again. The watch goes on.
+    "thread/list/reset" ListReset;
     /// The thread was put away.
     "thread/archived" ThreadChanged;
     /// The thread was taken out again.
@@ -43,6 +48,8 @@ described! { NOTIFICATIONS:
     "thread/rolledBack" TurnsRolledBack;
     /// The thread was split off another one: all before this is that thread's.
     "thread/forked" ThreadForked;
+    /// What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon.
+    "thread/lease/moved" LeaseMoved;
     /// The agent's context fills up.
     "thread/tokenUsage/updated" TokenUsageUpdated;
     /// What a person should know.
@@ -196,6 +203,13 @@ events! {
         fidelity: Fidelity,
         by: By,
     }
+    /// Who answers from now on.
+    LeaseMoved {
+        /// None: the daemon itself.
+        holder: Option<LeaseHolder>,
+        why: LeaseMove,
+        by: By,
+    }
     /// Words for the turn.
     TurnSteering {
         text: String,
@@ -223,11 +237,27 @@ events! {
         by: Option<By>,
     }
     /// A file, and how much of it.
-    FileTouched { path: String, bytes: u64 }
+    FileTouched {
+        path: String,
+        bytes: u64,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// A file, how much was written, and what it replaced.
-    FileWritten { path: String, bytes: u64, replaced: Option<Replaced> }
+    FileWritten {
+        path: String,
+        bytes: u64,
+        replaced: Option<Replaced>,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// A terminal.
-    TerminalNamed { item_id: Option<String>, terminal_id: String }
+    TerminalNamed {
+        item_id: Option<String>,
+        terminal_id: String,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
+    }
     /// What was let pass.
     Permitted {
         /// What the agent called.
@@ -316,6 +346,8 @@ events! {
         parent_item_id: Option<String>,
         #[serde(flatten)]
         change: FileChange,
+        /// The client that does it in the daemon's place.
+        by: Option<By>,
     }
     /// A file that has changed.
     FileChangeCompleted {
@@ -323,6 +355,8 @@ events! {
         outcome: ItemOutcome,
         #[serde(flatten)]
         change: FileChange,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// A command that begins.
     TerminalCommandStarted {
@@ -330,6 +364,8 @@ events! {
         parent_item_id: Option<String>,
         #[serde(flatten)]
         command: TerminalCommand,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// A command that has ended.
     TerminalCommandCompleted {
@@ -337,6 +373,8 @@ events! {
         outcome: ItemOutcome,
         #[serde(flatten)]
         command: TerminalCommand,
+        /// The client that did it in the daemon's place.
+        by: Option<By>,
     }
     /// The answer.
     Resolved {
@@ -415,6 +453,21 @@ struct TerminalOutput {
     /// Bytes before `text` that were left out.
     skipped_bytes: Option<u64>,
 }
+
+/// A thread in the list.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListChanged {
+    thread_id: String,
+    /// When it was told: milliseconds since the epoch.
+    ts: u64,
+    /// The thread as `thread/list` has it from now on; `null` if it is deleted.
+    thread: Option<ThreadSummary>,
+}
+
+/// Nothing but that it is so.
+#[derive(JsonSchema)]
+struct ListReset {}
 
 /// A response that was not taken.
 #[derive(JsonSchema)]

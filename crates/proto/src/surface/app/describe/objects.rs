@@ -21,6 +21,8 @@ pub struct ThreadSummary {
     /// The client's own data.
     metadata: Option<Json>,
     status: ThreadStatus,
+    /// How the last turn ended that is over; not there if there was none, or if it was dropped.
+    last_turn_status: Option<TurnStatus>,
     /// Whether it was put away.
     archived: bool,
     /// When it was made, or split off another one: milliseconds since the epoch.
@@ -55,6 +57,8 @@ pub struct Thread {
     modes: Option<Acp>,
     /// The thread's own permission policy.
     policy: Option<Json>,
+    /// Whose editor answers what the agent asks of its client; nobody's: the daemon does.
+    lease: Option<LeaseHolder>,
     /// ACP's `SessionConfigOption` objects.
     config_options: Option<Vec<Acp>>,
     /// ACP's update with the agent's commands.
@@ -66,6 +70,34 @@ pub struct Thread {
     turns: Option<Vec<Turn>>,
     /// Leads to older turns.
     cursor: Option<String>,
+}
+
+/// The connection of an editor that answers what an agent asks of its client.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseHolder {
+    /// Whose credentials it showed.
+    principal: String,
+    /// The editor's name for itself.
+    client: String,
+    /// Names the connection among all others.
+    connection: String,
+}
+
+/// Why a lease moved.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaseMove {
+    /// Nobody held it when an editor that can answer opened the thread.
+    Opened,
+    /// An editor asked for it.
+    Acquired,
+    /// Its holder gave it up.
+    Released,
+    /// Its holder closed the session, or its connection ended.
+    Left,
+    /// The daemon was started anew.
+    Restarted,
 }
 
 /// Whether something goes on in a thread.
@@ -114,6 +146,8 @@ pub struct Turn {
     id: Option<String>,
     /// The client's own id for it.
     client_turn_id: Option<String>,
+    /// Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already.
+    imported: Option<bool>,
     status: TurnStatus,
     /// Why the agent stopped, in its own word.
     stop_reason: Option<String>,

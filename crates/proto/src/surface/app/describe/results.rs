@@ -31,7 +31,8 @@ pub struct ClientCapabilities {
     tools: bool,
     /// It answers questions; otherwise it only sees them.
     approvals: bool,
-    /// Notifications that it does not want, by their exact names.
+    /// Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is
+    /// asked all the same.
     opt_out_notification_methods: Vec<String>,
 }
 

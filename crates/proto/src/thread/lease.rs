@@ -1,0 +1,154 @@
+//! The lease: which of the editors that have the thread open answers what the agent asks of its client.
+//!
+//! In: editors that open the thread, go, ask for the lease, give it up. Out: the event that it moved. The holder is what
+//! the log says; who is attached is only known here, so that after a restart nobody holds it.
+
+use acpd_model::event::{LeaseHolder, LeaseMove};
+use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson};
+use serde_json::json;
+
+use super::command::Reply;
+use super::editors::Abilities;
+use super::steps::Thread;
+
+/// An editor that has the thread open.
+#[derive(Debug, Clone)]
+pub(super) struct Attached {
+    pub connection: String,
+    /// It, as the causer of events.
+    pub by: By,
+    pub abilities: Abilities,
+    /// It gave the lease up, and does not get it again unless it asks.
+    pub declines: bool,
+}
+
+impl Thread {
+    /// An editor has opened the thread. The same connection once more is the same editor.
+    pub(super) fn attach(&mut self, by: By, connection: &str, abilities: Abilities) -> Reply {
+        match self
+            .editors
+            .iter_mut()
+            .find(|editor| editor.connection == connection)
+        {
+            Some(known) => known.abilities = abilities,
+            None => self.editors.push(Attached {
+                connection: connection.to_owned(),
+                by: by.clone(),
+                abilities,
+                declines: false,
+            }),
+        }
+        if self.live.lease.is_none() && abilities.any() {
+            self.move_lease(Some(connection), LeaseMove::Opened, by);
+        }
+        self.lease_reply()
+    }
+
+    /// Gives the lease to an editor that asks for it.
+    pub(super) fn acquire_lease(&mut self, by: By, connection: &str) -> Result<Reply, Failure> {
+        self.attached_mut(connection)?.declines = false;
+        if !self.holds_lease(connection) {
+            self.move_lease(Some(connection), LeaseMove::Acquired, by);
+        }
+        Ok(self.lease_reply())
+    }
+
+    /// Takes the lease back from an editor that does not want it. It is passed on as if the editor had gone.
+    pub(super) fn release_lease(&mut self, by: By, connection: &str) -> Result<Reply, Failure> {
+        self.attached_mut(connection)?.declines = true;
+        if self.holds_lease(connection) {
+            self.pass_lease_on(LeaseMove::Released, by);
+        }
+        Ok(self.lease_reply())
+    }
+
+    /// An editor has closed the thread, or its connection is gone. `unsent` is what it was never asked.
+    pub(super) fn editor_gone(&mut self, connection: &str, unsent: &[u64]) {
+        let Some(at) = self
+            .editors
+            .iter()
+            .position(|editor| editor.connection == connection)
+        else {
+            return;
+        };
+        let gone = self.editors.remove(at);
+        if self.holds_lease(connection) {
+            self.pass_lease_on(LeaseMove::Left, By::Daemon);
+        }
+        self.lose_terminals(connection);
+        self.lose_lent(&gone, unsent);
+    }
+
+    /// No connection outlives the process that had it.
+    pub(super) fn void_lease(&mut self) {
+        if self.live.lease.is_some() {
+            self.move_lease(None, LeaseMove::Restarted, By::Daemon);
+        }
+    }
+
+    /// The editor that answers: it holds the lease and is there.
+    pub(super) fn lease_holder(&self) -> Option<&Attached> {
+        let holder = self.live.lease.as_ref()?;
+        self.attached(&holder.connection)
+    }
+
+    pub(super) fn attached(&self, connection: &str) -> Option<&Attached> {
+        self.editors.iter().find(|editor| editor.connection == connection)
+    }
+
+    fn attached_mut(&mut self, connection: &str) -> Result<&mut Attached, Failure> {
+        let found = self
+            .editors
+            .iter_mut()
+            .find(|editor| editor.connection == connection);
+        found.ok_or_else(|| {
+            Failure::new(
+                ErrorCode::Conflict,
+                "the session is not open on this connection: load or resume it first",
+            )
+        })
+    }
+
+    fn holds_lease(&self, connection: &str) -> bool {
+        self.live
+            .lease
+            .as_ref()
+            .is_some_and(|holder| holder.connection == connection)
+    }
+
+    /// To the editor that came next and can answer, if there is one.
+    fn pass_lease_on(&mut self, why: LeaseMove, by: By) {
+        let next = self
+            .editors
+            .iter()
+            .find(|editor| editor.abilities.any() && !editor.declines)
+            .map(|editor| editor.connection.clone());
+        self.move_lease(next.as_deref(), why, by);
+    }
+
+    fn move_lease(&mut self, to: Option<&str>, why: LeaseMove, by: By) {
+        let to = to.and_then(|connection| self.attached(connection));
+        let holder = to.map(|editor| {
+            let (principal, client) = match &editor.by {
+                By::Client(caller) => (caller.principal.clone(), caller.client.clone()),
+                _ => Default::default(),
+            };
+            Box::new(LeaseHolder {
+                principal,
+                client,
+                connection: editor.connection.clone(),
+            })
+        });
+        let kind = EventKind::LeaseMoved { holder, why };
+        self.emit(self.current_turn(), by, kind, None);
+    }
+
+    fn lease_reply(&self) -> Reply {
+        Reply::Json(lease_json(self.live.lease.as_ref()))
+    }
+}
+
+/// What an editor that asks hears: who holds the lease now.
+fn lease_json(holder: Option<&LeaseHolder>) -> RawJson {
+    json!({ "lease": holder }).into()
+}

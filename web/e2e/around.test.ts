@@ -1,0 +1,205 @@
+/** What is around conversations: agents, policy, notifications, keys, themes, and what the page must never do. */
+
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, row, startThread, until } from "./support/acts.ts";
+import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+import { CSP } from "./support/server.ts";
+
+let stage: Stage;
+let other: Client;
+let page: Page;
+
+beforeAll(async () => {
+  stage = await Stage.set({ config: ["[agents.absent]", 'command = "/nowhere/agent"'] });
+  other = await stage.daemon.client("other-program");
+  page = await stage.page();
+});
+afterAll(async () => {
+  await stage.end();
+  await endBrowser();
+});
+
+test("agents: what is installed, and why the others are not", async () => {
+  await page.getByRole("link", { name: "Agents" }).click();
+  await page.locator(".agent", { hasText: "fake" }).first().waitFor();
+  const absent = page.locator(".agent", { hasText: "absent" });
+  expect(await absent.locator(".agent-reason").innerText()).not.toBe("");
+  expect(await absent.getByRole("button").count()).toBe(0);
+  await shoot(page, "agents-desktop");
+  await accessible(page);
+  await page.locator(".agent", { hasText: "fake" }).first().getByRole("button").click();
+  await expect.poll(() => page.locator("#agent").inputValue()).toBe("fake");
+});
+
+test("policy: what it would say, what is remembered, who decided what", async () => {
+  const id = await startThread(stage, other, "permission kind=execute command='npm test'; write path=x.txt text=hi", {
+    policy: { allow: ["Edit(**)"], deny: ["Bash(rm *)"] },
+  });
+  await until(other, id, "waiting");
+  const { thread } = await other.call("thread/read", { threadId: id });
+  await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, optionId: "allow_always" });
+  await until(other, id, "idle");
+  await page.goto(`${stage.url}/threads/${id}/policy`);
+  await page.locator(".policy-own", { hasText: "Bash(rm *)" }).waitFor();
+  await page.fill("#explain-subject", "git status && rm -rf x");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.locator(".explained-head", { hasText: "Denied" }).waitFor();
+  await page.locator(".explained", { hasText: "Bash(rm *)" }).waitFor();
+  const asked = page.locator(".audit", { hasText: "npm test" }).filter({ hasText: "Allowed" });
+  expect(await asked.innerText()).toMatch(/Allowed[^]*owner, by other-program/);
+  expect(await page.locator(".audit", { hasText: "x.txt" }).innerText()).toMatch(/Edit\(\*\*\)/);
+  await page.locator(".remembered").first().waitFor();
+  await shoot(page, "policy-desktop");
+  await accessible(page);
+  await page.locator(".remembered").getByRole("button").click();
+  await expect.poll(() => page.locator(".remembered").count()).toBe(0);
+  await page.selectOption("#preset", "readonly");
+  await expect
+    .poll(async () => JSON.stringify((await other.call("thread/read", { threadId: id })).thread.policy))
+    .toContain("readonly");
+});
+
+test("a thread that waits notifies, if the browser's person has allowed it by a click", async () => {
+  const asked = await stage.page();
+  await asked.addInitScript(() => {
+    const notes: string[] = [];
+    let allowed = "default";
+    class Note {
+      static get permission() {
+        return allowed;
+      }
+      static async requestPermission() {
+        notes.push("asked");
+        return (allowed = "granted");
+      }
+      constructor(title: string) {
+        notes.push(title);
+      }
+      close() {}
+    }
+    Object.assign(window, { Notification: Note, notes });
+  });
+  await asked.reload();
+  await asked.locator(".side-list").waitFor();
+  const notes = () => asked.evaluate(() => (window as unknown as { notes: string[] }).notes);
+  await startThread(stage, other, "permission kind=execute command=ls", { name: "Quiet one" });
+  await asked.locator(".live-waiting").first().waitFor();
+  expect(await notes()).toEqual([]);
+  await asked.getByRole("button", { name: "Settings" }).click();
+  await asked.getByRole("button", { name: "Notify me" }).click();
+  await accessible(asked);
+  await asked.keyboard.press("Escape");
+  await startThread(stage, other, "permission kind=execute command=ls", { name: "Loud one" });
+  await expect.poll(notes).toEqual(["asked", "Loud one waits for you"]);
+});
+
+test("everything is reached by keyboard alone", async () => {
+  await page.goto(`${stage.url}/agents`);
+  await row(page, "Loud one").waitFor();
+  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id || document.activeElement?.getAttribute("aria-label"));
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Skip to the content");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.keyboard.press("?");
+  await page.locator(".keys").waitFor();
+  await shoot(page, "shortcuts-desktop");
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await page.locator(".keys").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("search");
+  await page.keyboard.press("ArrowDown");
+  const first = await page.evaluate(() => document.activeElement?.closest<HTMLElement>("[data-thread]")?.dataset.thread);
+  await page.keyboard.press("ArrowDown");
+  const second = await page.evaluate(() => document.activeElement?.closest<HTMLElement>("[data-thread]")?.dataset.thread);
+  expect(first).toBeTruthy();
+  expect(second).not.toBe(first);
+  const ring = await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle);
+  expect(ring).toBe("solid");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menu").waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Escape");
+  await page.getByRole("menu").waitFor({ state: "detached" });
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/threads/${second}`);
+  await page.locator(".pane textarea").waitFor();
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.keyboard.press("i");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.keyboard.press("n");
+  await page.locator(".home-form").waitFor();
+});
+
+test("light, dark, and as the system has it", async () => {
+  const ground = (of: Page) => of.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await stage.page({ dark: true });
+  await dark.locator(".home-form").waitFor();
+  expect(await ground(dark)).toBe("rgb(23, 24, 26)");
+  await shoot(dark, "new-thread-dark");
+  await accessible(dark);
+  await dark.getByRole("button", { name: "Settings" }).click();
+  await dark.getByRole("radio", { name: "Light" }).check();
+  expect(await ground(dark)).toBe("rgb(253, 253, 252)");
+  await dark.reload();
+  await dark.locator(".home-form").waitFor();
+  expect(await ground(dark)).toBe("rgb(253, 253, 252)");
+  const id = await startThread(stage, other, "hello");
+  await until(other, id, "waiting");
+  const night = await stage.page({ dark: true });
+  await openThread(stage, night, id);
+  await night.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await shoot(night, "conversation-dark");
+  await accessible(night);
+  const phone = await stage.page({ size: PHONE, dark: true });
+  for (const view of ["agents", "policy", "archive"]) {
+    await phone.goto(`${stage.url}/${view}`);
+    await phone.locator(".page").waitFor();
+    await phone.waitForLoadState("networkidle").catch(() => {});
+    await shoot(phone, `${view}-phone-dark`);
+    await accessible(phone);
+    expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  }
+});
+
+test("the page is served under a strict policy", async () => {
+  const answer = await page.request.get(stage.url);
+  const parts = (policy: string) => policy.split(";").map((part) => part.trim()).sort();
+  expect(parts(answer.headers()["content-security-policy"]!)).toEqual(parts(CSP));
+  const html = await answer.text();
+  expect(html).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son\w+=/i);
+  expect(html).not.toMatch(/https?:\/\//);
+});
+
+test("the first load has at most 150 kB of script", async () => {
+  const dist = new URL("../dist/", import.meta.url);
+  const manifest = JSON.parse(await readFile(new URL(".vite/manifest.json", dist), "utf8")) as Record<
+    string,
+    { file: string; isEntry?: boolean; imports?: string[] }
+  >;
+  const files = new Set<string>();
+  const add = (key: string) => {
+    const { file, imports } = manifest[key]!;
+    files.add(file);
+    imports?.forEach(add);
+  };
+  Object.keys(manifest).filter((key) => manifest[key]!.isEntry).forEach(add);
+  let bytes = 0;
+  for (const file of files) {
+    bytes += gzipSync(await readFile(new URL(file, dist))).length;
+  }
+  console.log(`first load: ${(bytes / 1000).toFixed(1)} kB of script, gzipped`);
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThanOrEqual(150_000);
+});

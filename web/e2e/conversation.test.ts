@@ -1,0 +1,240 @@
+/** A conversation as it is seen: what is said, planned, done, asked and written. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, say, startThread, until } from "./support/acts.ts";
+import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+let page: Page;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client("other-program");
+  page = await stage.page();
+});
+afterAll(async () => {
+  await stage.end();
+  await endBrowser();
+});
+
+const line = (text: string) => page.locator(".virtual-line", { hasText: text });
+const feed = () => page.getByRole("feed");
+
+/** How far the conversation is from its end, in pixels. */
+const distance = () => feed().evaluate((el) => el.scrollHeight - el.clientHeight - el.scrollTop);
+
+test("words stream in as Markdown, thoughts are folded, the end says why and how much", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  const text = "**bold** and <img src=x onerror=alert(1)> and ![far](https://example.com/x.png)";
+  await say(page, `think n=5; say "${text}"; usage used=1234 size=200000 cost=0.01; image`);
+  await line("bold").locator("strong").first().waitFor();
+  const thought = line("thought 1").or(page.locator(".virtual-line", { hasText: "Thought" })).first();
+  await thought.waitFor();
+  const remote = await page.evaluate(() => [...document.querySelectorAll("img")].filter((one) => /^https?:/.test(one.src) && !one.src.startsWith(location.origin)).length);
+  expect(remote).toBe(0);
+  expect(await page.locator("img[onerror]").count()).toBe(0);
+  await page.getByText(/1[.,]?2\d*\s?k?/).first().waitFor();
+  await until(other, id, "idle");
+  await shoot(page, "conversation-desktop");
+  await accessible(page);
+});
+
+test("a live turn is followed only by who is at the end", async () => {
+  const id = await startThread(stage, other, "stream n=40");
+  await until(other, id, "idle");
+  const lines = Array.from({ length: 40 }, (_, n) => `say "paragraph ${n}"; tool kind=read`).join("; ");
+  await other.call("turn/start", { threadId: id, text: lines });
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  await line("paragraph 39").first().waitFor();
+  await expect.poll(distance).toBeLessThan(4);
+  await feed().evaluate((el) => el.scrollTo(0, el.scrollHeight / 2));
+  await page.getByRole("button", { name: /Jump to latest|New below/ }).waitFor();
+  const seen = await feed().evaluate((el) => el.scrollTop);
+  await other.call("turn/start", { threadId: id, text: "say something new; stream n=30" });
+  await page.getByRole("button", { name: "New below" }).waitFor();
+  expect(Math.abs((await feed().evaluate((el) => el.scrollTop)) - seen)).toBeLessThan(3);
+  await page.getByRole("button", { name: "New below" }).click();
+  await expect.poll(distance).toBeLessThan(4);
+  await other.call("turn/start", { threadId: id, text: "stream n=200 ms=5" });
+  await line("word 200").first().waitFor();
+  await expect.poll(distance).toBeLessThan(4);
+});
+
+test("the plan is a card that is replaced live", async () => {
+  const id = await startThread(stage, other, "plan; slow ms=600000");
+  await openThread(stage, page, id);
+  const plan = page.locator(".pane-foot", { hasText: "Look around" });
+  await plan.waitFor();
+  for (const mark of ["●", "◐", "○"]) {
+    await plan.getByText(mark).first().waitFor();
+  }
+  await shoot(page, "plan-desktop");
+  await accessible(page);
+});
+
+test("tool calls show what they do: diffs, terminals, places", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await say(page, `tool kind=edit; terminal sh -c 'printf "\\033[31mred\\033[0m"; exit 3'`);
+  await line("println").first().waitFor();
+  await page.getByText("+1").first().waitFor();
+  await page.getByText("example.rs").first().waitFor();
+  await page.getByRole("button", { name: "Split" }).or(page.getByText("Split")).first().click();
+  await shoot(page, "tools-split-desktop");
+  await page.getByText("Unified").first().click();
+  await line("red").first().waitFor();
+  await page.getByText(/exit(ed with)?( code)? 3/i).first().waitFor();
+  await shoot(page, "tools-desktop");
+  await accessible(page);
+});
+
+test("what the agent asks is answered by its own options", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await say(page, "permission kind=execute command='npm test -- --all'");
+  await page.locator(".pane-foot").getByText("npm test -- --all").first().waitFor();
+  await shoot(page, "approval-desktop");
+  await accessible(page);
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).click();
+  await line("allowed (allow_once)").first().waitFor();
+});
+
+test("a question that another client answers is gone at once, and says by whom", async () => {
+  const id = await startThread(stage, other, "permission kind=execute command=make");
+  await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  const { thread } = await other.call("thread/read", { threadId: id });
+  await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, approved: false });
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor({ state: "detached" });
+  await page.getByText("other-program").first().waitFor();
+  await shoot(page, "approval-answered-desktop");
+});
+
+test("an observer sees what is asked, and has nothing to press", async () => {
+  const said = await stage.daemon.run("token", "create", "--name", "eve", "--role", "observer");
+  const looker = await stage.page({ token: said.trim().split(/\s+/).at(-1)! });
+  const id = await startThread(stage, other, "permission kind=execute command='make all'");
+  await until(other, id, "waiting");
+  await looker.goto(`${stage.url}/threads/${id}`);
+  await looker.locator(".pane-foot").getByText("make all").first().waitFor();
+  expect(await looker.locator(".pane textarea").count()).toBe(0);
+  const allow = looker.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true });
+  expect((await allow.count()) === 0 || (await allow.isDisabled())).toBe(true);
+});
+
+test("the composer sets modes and options, queues, steers and stops", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByRole("button", { name: /Ask/ }).or(page.locator(".pane-foot select")).first().waitFor();
+  await say(page, "slow ms=600000");
+  const stop = page.locator(".pane-foot").getByRole("button", { name: "Stop" });
+  await stop.waitFor();
+  await say(page, "say the second");
+  await page.getByRole("button", { name: "Take back" }).waitFor();
+  await shoot(page, "composer-desktop");
+  await accessible(page);
+  await stop.click();
+  await line("the second").last().waitFor();
+  await until(other, id, "idle");
+  // Drafts are kept.
+  await page.locator(".pane textarea").fill("half a thought");
+  await page.reload();
+  await page.locator(".pane textarea").waitFor();
+  expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+  // Slash commands complete.
+  await say(page, "commands; say now there are commands");
+  await line("now there are commands").last().waitFor();
+  await until(other, id, "idle");
+  await page.locator(".pane textarea").pressSequentially("/pl");
+  await page.getByRole("option", { name: /plan/ }).first().waitFor();
+  await shoot(page, "commands-desktop");
+});
+
+test("a form of the agent's is filled in", async () => {
+  const id = await startThread(stage, other, "elicit");
+  await openThread(stage, page, id);
+  await page.getByText("Who are you?").first().waitFor();
+  await shoot(page, "form-desktop");
+  await accessible(page);
+  await page.locator(".pane-foot").getByLabel(/Name/).first().fill("Ann");
+  await page.locator(".pane-foot").getByRole("button", { name: /Send|Submit|Answer/ }).first().click();
+  await line("elicited accept").first().waitFor();
+});
+
+test("a form is declined as that, and not as cancelled", async () => {
+  const id = await startThread(stage, other, "elicit");
+  await openThread(stage, page, id);
+  await page.getByText("Who are you?").first().waitFor();
+  await page.locator(".pane-foot").getByRole("button", { name: /Decline/ }).first().click();
+  await line("elicited decline").first().waitFor();
+});
+
+test("an address is opened only when the person says so, and then it is accepted", async () => {
+  const asked = await stage.page();
+  await asked.addInitScript(() => {
+    const opened: string[] = [];
+    Object.assign(window, { opened, open: (url: string) => void opened.push(url) });
+  });
+  const id = await startThread(stage, other, "elicit url");
+  await openThread(stage, asked, id);
+  const opened = () => asked.evaluate(() => (window as unknown as { opened: string[] }).opened);
+  const go = asked.locator(".pane-foot").getByRole("button", { name: /^Open / });
+  await go.waitFor();
+  expect(await opened()).toEqual([]);
+  await shoot(asked, "address-desktop");
+  await accessible(asked);
+  await go.click();
+  expect(await opened()).toHaveLength(1);
+  await asked.locator(".pane-foot").getByRole("button", { name: "I am done there" }).click();
+  await asked.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
+});
+
+test("a pasted image is sent, and shown", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await page.locator(".pane textarea").fill("echo");
+  await page.locator(".pane textarea").evaluate((area) => {
+    const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "shot.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await page.getByRole("list", { name: "Attached" }).waitFor();
+  await page.locator(".pane textarea").press("Enter");
+  await line("2 blocks").first().waitFor();
+  await page.locator(".virtual-line img").first().waitFor();
+  await shoot(page, "image-desktop");
+});
+
+test("words are said into a running turn", async () => {
+  const steered = await Stage.set({ agentArgs: ["--pace", "0", "--steer"] });
+  try {
+    const client = await steered.daemon.client();
+    const view = await steered.page();
+    const id = await startThread(steered, client, "steered");
+    await openThread(steered, view, id);
+    await view.locator(".pane textarea").fill("look left");
+    await view.getByRole("button", { name: "Steer", exact: true }).click();
+    await view.locator(".virtual-line", { hasText: "heard: look left" }).first().waitFor();
+  } finally {
+    await steered.end();
+  }
+});
+
+test("all of it has room on a phone", async () => {
+  const id = await startThread(stage, other, "hello");
+  await until(other, id, "waiting");
+  const phone = await stage.page({ size: PHONE });
+  await openThread(stage, phone, id);
+  await phone.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await shoot(phone, "conversation-phone");
+  await accessible(phone);
+});

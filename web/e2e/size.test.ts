@@ -1,0 +1,95 @@
+/** Long threads and fast ones. The bounds are the requirement's; the figures are printed. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, startThread, until } from "./support/acts.ts";
+import { endBrowser, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client();
+});
+afterAll(async () => {
+  await stage.end();
+  await endBrowser();
+});
+
+/** What the page's own thread has worked so far, in seconds of processor time: however busy the machine is otherwise. */
+async function meter(page: Page): Promise<() => Promise<{ work: number; at: number }>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    const of = (name: string) => metrics.find((metric) => metric.name === name)!.value;
+    return { work: of("TaskDuration"), at: performance.now() / 1000 };
+  };
+}
+
+test("a thread of 10,000 items opens within a second of work, and has few of them in the page", async () => {
+  const steps = Array.from({ length: 5000 }, (_, n) => `say "number ${n}"; tool kind=read`);
+  const id = await startThread(stage, other, steps.join("; "));
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await page.locator(".row").first().waitFor();
+  const read = await meter(page);
+  const before = await read();
+  await page.locator(".row-link").first().click();
+  await page.locator(".pane .virtual-line", { hasText: "number 4999" }).waitFor();
+  const after = await read();
+  const lines = await page.locator(".virtual-line").count();
+  const work = after.work - before.work;
+  console.log(
+    `10,000 items: ${Math.round(work * 1000)} ms of work, shown after ${Math.round((after.at - before.at) * 1000)} ms, ${lines} lines in the page`,
+  );
+  expect(await page.getByRole("feed").evaluate((el) => el.scrollHeight)).toBeGreaterThan(100_000);
+  expect(lines).toBeLessThan(100);
+  expect(work).toBeLessThan(1);
+  await page.getByRole("feed").focus();
+  await page.keyboard.press("Home");
+  await page.locator(".virtual-line", { hasText: "number 0" }).first().waitFor();
+  await page.keyboard.press("End");
+  await page.locator(".virtual-line", { hasText: "number 4999" }).first().waitFor();
+});
+
+test("100 deltas a second cost less than half a core", async () => {
+  const id = await startThread(stage, other);
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  const read = await meter(page);
+  await other.call("turn/start", { threadId: id, text: "stream n=1000 ms=10" });
+  await page.locator(".virtual-line", { hasText: "word 100 " }).waitFor();
+  const before = await read();
+  await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 900 "), undefined, {
+    polling: 250,
+  });
+  const after = await read();
+  const share = (after.work - before.work) / (after.at - before.at);
+  console.log(`the page worked ${(share * 100).toFixed(0)} % of ${(after.at - before.at).toFixed(1)} s`);
+  expect(share).toBeLessThan(0.5);
+});
+
+test("older turns are loaded as one goes up, and nothing moves", async () => {
+  const id = await startThread(stage, other, "say first of all");
+  await until(other, id, "idle");
+  for (let n = 0; n < 26; n++) {
+    await other.call("turn/start", { threadId: id, text: `say "turn ${n} says this"` });
+    if (n % 5 === 4) {
+      await until(other, id, "idle");
+    }
+  }
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".virtual-line", { hasText: "turn 25 says" }).first().waitFor();
+  expect(await page.locator(".virtual-line", { hasText: "first of all" }).count()).toBe(0);
+  await page.getByRole("feed").focus();
+  for (let n = 0; n < 60 && (await page.locator(".virtual-line", { hasText: "first of all" }).count()) === 0; n++) {
+    await page.keyboard.press("Home");
+    await page.waitForTimeout(100);
+  }
+  await page.locator(".virtual-line", { hasText: "first of all" }).first().waitFor();
+}, 120_000);

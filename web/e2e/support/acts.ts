@@ -1,0 +1,53 @@
+/** What tests do over and over: start threads beside the browser, open them in it. */
+
+import type { Client, StartThread } from "@acpd/client";
+import type { Page } from "playwright-core";
+
+import type { Stage } from "./browser.ts";
+
+/** Starts a thread as another client; answers its id once the agent is ready. */
+export async function startThread(
+  stage: Stage,
+  other: Client,
+  text?: string,
+  more: Partial<StartThread> = {},
+): Promise<string> {
+  const { thread } = await other.call("thread/start", { agentType: "fake", cwd: stage.daemon.work, text, ...more });
+  return thread.id;
+}
+
+/** Waits until a thread is in a state, as the daemon says. */
+export async function until(other: Client, threadId: string, status: string): Promise<void> {
+  for (;;) {
+    const { thread } = await other.call("thread/read", { threadId });
+    if (thread.status === status) {
+      return;
+    }
+    await new Promise((next) => setTimeout(next, 400));
+  }
+}
+
+/** Opens a thread in the page. */
+export async function openThread(stage: Stage, page: Page, threadId: string): Promise<void> {
+  await page.goto(`${stage.url}/threads/${threadId}`);
+  await page.locator(".pane .view-title h1").waitFor();
+  await page.locator(".pane-foot, .pane [role=alert]").first().waitFor();
+}
+
+/** Says something in the open thread. */
+export async function say(page: Page, text: string): Promise<void> {
+  await page.locator(".pane textarea").fill(text);
+  await page.locator(".pane textarea").press("Enter");
+}
+
+/** The row of a thread in the list. */
+export function row(page: Page, name: string) {
+  return page.locator(".row", { hasText: name });
+}
+
+/** Picks what a thread's menu in the list offers. */
+export async function pick(page: Page, name: string, item: string): Promise<void> {
+  await row(page, name).hover();
+  await row(page, name).locator(".row-menu").click();
+  await page.getByRole("menuitem", { name: item }).click();
+}

@@ -1,0 +1,141 @@
+/** Debian's Chromium, signed in, with an eye on everything that a page must not do. */
+
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+import { Daemon, type DaemonOptions } from "./daemon.ts";
+import { serve, type Served } from "./server.ts";
+
+const OUT = fileURLToPath(new URL("../out/", import.meta.url));
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+
+let running: Browser | undefined;
+
+async function browser(): Promise<Browser> {
+  running ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  return running;
+}
+
+export async function endBrowser(): Promise<void> {
+  await running?.close();
+  running = undefined;
+}
+
+export interface PageOptions {
+  size?: { width: number; height: number };
+  dark?: boolean;
+  /** Whose token; the owner's otherwise. */
+  token?: string;
+  signIn?: boolean;
+  /** Permissions of the browser, such as `notifications`. */
+  permissions?: string[];
+}
+
+/** A daemon, what serves the UI before it, and pages. */
+export class Stage {
+  readonly #contexts: BrowserContext[] = [];
+  /** What pages did that they must not: break the policy, fail, ask others. */
+  readonly wrongs: string[] = [];
+
+  private constructor(
+    readonly daemon: Daemon,
+    readonly served: Served,
+  ) {}
+
+  static async set(options: DaemonOptions = {}): Promise<Stage> {
+    const daemon = await Daemon.start(options);
+    return new Stage(daemon, await serve(() => daemon.address));
+  }
+
+  get url(): string {
+    return this.served.url;
+  }
+
+  /** A page of a browser of its own, at the UI. */
+  async page({ size = DESKTOP, dark, token, signIn = true, permissions = [] }: PageOptions = {}): Promise<Page> {
+    const context = await (await browser()).newContext({
+      viewport: size,
+      colorScheme: dark ? "dark" : "light",
+      hasTouch: size.width < 700,
+      permissions,
+    });
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on("request", (request) => {
+      const { origin, protocol } = new URL(request.url());
+      if (origin !== this.url && protocol.startsWith("http")) {
+        this.wrongs.push(`asked ${request.url()}`);
+      }
+    });
+    page.on("pageerror", (error) => this.wrongs.push(`failed: ${error.stack ?? error.message}`));
+    page.on("console", (message) => {
+      if (/Content.Security.Policy/i.test(message.text())) {
+        this.wrongs.push(message.text());
+      }
+    });
+    if (signIn) {
+      const answer = await context.request.post(`${this.url}/api/session`, {
+        data: { token: token ?? (await this.daemon.token()) },
+        headers: { origin: this.url },
+      });
+      assert.ok(answer.ok(), `signing in: ${answer.status()}`);
+    }
+    await page.goto(this.url);
+    return page;
+  }
+
+  async end(): Promise<void> {
+    for (const context of this.#contexts) {
+      await context.close();
+    }
+    await this.served.end();
+    await this.daemon.end();
+    assert.deepEqual(this.wrongs, []);
+  }
+}
+
+/** Keeps what a page looks like. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  await mkdir(OUT, { recursive: true });
+  await page.screenshot({ path: `${OUT}${name}.png`, animations: "disabled" });
+}
+
+/** Fails if a screen reader, or who cannot see well, would be in trouble. */
+export async function accessible(page: Page): Promise<void> {
+  // The page's policy lets no script in by a tag; the browser's own way of evaluating it is not bound by it.
+  const { readFile } = await import("node:fs/promises");
+  await page.evaluate(await readFile(AXE, "utf8"));
+  const found = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    interface Violation {
+      id: string;
+      impact?: string | null;
+      nodes: { html: string; failureSummary?: string }[];
+    }
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html}\n${failureSummary}`).join("\n")}`);
+  });
+  assert.deepEqual(found, []);
+}

@@ -1,0 +1,139 @@
+/** The real daemon with the fake agent, in a directory of its own. It ends with its test file. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { type Client, connect } from "@acpd/client";
+import WebSocket from "ws";
+
+const BUILT = fileURLToPath(new URL("../../../target/debug", import.meta.url));
+const ACPD = process.env.ACPD_BIN ?? join(BUILT, "acpd");
+const FAKE_AGENT = process.env.ACPD_FAKE_AGENT ?? join(BUILT, "acpd-fake-agent");
+
+export interface DaemonOptions {
+  /** Flags of the fake agent. */
+  agentArgs?: readonly string[];
+  /** Further lines of acpd.toml. */
+  config?: readonly string[];
+}
+
+export class Daemon {
+  #child: ChildProcess | undefined;
+  #listen = "127.0.0.1:0";
+  readonly #clients: Client[] = [];
+
+  private constructor(readonly root: string) {}
+
+  static async start({ agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
+    const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
+    await mkdir(daemon.work);
+    const lines = [
+      "[agents.fake]",
+      `command = ${JSON.stringify(FAKE_AGENT)}`,
+      `args = ${JSON.stringify(agentArgs)}`,
+      `env = { FAKE_AGENT_STATE = ${JSON.stringify(join(daemon.root, "sessions"))} }`,
+      ...config,
+    ];
+    await writeFile(join(daemon.root, "acpd.toml"), `${lines.join("\n")}\n`);
+    await daemon.launch();
+    return daemon;
+  }
+
+  /** A directory for agents to work in. */
+  get work(): string {
+    return join(this.root, "work");
+  }
+
+  /** `host:port`. */
+  get address(): string {
+    return this.#listen;
+  }
+
+  async token(): Promise<string> {
+    return (await readFile(join(this.root, "data", "token"), "utf8")).trim();
+  }
+
+  /** Starts it, where it was before if it was. */
+  async launch(): Promise<void> {
+    const log = await open(join(this.root, "stderr"), "a");
+    const child = spawn(ACPD, ["serve"], {
+      cwd: this.work,
+      stdio: ["ignore", "pipe", log.fd],
+      env: { ...this.env(), ACPD_LISTEN: this.#listen },
+    });
+    this.#child = child;
+    const lines = createInterface(child.stdout ?? assert.fail("it has an output"));
+    const said = await Promise.race([once(lines, "line"), once(child, "exit")]);
+    await log.close();
+    const address = /^acpd listens on http:\/\/(.*)$/.exec(String(said[0]))?.[1];
+    if (address === undefined) {
+      assert.fail(`${ACPD} does not listen: ${String(said[0])}\n${await this.log()}`);
+    }
+    this.#listen = address;
+  }
+
+  /** Ends it, and waits until it is gone. */
+  async kill(signal: "SIGKILL" | "SIGTERM" = "SIGTERM"): Promise<void> {
+    const child = this.#child;
+    if (!child) {
+      return;
+    }
+    this.#child = undefined;
+    const gone = once(child, "exit");
+    child.kill(signal);
+    await gone;
+  }
+
+  /** Runs `acpd` with these words; answers what it wrote. */
+  async run(...args: string[]): Promise<string> {
+    const child = spawn(ACPD, args, { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "inherit"] });
+    const said: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
+    const [code] = (await once(child, "exit")) as [number];
+    assert.equal(code, 0, `acpd ${args.join(" ")} failed`);
+    return Buffer.concat(said).toString();
+  }
+
+  /** Another client, beside the browser. */
+  async client(name = "other", token?: string): Promise<Client> {
+    const client = connect({
+      url: `http://${this.#listen}`,
+      token: token ?? (await this.token()),
+      clientInfo: { name, version: "1" },
+      WebSocket,
+    });
+    this.#clients.push(client);
+    await client.ready();
+    return client;
+  }
+
+  async log(): Promise<string> {
+    return readFile(join(this.root, "stderr"), "utf8");
+  }
+
+  /** Ends it and takes everything away. */
+  async end(): Promise<void> {
+    for (const client of this.#clients) {
+      client.close();
+    }
+    await this.kill();
+    assert.doesNotMatch(await this.log(), /panicked/);
+    await rm(this.root, { recursive: true, force: true });
+  }
+
+  private env(): NodeJS.ProcessEnv {
+    const { ACPD_TOKEN, ACPD_LOG, XDG_CONFIG_HOME, XDG_STATE_HOME, ...env } = process.env;
+    return {
+      ...env,
+      HOME: this.root,
+      ACPD_CONFIG: join(this.root, "acpd.toml"),
+      ACPD_DATA_DIR: join(this.root, "data"),
+    };
+  }
+}

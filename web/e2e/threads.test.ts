@@ -1,0 +1,178 @@
+/** The list of threads: status, search, new ones, and what can be done with a thread as a whole. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { pick, row, say, startThread, until } from "./support/acts.ts";
+import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+let page: Page;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client();
+  page = await stage.page();
+});
+afterAll(async () => {
+  await stage.end();
+  await endBrowser();
+});
+
+test("the list shows who waits, runs, has failed and is idle, with agent, workspace and age", async () => {
+  await startThread(stage, other, "say done", { name: "Idle one" });
+  await startThread(stage, other, "error message=broken", { name: "Failed one" });
+  await startThread(stage, other, "slow ms=600000", { name: "Running one" });
+  await startThread(stage, other, "permission kind=execute command=ls", { name: "Waiting one" });
+  const mark = (name: string) => row(page, name).locator(".live").first();
+  await mark("Waiting one").waitFor();
+  await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for you");
+  await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
+  await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("failed");
+  await expect.poll(() => mark("Idle one").getAttribute("aria-label")).toBe("idle");
+  expect(await row(page, "Idle one").innerText()).toMatch(/fake · work/);
+  expect(await row(page, "Idle one").locator("time").innerText()).toBe("now");
+  const first = await page.locator(".side-list section").first().getAttribute("aria-label");
+  expect(first).toBe("Waiting for you");
+  await shoot(page, "threads-desktop");
+  await accessible(page);
+});
+
+test("a thread that waits stands in the tab's title", async () => {
+  await expect.poll(() => page.title()).toMatch(/^\(1\) /);
+});
+
+test("what ends while nobody looks is unread, until it is looked at", async () => {
+  const unread = row(page, "Idle one").locator(".row-unread");
+  await expect.poll(() => unread.count()).toBe(1);
+  await row(page, "Idle one").locator("a").click();
+  await page.locator(".pane h1", { hasText: "Idle one" }).waitFor();
+  await expect.poll(() => unread.count()).toBe(0);
+  await page.goto(stage.url);
+  await row(page, "Idle one").waitFor();
+  expect(await unread.count()).toBe(0);
+});
+
+test("the history is searched; a hit leads to its place", async () => {
+  const many = Array.from({ length: 60 }, (_, n) => `say "line ${n}${n === 3 ? " with the heron" : ""}"; tool kind=read`);
+  const id = await startThread(stage, other, many.join("; "), { name: "A long one" });
+  await until(other, id, "idle");
+  await page.fill("#search", "heron");
+  const hit = page.locator(".row-link.is-hit", { hasText: "Agent" }).first();
+  await hit.waitFor();
+  expect(await hit.locator("mark").innerText()).toBe("heron");
+  await shoot(page, "search-desktop");
+  await accessible(page);
+  await hit.click();
+  const line = page.locator(".virtual-line.is-target", { hasText: "with the heron" });
+  await line.waitFor();
+  await expect.poll(async () => (await line.boundingBox())!.y).toBeGreaterThan(48);
+  expect((await line.boundingBox())!.y).toBeLessThan(800);
+  await page.locator("#search").press("Escape");
+  await row(page, "Idle one").waitFor();
+});
+
+test("a new thread begins with agent, folder, name and a first prompt", async () => {
+  await page.goto(stage.url);
+  await page.selectOption("#agent", "fake");
+  await page.fill("#folder", "not/absolute");
+  await page.fill("#prompt", "say it begins");
+  await page.locator("#prompt").press("Enter");
+  await page.locator(".home-form [role=alert]").waitFor();
+  await page.fill("#folder", stage.daemon.work);
+  await page.fill("#name", "From the page");
+  await accessible(page);
+  await page.locator(".home-form button[type=submit]").click();
+  await page.waitForURL(/\/threads\//);
+  await page.locator(".virtual-line", { hasText: "it begins" }).last().waitFor();
+  expect(await page.locator(".pane h1").innerText()).toBe("From the page");
+  // The agent is known now: the next one may begin in another mode, with other options.
+  await page.locator(".side-new").click();
+  await page.selectOption("#mode", "code");
+  await page.selectOption("#option-model", "fake-large");
+  await shoot(page, "new-thread-desktop");
+  await page.locator(".home-form button[type=submit]").click();
+  await page.waitForURL(/\/threads\//);
+  const id = page.url().split("/").at(-1)!;
+  await expect.poll(async () => (await other.call("thread/read", { threadId: id })).thread.modeId).toBe("code");
+  await expect
+    .poll(async () => JSON.stringify((await other.call("thread/read", { threadId: id })).thread.configOptions))
+    .toContain('"currentValue":"fake-large"');
+});
+
+test("a thread is renamed", async () => {
+  await page.goto(stage.url);
+  await row(page, "From the page").waitFor();
+  await pick(page, "From the page", "Rename…");
+  await page.getByLabel("Name", { exact: true }).last().fill("Another name");
+  await accessible(page);
+  await page.keyboard.press("Enter");
+  await row(page, "Another name").waitFor();
+  expect(await row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
+});
+
+test("a thread is forked, and the fork goes on by itself", async () => {
+  await pick(page, "Another name", "Fork");
+  await page.waitForURL(/\/threads\//);
+  await page.locator(".virtual-line", { hasText: "it begins" }).first().waitFor();
+  await say(page, "say in the fork");
+  await page.locator(".virtual-line", { hasText: "in the fork" }).last().waitFor();
+  await expect.poll(() => row(page, "Another name").count()).toBe(2);
+});
+
+test("a thread is archived, and comes back by Undo and out of the archive", async () => {
+  await page.goto(stage.url);
+  await row(page, "Idle one").waitFor();
+  await pick(page, "Idle one", "Archive");
+  await expect.poll(() => row(page, "Idle one").count()).toBe(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await row(page, "Idle one").waitFor();
+  await pick(page, "Idle one", "Archive");
+  await expect.poll(() => row(page, "Idle one").count()).toBe(0);
+  await page.getByRole("link", { name: "Archive" }).click();
+  await page.locator(".archived", { hasText: "Idle one" }).waitFor();
+  await shoot(page, "archive-desktop");
+  await accessible(page);
+  await page.locator(".archived", { hasText: "Idle one" }).getByRole("button", { name: "Take out" }).click();
+  await row(page, "Idle one").waitFor();
+});
+
+test("a deletion can be undone, and is carried out otherwise", async () => {
+  const { data } = await other.call("thread/list", {});
+  const { id } = data.find(({ name }) => name === "Idle one")!;
+  await pick(page, "Idle one", "Delete");
+  await expect.poll(() => row(page, "Idle one").count()).toBe(0);
+  await page.locator(".toast", { hasText: "deleted" }).getByRole("button", { name: "Undo" }).click();
+  await row(page, "Idle one").waitFor();
+  await pick(page, "Idle one", "Delete");
+  await expect.poll(() => row(page, "Idle one").count()).toBe(0);
+  expect(await page.locator(".archived", { hasText: "Idle one" }).count()).toBe(0);
+  await shoot(page, "delete-desktop");
+  const gone = () =>
+    other.call("thread/read", { threadId: id }).then(
+      () => false,
+      () => true,
+    );
+  expect(await gone()).toBe(false);
+  await expect.poll(gone, { timeout: 20_000 }).toBe(true);
+});
+
+test("on a phone the list is a drawer", async () => {
+  const phone = await stage.page({ size: PHONE });
+  await phone.locator(".home-form").waitFor();
+  expect(await phone.locator("#sidebar").isVisible()).toBe(false);
+  await shoot(phone, "new-thread-phone");
+  await accessible(phone);
+  await phone.locator(".drawer-button").click();
+  await row(phone, "Running one").waitFor();
+  await shoot(phone, "threads-phone");
+  await accessible(phone);
+  await row(phone, "Running one").locator("a").click();
+  await phone.locator(".pane h1", { hasText: "Running one" }).waitFor();
+  await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
+  expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await shoot(phone, "thread-phone");
+  await accessible(phone);
+});

@@ -1,0 +1,62 @@
+/** Which view is shown, by the address: real paths, so that links and the back button work as everywhere. */
+
+import { signal } from "@preact/signals";
+
+export type Route =
+  | { view: "home"; agent?: string }
+  | { view: "thread"; threadId: string; item?: string }
+  | { view: "policy"; threadId?: string }
+  | { view: "agents" }
+  | { view: "archive" };
+
+export const route = signal<Route>(parse(location.pathname + location.search));
+
+addEventListener("popstate", () => {
+  route.value = parse(location.pathname + location.search);
+});
+
+/** Goes to a view. */
+export function go(to: Route, { replace = false } = {}): void {
+  const path = pathOf(to);
+  if (path !== location.pathname + location.search) {
+    history[replace ? "replaceState" : "pushState"](null, "", path);
+  }
+  route.value = to;
+}
+
+export function pathOf(to: Route): string {
+  switch (to.view) {
+    case "home":
+      return to.agent ? `/?agent=${encodeURIComponent(to.agent)}` : "/";
+    case "thread": {
+      const item = to.item ? `?item=${encodeURIComponent(to.item)}` : "";
+      return `/threads/${encodeURIComponent(to.threadId)}${item}`;
+    }
+    case "policy":
+      return to.threadId ? `/threads/${encodeURIComponent(to.threadId)}/policy` : "/policy";
+    default:
+      return `/${to.view}`;
+  }
+}
+
+export function parse(address: string): Route {
+  const { pathname, searchParams } = new URL(address, "http://page");
+  const [first, second, third] = pathname.split("/").filter(Boolean).map(decode);
+  if (first === "threads" && second) {
+    return third === "policy"
+      ? { view: "policy", threadId: second }
+      : { view: "thread", threadId: second, item: searchParams.get("item") ?? undefined };
+  }
+  if (first === "agents" || first === "archive" || first === "policy") {
+    return { view: first };
+  }
+  return { view: "home", agent: searchParams.get("agent") ?? undefined };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

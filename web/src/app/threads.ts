@@ -1,0 +1,223 @@
+/**
+ * The threads that this page knows of: the list, which one is looked at, what was seen, and what can be done with a
+ * thread as a whole. It owns the watch on the list and the thread that is open.
+ */
+
+import type { Client, Thread, ThreadSummary } from "@acpd/client";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
+
+import { client, sentence } from "../connection/connection.ts";
+import { OpenThread } from "../connection/open-thread.ts";
+import { type Watch, watchThreads } from "../connection/thread-list.ts";
+import { isRecord, stored } from "../state/stored.ts";
+import { type LastTurn, lastTurnOf, listThreads, nameOf, type Seen } from "../state/threads.ts";
+import { go, route } from "./route.ts";
+import { toast } from "./toasts.ts";
+
+const listed = signal<readonly ThreadSummary[] | undefined>(undefined);
+const seen = stored<Record<string, Seen>>("seen", {}, isRecord);
+const since = stored<number>("since", 0, (value) => typeof value === "number");
+if (since.peek() === 0) {
+  since.value = Date.now();
+}
+const lastTurns = signal<Readonly<Record<string, LastTurn>>>({});
+/** Threads that will be deleted, with the time. A page that was closed meanwhile offers to undo it once more. */
+const going = stored<Record<string, number>>("deleting", {}, isRecord);
+
+/** Whether a thread is about to be deleted: it is shown nowhere. */
+export const isGoing = (threadId: string): boolean => threadId in going.value;
+
+/** The thread that is looked at. */
+export const open = signal<OpenThread | undefined>(undefined);
+
+/** What the list shows; none until the daemon has answered. */
+export const threads = computed(() =>
+  listed.value === undefined
+    ? undefined
+    : listThreads(listed.value, {
+        seen: seen.value,
+        lastTurns: lastTurns.value,
+        since: since.value,
+        open: document.hidden ? undefined : open.value?.threadId,
+        going: new Set(Object.keys(going.value)),
+      }),
+);
+export const waiting = computed(() => (threads.value ?? []).filter(({ live }) => live === "waiting"));
+
+let watch: Watch | undefined;
+
+effect(() => {
+  const now = client.value;
+  watch?.stop();
+  watch = undefined;
+  if (now) {
+    watch = watchThreads(now, (data) => {
+      listed.value = data;
+      void lookAtEnds(now, data);
+    });
+    resumeDeletions();
+  } else {
+    batch(() => {
+      listed.value = undefined;
+      lastTurns.value = {};
+    });
+  }
+});
+
+/** What is looked at follows from the address. */
+effect(() => {
+  const now = client.value;
+  const to = route.value;
+  const threadId = to.view === "thread" ? to.threadId : undefined;
+  untracked(() => {
+    const old = open.peek();
+    if (old && (old.threadId !== threadId || ownerOf.get(old) !== now)) {
+      old.close();
+      open.value = undefined;
+    }
+    if (threadId && now && open.peek()?.threadId !== threadId) {
+      const made = new OpenThread(now, threadId, ({ method }) => {
+        if (/^(turn\/|thread\/)|requestApproval|requestUserInput|serverRequest/.test(method)) {
+          watch?.soon();
+        }
+      });
+      made.onForked = (fork) => go({ view: "thread", threadId: fork });
+      ownerOf.set(made, now);
+      open.value = made;
+    }
+  });
+});
+const ownerOf = new WeakMap<OpenThread, Client>();
+
+/** Looking at a thread is seeing it. */
+export function see(threadId: string, at: number, seq?: number): void {
+  const old = seen.peek()[threadId];
+  if (document.hidden || (old && old.at >= at && (old.seq ?? 0) >= (seq ?? 0))) {
+    return;
+  }
+  const entries = Object.entries({ ...seen.peek(), [threadId]: { at: Math.max(at, old?.at ?? 0), seq } });
+  seen.value = Object.fromEntries(entries.sort(([, one], [, other]) => other.at - one.at).slice(0, 500));
+}
+
+/** How many threads' ends are looked at for one list: the daemon takes 60 requests in 10 s. */
+const LOOKS = 4;
+
+/** The list does not say whether the last turn failed: it is read where it is not known, the latest first. */
+async function lookAtEnds(now: Client, data: readonly ThreadSummary[]): Promise<void> {
+  const unknown = data
+    .filter(({ id, status, turnCount, updatedAt }) => {
+      return status === "idle" && turnCount > 0 && lastTurns.peek()[id]?.updatedAt !== updatedAt;
+    })
+    .slice(0, LOOKS);
+  for (const { id } of unknown) {
+    try {
+      const { thread } = await now.call("thread/read", { threadId: id, includeTurns: true, limit: 1 });
+      lastTurns.value = { ...lastTurns.peek(), [id]: lastTurnOf(thread) };
+    } catch {
+      return;
+    }
+  }
+}
+
+/** Asks for the list soon: something was done that it shows. */
+export function refresh(): void {
+  watch?.soon();
+}
+
+/** Runs what may fail; the person is told, and `false` is the answer. */
+export async function attempt(what: string, run: (client: Client) => Promise<unknown>): Promise<boolean> {
+  const now = client.peek();
+  try {
+    if (!now) {
+      throw new Error("there is no connection");
+    }
+    await run(now);
+    refresh();
+    return true;
+  } catch (error) {
+    toast(`${what}: ${sentence(error)}`, { kind: "error" });
+    return false;
+  }
+}
+
+export const rename = (threadId: string, name: string | null): Promise<boolean> =>
+  attempt("It was not renamed", (now) => now.call("thread/name/set", { threadId, name }));
+
+export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
+  const threadId = thread.id;
+  if (await attempt("It was not archived", (now) => now.call("thread/archive", { threadId }))) {
+    away(threadId);
+    toast(`“${nameOf(thread)}” is archived.`, { action: { label: "Undo", run: () => void unarchive(threadId) } });
+  }
+}
+
+export const unarchive = (threadId: string): Promise<boolean> =>
+  attempt("It was not taken out", (now) => now.call("thread/unarchive", { threadId }));
+
+export async function fork({ id: threadId, name }: Pick<Thread, "id" | "name">): Promise<void> {
+  await attempt("It was not forked", async (now) => {
+    // A name that was given after the last turn is not part of what is taken over.
+    const { thread } = await now.call("thread/fork", { threadId, name });
+    go({ view: "thread", threadId: thread.id });
+  });
+}
+
+/** How long a deletion can be undone, in milliseconds. */
+const UNDO_MS = 8_000;
+
+/**
+ * Deletes a thread, with time to undo it. It is archived at once, so that nothing goes on in it and nothing is lost if
+ * the page is closed; it is deleted when the time is over.
+ */
+export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: boolean }): Promise<void> {
+  const { id, name, archived = false } = thread;
+  if (!(await attempt("It was not deleted", (now) => now.call("thread/archive", { threadId: id })))) {
+    return;
+  }
+  going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
+  away(id);
+  countDown(id, nameOf({ name }), archived);
+}
+
+function countDown(id: string, name: string, archived: boolean): void {
+  const timer = setTimeout(() => {
+    void attempt("It was not deleted", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
+  }, UNDO_MS);
+  toast(`“${name}” is deleted.`, {
+    ms: UNDO_MS,
+    action: {
+      label: "Undo",
+      run: () => {
+        clearTimeout(timer);
+        forget(id);
+        if (!archived) {
+          void unarchive(id);
+        }
+      },
+    },
+  });
+}
+
+function forget(id: string): void {
+  const { [id]: _, ...rest } = going.peek();
+  going.value = rest;
+}
+
+/** Deletions of a page that was closed before their time: they get their time once more, where it can be seen. */
+function resumeDeletions(): void {
+  for (const [id, at] of Object.entries(going.peek())) {
+    // One that is not over yet may be another tab's.
+    if (at < Date.now()) {
+      going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
+      countDown(id, "A thread from before", false);
+    }
+  }
+}
+
+/** Leaves a thread that is no longer to be looked at. */
+function away(threadId: string): void {
+  const now = route.peek();
+  if ((now.view === "thread" || now.view === "policy") && now.threadId === threadId) {
+    go({ view: "home" }, { replace: true });
+  }
+}

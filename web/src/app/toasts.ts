@@ -1,0 +1,29 @@
+/** Short messages at the window's edge, some with something to press. They are read out, too. */
+
+import { signal } from "@preact/signals";
+
+export interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly kind: "info" | "error";
+  readonly action?: { readonly label: string; readonly run: () => void };
+}
+
+/** How long a message stands, in milliseconds. */
+const STANDS_MS = 6_000;
+
+export const toasts = signal<readonly Toast[]>([]);
+let last = 0;
+
+export function toast(
+  text: string,
+  { kind = "info", action, ms = kind === "error" ? 2 * STANDS_MS : STANDS_MS }: Partial<Toast> & { ms?: number } = {},
+): () => void {
+  const id = ++last;
+  const close = () => {
+    toasts.value = toasts.value.filter((one) => one.id !== id);
+  };
+  toasts.value = [...toasts.value.slice(-2), { id, text, kind, action }];
+  setTimeout(close, ms);
+  return close;
+}

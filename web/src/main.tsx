@@ -1,0 +1,39 @@
+/** Where the page begins: what everything stands on, then who one is, then the view. */
+
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./views/parts/parts.css";
+import "./app/theme.ts";
+import "./app/attention.ts";
+
+import { render } from "preact";
+
+import { listenForShortcuts } from "./app/shortcuts.ts";
+import { begin, standing } from "./connection/connection.ts";
+import { Toasts } from "./views/parts/Toasts.tsx";
+import { Shell } from "./views/shell/Shell.tsx";
+import { SignIn } from "./views/sign-in/SignIn.tsx";
+
+function Page() {
+  const { value: now } = standing;
+  return (
+    <>
+      {now.name === "in" && <Shell />}
+      {now.name === "out" && <SignIn key={now.why} />}
+      {now.name === "looking" && (
+        <main class="empty" aria-busy="true">
+          <h1 class="sr-only">acpd</h1>
+          <p>Looking for the daemon…</p>
+        </main>
+      )}
+      <Toasts />
+    </>
+  );
+}
+
+listenForShortcuts();
+void begin();
+const root = document.getElementById("app");
+if (root) {
+  render(<Page />, root);
+}

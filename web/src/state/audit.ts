@@ -1,0 +1,91 @@
+/** The audit trail of a thread, from its events: who decided what, when, and under which rule. Pure. */
+
+import type { By, ThreadEvent } from "@acpd/client";
+
+export interface AuditEntry {
+  readonly seq: number;
+  readonly ts: number;
+  readonly effect: "allow" | "deny" | "void" | "note";
+  /** What was decided about. */
+  readonly subject: string;
+  /** Who decided. */
+  readonly who: string;
+  /** Under which rule, or why. */
+  readonly why?: string;
+}
+
+/** Makes the function that takes events in their order and answers the entry that each stands for, if it is one. */
+export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
+  const titles = new Map<string, string>();
+  return (event) => {
+    switch (event.method) {
+      case "item/commandExecution/requestApproval":
+      case "item/fileChange/requestApproval":
+      case "item/permissions/requestApproval":
+      case "item/tool/requestUserInput":
+        titles.set(event.params.requestId, event.params.title);
+        return undefined;
+      case "serverRequest/resolved": {
+        const { seq, ts, requestId, outcome, by, optionKind, reason } = event.params;
+        const effects = { accepted: "allow", declined: "deny", cancelled: "void", void: "void" } as const;
+        const always = optionKind?.endsWith("_always") ? "for good" : undefined;
+        return {
+          seq,
+          ts,
+          effect: effects[outcome],
+          subject: titles.get(requestId) ?? "a question",
+          who: nameOf(by),
+          why: ruleOf(by) ?? reason ?? always,
+        };
+      }
+      case "policy/permitted": {
+        const { seq, ts, subject, by, method } = event.params;
+        return { seq, ts, effect: "allow", subject, who: nameOf(by), why: ruleOf(by) ?? method };
+      }
+      case "thread/notice": {
+        const { seq, ts, by, message } = event.params;
+        // A notice with an author is a refusal.
+        return by ? { seq, ts, effect: "deny", subject: message, who: nameOf(by), why: ruleOf(by) } : undefined;
+      }
+      case "policy/remembered":
+        return { ...place(event.params), effect: "note", subject: `An answer holds: ${words(event.params.answer)}`, who: "" };
+      case "policy/revoked":
+        return { ...place(event.params), effect: "note", subject: "An answer holds no longer", who: "" };
+      case "thread/updated":
+        return "policy" in event.params
+          ? { ...place(event.params), effect: "note", subject: `The thread’s policy: ${words(event.params.policy)}`, who: "" }
+          : undefined;
+      case "turn/interrupting":
+        return { ...place(event.params), effect: "note", subject: "The turn was stopped", who: nameOf(event.params.by) };
+      default:
+        return undefined;
+    }
+  };
+}
+
+function place({ seq, ts }: { seq: number; ts: number }): { seq: number; ts: number } {
+  return { seq, ts };
+}
+
+function nameOf(by: By): string {
+  switch (by.kind) {
+    case "client":
+      return `${by.principal}, by ${by.client}`;
+    case "policy":
+      return by.scope ? `the ${by.scope}’s policy` : "the policy";
+    default:
+      return `the ${by.kind}`;
+  }
+}
+
+function ruleOf(by: By): string | undefined {
+  return by.kind === "policy" ? (by.rule ?? by.reason ?? undefined) : undefined;
+}
+
+function words(value: unknown): string {
+  if (value == null) {
+    return "none of its own";
+  }
+  const rule = (value as { rule?: unknown }).rule;
+  return typeof value === "string" ? value : typeof rule === "string" ? rule : JSON.stringify(value);
+}

@@ -1,0 +1,133 @@
+/** Folds what an event says about the thread as a whole: name, status, plan, mode, options, commands, tokens. */
+
+import type { AcpObject, ThreadEvent, ThreadUpdated } from "@acpd/client";
+
+import type { ThreadHead, ThreadState } from "./thread.ts";
+
+export function foldHead(state: ThreadState, event: ThreadEvent): ThreadState {
+  const head = change(state.head, event);
+  return head === state.head ? state : { ...state, head };
+}
+
+function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
+  switch (event.method) {
+    case "thread/started": {
+      return { ...head, ...event.params.thread };
+    }
+    case "thread/status/changed":
+      return { ...head, status: event.params.status };
+    case "item/userMessage":
+      // A thread without a name is called by its first prompt, as the daemon's list calls it.
+      return head.name == null && head.turnCount <= 1 ? { ...head, name: firstLine(event.params.text) } : head;
+    case "thread/archived":
+      return { ...head, archived: true };
+    case "thread/unarchived":
+      return { ...head, archived: false };
+    case "thread/deleted":
+      return { ...head, status: "deleting" };
+    case "thread/tokenUsage/updated": {
+      const { used, size, cost } = event.params;
+      const old = head.tokenUsage;
+      return {
+        ...head,
+        tokenUsage: { used: used ?? old?.used, size: size ?? old?.size, cost: cost ?? old?.cost },
+      };
+    }
+    case "turn/plan/updated":
+      return { ...head, plan: event.params.entries };
+    case "turn/queued": {
+      const id = event.params.turn.id ?? event.params.turnId;
+      return id && !head.queuedTurnIds.includes(id)
+        ? { ...head, queuedTurnIds: [...head.queuedTurnIds, id], turnCount: head.turnCount + 1 }
+        : head;
+    }
+    case "turn/started": {
+      const id = event.params.turn.id;
+      return {
+        ...head,
+        turnId: id,
+        updatedAt: event.params.ts,
+        turnCount: id && head.queuedTurnIds.includes(id) ? head.turnCount : head.turnCount + 1,
+        queuedTurnIds: head.queuedTurnIds.filter((queued) => queued !== id),
+      };
+    }
+    case "turn/completed": {
+      const { id } = event.params.turn;
+      return {
+        ...head,
+        updatedAt: event.params.ts,
+        turnId: head.turnId === id ? undefined : head.turnId,
+        queuedTurnIds: head.queuedTurnIds.filter((queued) => queued !== id),
+      };
+    }
+    case "thread/rolledBack":
+      return { ...head, plan: undefined, tokenUsage: undefined, sessionId: undefined };
+    case "thread/updated":
+      return updated(head, event.params);
+    default:
+      return head;
+  }
+}
+
+function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
+  const next: { -readonly [K in keyof ThreadHead]: ThreadHead[K] } = { ...head };
+  const { agent, availableCommandsUpdate, configOptionUpdate, modeId } = params;
+  if ("name" in params) {
+    next.name = params.name;
+  }
+  if ("metadata" in params) {
+    next.metadata = params.metadata;
+  }
+  if ("policy" in params) {
+    next.policy = params.policy;
+  }
+  if (availableCommandsUpdate) {
+    next.availableCommandsUpdate = availableCommandsUpdate;
+  }
+  if (Array.isArray(configOptionUpdate?.configOptions)) {
+    next.configOptions = withOwn(head, configOptionUpdate.configOptions as AcpObject[]);
+  }
+  if (agent) {
+    const session = (agent.session ?? {}) as { modes?: AcpObject | null; configOptions?: AcpObject[] | null };
+    next.sessionId = agent.sessionId;
+    if (session.modes) {
+      next.modes = session.modes;
+      next.modeId = typeof session.modes.currentModeId === "string" ? session.modes.currentModeId : head.modeId;
+    }
+    if (session.configOptions) {
+      next.configOptions = withOwn(head, session.configOptions);
+    }
+  }
+  if (modeId != null) {
+    next.modeId = modeId;
+    next.configOptions = next.configOptions?.map((option) =>
+      option.id === OWN_MODE ? { ...option, currentValue: modeId } : option,
+    );
+  }
+  if (params.modelId != null) {
+    next.configOptions = next.configOptions?.map((option) =>
+      option.id === OWN_MODEL ? { ...option, currentValue: params.modelId } : option,
+    );
+  }
+  return next;
+}
+
+/** Letters of a name that is taken from a prompt. */
+const NAME_LETTERS = 80;
+
+function firstLine(text: string): string | undefined {
+  const line = text.split("\n").map((part) => part.trim()).find((part) => part !== "");
+  return line === undefined ? undefined : [...line].slice(0, NAME_LETTERS).join("");
+}
+
+/** Options that the daemon adds for agents that have modes or models instead. */
+const OWN_MODE = "acpd.mode";
+const OWN_MODEL = "acpd.model";
+
+/** The agent's options, and those of the daemon's that the page had already and the agent's do not make needless. */
+function withOwn(head: ThreadHead, options: readonly AcpObject[]): AcpObject[] {
+  const own = (head.configOptions ?? []).filter(
+    ({ id, category }) => (id === OWN_MODE || id === OWN_MODEL) && !options.some((other) => other.category === category),
+  );
+  return [...options, ...own];
+}

@@ -1,0 +1,151 @@
+/** Folds events about items: messages, thoughts, tool calls, changes of files, commands. */
+
+import type { AcpObject, Item, ItemOutcome, ThreadEvent, ToolCall, ToolStatus } from "@acpd/client";
+
+import { changeTurn } from "./fold-turns.ts";
+import type { ThreadState } from "./thread.ts";
+
+/** How much of a command's output is kept, in UTF-16 units: the end of it. */
+export const OUTPUT_CHARS = 256 * 1024;
+
+/** Folds one event; those that are about no item change nothing. */
+export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
+  switch (event.method) {
+    case "item/started":
+    case "item/toolCall/started":
+    case "item/fileChange/started":
+    case "item/terminalCommand/started":
+      return begin(state, event.params.turnId, stripEnvelope(event.params) as unknown as Item);
+    case "item/userMessage": {
+      const { itemId, turnId, text, content } = event.params;
+      const said = change(state, turnId, itemId, (item) => ({ ...item, text, content }) as Item);
+      // Words that were on their way into the turn have arrived.
+      const at = said.steering.findIndex((words) => words.turnId === (turnId ?? undefined) && words.text === text);
+      return at < 0 ? said : { ...said, steering: said.steering.toSpliced(at, 1) };
+    }
+    case "item/agentMessage/delta":
+    case "item/agentThought/delta": {
+      const { itemId, turnId, text, content } = event.params;
+      return change(state, turnId, itemId, (item) => withDelta(item, text, content ?? undefined));
+    }
+    case "item/updated": {
+      const { itemId, turnId, toolCall, status } = event.params;
+      return change(state, turnId, itemId, (item) =>
+        item.type === "toolCall" ? withUpdate(item, toolCall ?? undefined, status) : item,
+      );
+    }
+    case "item/terminalCommand/output": {
+      const { itemId, turnId, text, skippedBytes } = event.params;
+      return change(state, turnId ?? undefined, itemId, (item) => {
+        if (item.type !== "terminalCommand") {
+          return item;
+        }
+        const output = (item.output ?? "") + text;
+        const cut = output.length > OUTPUT_CHARS;
+        // Half of it is cut off at a time, so that a flood does not copy everything for each piece.
+        return {
+          ...item,
+          output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
+          truncated: cut || (skippedBytes ?? 0) > 0 || item.truncated,
+        };
+      });
+    }
+    case "item/completed":
+    case "item/toolCall/completed":
+    case "item/fileChange/completed":
+    case "item/terminalCommand/completed": {
+      const { itemId, turnId } = event.params;
+      const whole = stripEnvelope(event.params) as unknown as Item & { outcome: ItemOutcome };
+      return change(state, turnId, itemId, (item) => ({ ...item, ...whole }) as Item);
+    }
+    default:
+      return state;
+  }
+}
+
+function begin(state: ThreadState, turnId: string | null | undefined, item: Item): ThreadState {
+  return changeTurn(state, turnId ?? undefined, (turn) =>
+    turn.items.some(({ itemId }) => itemId === item.itemId) ? turn : { ...turn, items: [...turn.items, item] },
+  );
+}
+
+/** Changes one item. One that is not there belongs to a turn that was not loaded, or was dropped. */
+function change(
+  state: ThreadState,
+  turnId: string | null | undefined,
+  itemId: string,
+  change: (item: Item) => Item,
+): ThreadState {
+  const has = (turn: ThreadState["turns"][0]) => turn.items.findLastIndex((item) => item.itemId === itemId);
+  // An item that began in a turn may end outside of it, so that the turn that is named need not have it.
+  const turnAt = state.turns.findLastIndex((turn) => turn.id == turnId && has(turn) >= 0);
+  const at = turnAt >= 0 ? turnAt : state.turns.findLastIndex((turn) => has(turn) >= 0);
+  const turn = state.turns[at];
+  if (!turn) {
+    return state;
+  }
+  const itemAt = has(turn);
+  const old = turn.items[itemAt]!;
+  const item = change(old);
+  if (item === old) {
+    return state;
+  }
+  return { ...state, turns: state.turns.with(at, { ...turn, items: turn.items.with(itemAt, item) }) };
+}
+
+function withDelta(item: Item, text: string, content: AcpObject | undefined): Item {
+  if (item.type !== "agentMessage" && item.type !== "agentThought" && item.type !== "userMessage") {
+    return item;
+  }
+  const blocks = item.content ?? [];
+  const last = blocks.at(-1);
+  let next: AcpObject[];
+  if (content) {
+    next = [...blocks, content];
+  } else if (last?.type === "text" && typeof last.text === "string") {
+    next = blocks.with(-1, { ...last, text: last.text + text });
+  } else {
+    next = [...blocks, { type: "text", text }];
+  }
+  return { ...item, text: (item.text ?? "") + text, content: next };
+}
+
+const STEPS: readonly ToolStatus[] = ["pending", "in_progress", "completed", "failed"];
+
+/** ACP's `tool_call_update`: what is left out or null is unchanged, and a status never goes back. */
+function withUpdate<T extends Item & ToolCall>(item: T, update: AcpObject | undefined, status: ToolStatus): T {
+  const toolCall: AcpObject = { ...item.toolCall };
+  for (const [key, value] of Object.entries(update ?? {})) {
+    if (value !== null && key !== "sessionUpdate" && key !== "status") {
+      toolCall[key] = value;
+    }
+  }
+  const over = item.status === "completed" || item.status === "failed";
+  const next = !over && STEPS.indexOf(status) >= STEPS.indexOf(item.status) ? status : item.status;
+  toolCall.status = next;
+  return named({ ...item, status: next, toolCall });
+}
+
+/** Pages say a tool call's title and kind inside of it alone; events beside it, too. This is as in events. */
+export function named<T extends Item>(item: T): T {
+  if (item.type !== "toolCall" || !item.toolCall) {
+    return item;
+  }
+  const { title, kind, toolCallId } = item.toolCall;
+  const text = (value: unknown, old: string | null | undefined) => (typeof value === "string" ? value : old);
+  return {
+    ...item,
+    title: text(title, item.title),
+    name: text(title, item.name),
+    kind: text(kind, item.kind),
+    toolCallId: text(toolCallId, item.toolCallId),
+  };
+}
+
+/** What an event has beside the item; and without what it does not say. */
+function stripEnvelope(params: object): Record<string, unknown> {
+  const envelope = ["seq", "threadId", "ts", "turnId"];
+  return Object.fromEntries(
+    Object.entries(params).filter(([key, value]) => value != null && !envelope.includes(key)),
+  );
+}

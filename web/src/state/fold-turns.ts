@@ -1,0 +1,45 @@
+/** Finding and changing one turn of a thread, with all others left as they are. */
+
+import type { FoldedTurn, ThreadState } from "./thread.ts";
+
+/**
+ * Changes the turn with this id, which is made at the end if there is none; no id stands for what is outside of turns.
+ */
+export function changeTurn(
+  state: ThreadState,
+  turnId: string | undefined,
+  change: (turn: FoldedTurn) => FoldedTurn,
+): ThreadState {
+  const at = indexOfTurn(state.turns, turnId);
+  const old: FoldedTurn = state.turns[at] ?? fresh(state, turnId);
+  const turn = change(old);
+  if (turn === old && at >= 0) {
+    return state;
+  }
+  const turns = at < 0 ? place(state.turns, turn) : state.turns.with(at, turn);
+  return { ...state, turns };
+}
+
+function indexOfTurn(turns: readonly FoldedTurn[], turnId: string | undefined): number {
+  if (turnId !== undefined) {
+    // What changes is nearly always the last one.
+    return turns.findLastIndex((turn) => turn.id === turnId);
+  }
+  const last = lastBegun(turns);
+  return last >= 0 && turns[last]?.id == null ? last : -1;
+}
+
+/** Turns that wait stay last, whatever comes before they begin. */
+function place(turns: readonly FoldedTurn[], turn: FoldedTurn): FoldedTurn[] {
+  return turn.status === "queued" ? [...turns, turn] : turns.toSpliced(lastBegun(turns) + 1, 0, turn);
+}
+
+function lastBegun(turns: readonly FoldedTurn[]): number {
+  return turns.findLastIndex((turn) => turn.status !== "queued");
+}
+
+function fresh(state: ThreadState, turnId: string | undefined): FoldedTurn {
+  return turnId === undefined
+    ? { key: `outside-${state.seq + 1}`, status: "completed", items: [] }
+    : { key: turnId, id: turnId, status: "running", items: [] };
+}

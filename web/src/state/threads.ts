@@ -1,0 +1,123 @@
+/**
+ * The list of threads as it is shown: what the daemon lists, with what this browser knows beside it. Pure.
+ */
+
+import type { Thread, ThreadSummary } from "@acpd/client";
+
+/** How a thread stands, in the words of the list. */
+export type Live = "waiting" | "running" | "failed" | "idle";
+
+/** How far this browser's person has seen a thread: its time of change, and its last event if that is known. */
+export interface Seen {
+  readonly at: number;
+  readonly seq?: number;
+}
+
+/** How a thread's last turn ended, and for which state of the thread that holds. */
+export interface LastTurn {
+  readonly updatedAt: number;
+  readonly failed: boolean;
+  readonly error?: string;
+}
+
+export interface Listed extends ThreadSummary {
+  readonly live: Live;
+  readonly unread: boolean;
+  /** Why the last turn failed. */
+  readonly error?: string;
+}
+
+export interface Known {
+  readonly seen: Readonly<Record<string, Seen>>;
+  readonly lastTurns: Readonly<Record<string, LastTurn>>;
+  /** What changed before this browser came here first is no news. */
+  readonly since: number;
+  /** The thread that is looked at. */
+  readonly open?: string;
+  /** Threads that are about to be deleted. */
+  readonly going: ReadonlySet<string>;
+}
+
+/** What the list shows, the latest first. */
+export function listThreads(data: readonly ThreadSummary[], known: Known): Listed[] {
+  return data
+    .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
+    .map((thread) => {
+      const last = known.lastTurns[thread.id];
+      const fits = last?.updatedAt === thread.updatedAt && last.failed;
+      const live: Live =
+        thread.status === "waiting" || thread.status === "running" ? thread.status : fits ? "failed" : "idle";
+      const seenAt = known.seen[thread.id]?.at ?? known.since;
+      const unread = thread.id !== known.open && thread.status !== "running" && thread.updatedAt > seenAt;
+      return { ...thread, live, unread, error: fits ? last.error : undefined };
+    })
+    .sort((one, other) => other.updatedAt - one.updatedAt || (one.id < other.id ? 1 : -1));
+}
+
+export interface Section {
+  readonly title: string;
+  readonly threads: readonly Listed[];
+}
+
+const DAY = 24 * 3600_000;
+
+/** The list in sections: who waits for a person comes first, then by day. */
+export function sections(threads: readonly Listed[], now: number): Section[] {
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  const titleOf = (thread: Listed) =>
+    thread.live === "waiting"
+      ? "Waiting for you"
+      : thread.live === "running"
+        ? "Running"
+        : thread.updatedAt >= midnight
+          ? "Today"
+          : thread.updatedAt >= midnight - DAY
+            ? "Yesterday"
+            : thread.updatedAt >= midnight - 6 * DAY
+              ? "This week"
+              : "Earlier";
+  const titles = ["Waiting for you", "Running", "Today", "Yesterday", "This week", "Earlier"];
+  return titles
+    .map((title) => ({ title, threads: threads.filter((thread) => titleOf(thread) === title) }))
+    .filter((section) => section.threads.length > 0);
+}
+
+/** How the last turn of a thread ended. */
+export function lastTurnOf(thread: Pick<Thread, "turns" | "updatedAt">): LastTurn {
+  const turn = (thread.turns ?? []).findLast(({ id, status }) => id != null && status !== "queued");
+  return { updatedAt: thread.updatedAt, failed: turn?.status === "failed", error: turn?.error ?? undefined };
+}
+
+/** What a thread is called where it has no name. */
+export function nameOf(thread: { name?: string | null }): string {
+  return thread.name?.trim().split("\n")[0] || "Untitled thread";
+}
+
+/** The last part of a path: what people call a workspace. */
+export function folderOf(cwd: string): string {
+  return cwd.replace(/\/+$/, "").split("/").at(-1) || "/";
+}
+
+/** How long ago, as short as it can be said. */
+export function age(at: number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - at) / 1000));
+  if (seconds < 60) {
+    return "now";
+  }
+  const [number, unit] =
+    seconds < 3600
+      ? [seconds / 60, "m"]
+      : seconds < 86_400
+        ? [seconds / 3600, "h"]
+        : seconds < 30 * 86_400
+          ? [seconds / 86_400, "d"]
+          : seconds < 365 * 86_400
+            ? [seconds / (30 * 86_400), "mo"]
+            : [seconds / (365 * 86_400), "y"];
+  return `${Math.floor(number)}${unit}`;
+}
+
+/** The title of the tab. */
+export function tabTitle(waiting: number, name?: string): string {
+  return `${waiting > 0 ? `(${waiting}) ` : ""}${name ? `${name} · ` : ""}acpd`;
+}

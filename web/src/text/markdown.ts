@@ -1,0 +1,117 @@
+// Markdown of an agent, as nodes that are safe to put into the page.
+//
+// In: one block of Markdown. Out: a DocumentFragment. Whatever the text says, nothing in it runs, loads or styles: raw HTML
+// is shown as the text it is, pictures as links, links lead to the web or to mail. marked turns text into HTML and promises
+// nothing about it; DOMPurify decides what of that HTML is let in. Both always run.
+
+import DOMPurify, { type Config } from "dompurify";
+import { Marked, type Tokens } from "marked";
+
+import { followable } from "./address.ts";
+
+const LET_IN: Config = {
+  ALLOWED_TAGS: [
+    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "input", "li", "ol", "p",
+    "pre", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+  ],
+  ALLOWED_ATTR: ["align", "checked", "class", "disabled", "href", "start", "title", "type"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+const marked = new Marked({
+  gfm: true,
+  breaks: false,
+  tokenizer: {
+    // No raw HTML: where marked would begin an element, there is text. A line break is the one element that tables need.
+    html: () => undefined,
+    tag(source: string): Tokens.Tag | undefined {
+      const lineBreak = /^<br\s*\/?>/i.exec(source)?.[0];
+      if (lineBreak === undefined) return undefined;
+      return { type: "html", raw: lineBreak, text: "<br>", block: false, inLink: false, inRawBlock: false };
+    },
+  },
+  renderer: {
+    // Nothing is loaded from elsewhere because an agent says so.
+    image({ href, text }: Tokens.Image): string {
+      const label = escape(text || href);
+      return `<a href="${escape(href)}" title="${escape(href)}">${label}</a>`;
+    },
+    link({ href, title, tokens }: Tokens.Link): string {
+      const words = this.parser.parseInline(tokens);
+      return `<a href="${escape(href)}" title="${escape(title ?? href)}">${words}</a>`;
+    },
+  },
+});
+
+/** Renders one block. */
+export function renderMarkdown(source: string): DocumentFragment {
+  const html = marked.parse(source, { async: false });
+  const fragment = DOMPurify.sanitize(html, LET_IN) as unknown as DocumentFragment;
+  for (const link of fragment.querySelectorAll("a")) secure(link);
+  for (const input of fragment.querySelectorAll("input")) settle(input);
+  for (const element of fragment.querySelectorAll("[class]")) keepLanguage(element);
+  for (const table of fragment.querySelectorAll("table")) scroll(table);
+  return fragment;
+}
+
+/** A link that is followed in a tab of its own, and tells the other side nothing of this page; or no link at all. */
+function secure(link: HTMLAnchorElement): void {
+  const address = link.getAttribute("href");
+  const href = address === null ? undefined : followable(address);
+  if (href === undefined) {
+    const text = document.createElement("span");
+    text.className = "md-dead-link";
+    if (address !== null) text.title = address;
+    text.append(...link.childNodes);
+    link.replaceWith(text);
+    return;
+  }
+  link.href = href;
+  link.target = "_blank";
+  link.rel = "noopener noreferrer";
+}
+
+/** The check box of a task list is no control. */
+function settle(input: HTMLInputElement): void {
+  if (input.getAttribute("type") !== "checkbox") {
+    input.remove();
+    return;
+  }
+  const done = input.hasAttribute("checked");
+  const box = document.createElement("span");
+  box.className = done ? "md-box md-box-done" : "md-box";
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", done ? "done" : "not done");
+  input.closest("li")?.classList.add("md-task");
+  input.replaceWith(box);
+}
+
+/** The one class that Markdown may set names the language of code. */
+function keepLanguage(element: Element): void {
+  if (element.classList.contains("md-task") || element.classList.contains("md-box")) return;
+  const language = [...element.classList].find((name) => /^language-[\w+#.-]+$/.test(name));
+  if (element.tagName === "CODE" && language !== undefined) element.className = language;
+  else if (!element.className.startsWith("md-")) element.removeAttribute("class");
+}
+
+/** Wide tables scroll by themselves instead of widening the page. */
+function scroll(table: HTMLTableElement): void {
+  const frame = document.createElement("div");
+  frame.className = "md-table";
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "region");
+  frame.setAttribute("aria-label", "Table");
+  table.replaceWith(frame);
+  frame.append(table);
+}
+
+function escape(text: string): string {
+  return text
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/"/g, "&quot;")
+    .replace(/'/g, "&#39;");
+}

@@ -1,0 +1,254 @@
+/** Where a thread begins: what is to be done, by which agent, in which folder, and how. */
+
+import type { ConfigValue, StartThread } from "@acpd/client";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { agents, agentsError, folders, lastAgent, settingsOf } from "../../app/agents.ts";
+import { go } from "../../app/route.ts";
+import { refresh, threads } from "../../app/threads.ts";
+import { client, online, sentence, standing } from "../../connection/connection.ts";
+import { Icon } from "../parts/Icon.tsx";
+import { Head } from "../shell/Head.tsx";
+import { configOption, modesOf } from "../thread/acp.ts";
+
+import "./home.css";
+
+/** An empty answer stands for what the agent does by itself. */
+const BY_ITSELF = "";
+const PRESETS = ["standard", "restricted", "readonly", "permissive"];
+
+export function NewThread({ agent: wished }: { agent?: string }) {
+  const { value: who } = standing;
+  const role = who.name === "in" ? who.session.role : "observer";
+  const may = role === "operator" || role === "owner";
+  return (
+    <>
+      <Head title="New thread" />
+      <div class="page" tabIndex={0} role="region" aria-label="New thread">
+        <div class="home">
+          <h2 class="home-title">{may ? "What is to be done?" : "Pick a thread to look at it."}</h2>
+          {may && <Form wished={wished} owner={role === "owner"} />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Form({ wished, owner }: { wished?: string; owner: boolean }) {
+  const installed = (agents.value ?? []).filter((one) => one.installed);
+  const known = (id: string | undefined) => installed.find((one) => one.id === id)?.id;
+  const [picked, setPicked] = useState<string | undefined>(wished);
+  const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
+  const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, 20);
+  const [folder, setFolder] = useState<string | undefined>(undefined);
+  const cwd = folder ?? places[0] ?? "";
+  const [prompt, setPrompt] = useState("");
+  const [name, setName] = useState("");
+  const [mode, setMode] = useState(BY_ITSELF);
+  const [config, setConfig] = useState<Record<string, ConfigValue>>({});
+  const [policy, setPolicy] = useState(BY_ITSELF);
+  const [error, setError] = useState<string>();
+  const [starting, setStarting] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  // Another agent has other modes and options.
+  useEffect(() => {
+    setMode(BY_ITSELF);
+    setConfig({});
+  }, [agent]);
+
+  const start = async (event: Event) => {
+    event.preventDefault();
+    if (!agent || starting) {
+      return;
+    }
+    if (!cwd.startsWith("/")) {
+      setError("The folder must be a whole path, such as /home/ann/project.");
+      document.getElementById("folder")?.focus();
+      return;
+    }
+    setError(undefined);
+    setStarting(true);
+    const wanted: StartThread = {
+      agentType: agent,
+      cwd,
+      text: prompt.trim() || undefined,
+      clientTurnId: prompt.trim() ? crypto.randomUUID() : undefined,
+      name: name.trim() || undefined,
+      mode: mode || undefined,
+      config: Object.keys(config).length > 0 ? config : undefined,
+      policy: policy || undefined,
+    };
+    // The thread is there before its agent is: whoever waits for that may as well look at it.
+    let made: string | undefined;
+    const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
+      if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
+        made = threadId;
+      }
+    });
+    try {
+      const { thread } = await client.peek()!.call("thread/start", wanted);
+      folders.value = [cwd, ...folders.peek().filter((one) => one !== cwd)].slice(0, 12);
+      lastAgent.value = agent;
+      refresh();
+      go({ view: "thread", threadId: thread.id });
+    } catch (why) {
+      setError(
+        made === undefined ? sentence(why) : `The thread was made, and then this went wrong: ${sentence(why)}`,
+      );
+      setStarting(false);
+      refresh();
+    } finally {
+      off?.();
+    }
+  };
+
+  const settings = (agent !== undefined && settingsOf.value[agent]) || {};
+  const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
+  const modes = modesOf(settings.modes);
+  const hasModeOption = options.some((option) => option.category === "mode" && !option.id.startsWith("acpd."));
+
+  return (
+    <form class="home-form" onSubmit={(event) => void start(event)}>
+      <div class="home-box">
+        <label class="sr-only" for="prompt">
+          First prompt
+        </label>
+        <textarea
+          ref={field}
+          id="prompt"
+          rows={3}
+          placeholder="Describe a task, or leave it empty and talk later"
+          value={prompt}
+          onInput={(event) => setPrompt(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            // Where there are no other keys, Enter is a new line.
+            const byTouch = matchMedia("(pointer: coarse)").matches;
+            if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !byTouch) {
+              void start(event);
+            }
+          }}
+        />
+        <div class="home-row">
+          <label class="home-pick">
+            <span class="sr-only">Agent</span>
+            <Icon name="agents" size={14} />
+            <select id="agent" value={agent} onChange={(event) => setPicked(event.currentTarget.value)}>
+              {installed.map(({ id, title }) => (
+                <option key={id} value={id}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <span class="home-space" />
+          <button type="submit" class="button primary" disabled={!agent || !online.value || starting}>
+            {starting ? "Starting…" : prompt.trim() ? "Start" : "Open"}
+          </button>
+        </div>
+      </div>
+      {agents.value !== undefined && installed.length === 0 && (
+        <p class="error-text">No agent is installed. The view Agents says what is missing.</p>
+      )}
+      {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
+      {error !== undefined && (
+        <p class="error-text" role="alert">
+          {error}
+        </p>
+      )}
+      <div class="home-grid">
+        <div class="home-wide">
+          <label class="label" for="folder">
+            Folder
+          </label>
+          <input
+            id="folder"
+            class="field mono"
+            list="folders"
+            placeholder="/home/ann/project"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            value={cwd}
+            onInput={(event) => setFolder(event.currentTarget.value)}
+          />
+          <datalist id="folders">
+            {places.map((place) => (
+              <option key={place} value={place} />
+            ))}
+          </datalist>
+        </div>
+        <div>
+          <label class="label" for="name">
+            Name
+          </label>
+          <input
+            id="name"
+            class="field"
+            placeholder="By itself"
+            autocomplete="off"
+            maxLength={200}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </div>
+        {modes.length > 0 && !hasModeOption && (
+          <div>
+            <label class="label" for="mode">
+              Mode
+            </label>
+            <select id="mode" class="field" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
+              <option value={BY_ITSELF}>As the agent begins</option>
+              {modes.map(({ value, name: words }) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+        {options
+          .filter(({ id }) => !id.startsWith("acpd."))
+          .map(({ id, name: words, choices }) => (
+            <div key={id}>
+              <label class="label" for={`option-${id}`}>
+                {words}
+              </label>
+              <select
+                id={`option-${id}`}
+                class="field"
+                value={config[id] === undefined ? BY_ITSELF : String(config[id])}
+                onChange={(event) => {
+                  const { value } = event.currentTarget;
+                  const { [id]: _, ...rest } = config;
+                  setConfig(value === BY_ITSELF ? rest : { ...rest, [id]: choices ? value : value === "true" });
+                }}
+              >
+                <option value={BY_ITSELF}>As the agent begins</option>
+                {(choices ?? [{ value: "true", name: "On" }, { value: "false", name: "Off" }]).map((choice) => (
+                  <option key={choice.value} value={choice.value}>
+                    {choice.name}
+                  </option>
+                ))}
+              </select>
+            </div>
+          ))}
+        {owner && (
+          <div>
+            <label class="label" for="policy">
+              Policy
+            </label>
+            <select id="policy" class="field" value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>
+              <option value={BY_ITSELF}>The daemon’s</option>
+              {PRESETS.map((preset) => (
+                <option key={preset} value={preset}>
+                  {preset}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,27 @@
+/** Says that there is no connection, for as long as there is none, and that it comes back by itself. */
+
+import { client, link, wasOnline } from "../../connection/connection.ts";
+
+export function Banner() {
+  const state = link.value;
+  // The moment before the first connection is no failure.
+  const shows = state.name === "waiting" || (state.name === "connecting" && wasOnline.value) || state.name === "closed";
+  return (
+    <div role="status" aria-live="polite">
+      {shows && (
+        <div class="banner">
+          <span>
+            {state.name === "closed"
+              ? (state.error?.message ?? "The connection is closed.")
+              : "Offline. What you see may be old; it goes on by itself."}
+          </span>
+          {state.name !== "closed" && (
+            <button type="button" class="button" onClick={() => client.value?.reconnect()}>
+              Try now
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

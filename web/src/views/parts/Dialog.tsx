@@ -1,0 +1,49 @@
+/** A window over the page: the browser's own, which keeps the focus inside and gives it back. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { Icon } from "./Icon.tsx";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+export function Dialog({ title, onClose, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const it = dialog.current;
+    it?.showModal();
+    return () => it?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        // The dialog itself is only hit beside its content: on the backdrop.
+        if (event.target === dialog.current) {
+          onClose();
+        }
+      }}
+    >
+      <div class="dialog-inside">
+        <header class="dialog-head">
+          <h2 id={id}>{title}</h2>
+          <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,125 @@
+/** A button and what it offers. The arrow keys go through it, Escape and Tab leave it, the focus comes back. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import { Icon, type IconName } from "./Icon.tsx";
+
+export interface MenuItem {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly run: () => void;
+  readonly danger?: boolean;
+  readonly disabled?: boolean;
+}
+
+interface Props {
+  label: string;
+  items: readonly MenuItem[];
+  children: ComponentChildren;
+  class?: string;
+  tabIndex?: number;
+}
+
+export function Menu({ label, items, children, class: extra = "", tabIndex }: Props) {
+  const [open, setOpen] = useState(false);
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+
+  const close = (back: boolean) => {
+    setOpen(false);
+    if (back) {
+      button.current?.focus();
+    }
+  };
+  useLayoutEffect(() => {
+    const menu = list.current;
+    if (!open || !menu || !button.current) {
+      return;
+    }
+    // Placed by hand: it must not be cut off by the list that scrolls around its button.
+    const place = button.current.getBoundingClientRect();
+    const { width, height } = menu.getBoundingClientRect();
+    const below = place.bottom + 4 + height <= innerHeight;
+    menu.style.top = `${Math.max(8, below ? place.bottom + 4 : place.top - 4 - height)}px`;
+    menu.style.left = `${Math.max(8, Math.min(place.right - width, innerWidth - width - 8))}px`;
+    menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+  }, [open]);
+  useEffect(() => {
+    if (!open) {
+      return;
+    }
+    const outside = (event: Event) => {
+      if (!list.current?.contains(event.target as Node) && !button.current?.contains(event.target as Node)) {
+        close(false);
+      }
+    };
+    const shut = () => close(false);
+    addEventListener("pointerdown", outside, true);
+    addEventListener("resize", shut);
+    return () => {
+      removeEventListener("pointerdown", outside, true);
+      removeEventListener("resize", shut);
+    };
+  }, [open]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      all[to % all.length]?.focus();
+    } else if (event.key === "Escape" || event.key === "Tab") {
+      event.preventDefault();
+      event.stopPropagation();
+      close(true);
+    }
+  };
+
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={`button quiet icon ${extra}`}
+        aria-label={label}
+        title={label}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        tabIndex={tabIndex}
+        onClick={(event) => {
+          event.preventDefault();
+          setOpen(!open);
+        }}
+      >
+        {children}
+      </button>
+      {open && (
+        <div class="menu" role="menu" id={id} aria-label={label} ref={list} onKeyDown={onKeyDown}>
+          {items.map(({ label: words, icon, run, danger, disabled }) => (
+            <button
+              type="button"
+              role="menuitem"
+              key={words}
+              class={danger ? "menu-item danger" : "menu-item"}
+              tabIndex={-1}
+              aria-disabled={disabled}
+              onClick={() => {
+                if (!disabled) {
+                  close(true);
+                  run();
+                }
+              }}
+            >
+              <Icon name={icon} />
+              {words}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+/** Short messages, and the region that is read out. */
+
+import { said } from "../../app/live.ts";
+import { toasts } from "../../app/toasts.ts";
+import { Icon } from "./Icon.tsx";
+
+export function Toasts() {
+  const drop = (id: number) => {
+    toasts.value = toasts.value.filter((one) => one.id !== id);
+  };
+  return (
+    <>
+      <div class="toasts" role="status" aria-live="polite">
+        {toasts.value.map(({ id, text, kind, action }) => (
+          <div class={`toast ${kind}`} key={id}>
+            <p>{text}</p>
+            {action && (
+              <button
+                type="button"
+                class="button"
+                onClick={() => {
+                  drop(id);
+                  action.run();
+                }}
+              >
+                {action.label}
+              </button>
+            )}
+            <button type="button" class="button quiet icon" aria-label="Dismiss" onClick={() => drop(id)}>
+              <Icon name="close" size={14} />
+            </button>
+          </div>
+        ))}
+      </div>
+      <p class="sr-only" role="status" aria-live="polite">
+        {said.value}
+      </p>
+    </>
+  );
+}

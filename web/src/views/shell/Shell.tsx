@@ -1,0 +1,87 @@
+/** The page once somebody is signed in: the list beside the view, or over it where there is no room. */
+
+import { useEffect, useRef } from "preact/hooks";
+
+import { drawer, narrow, over } from "../../app/layout.ts";
+import { route } from "../../app/route.ts";
+import { Agents } from "../agents/Agents.tsx";
+import { Archive } from "../archive/Archive.tsx";
+import { NewThread } from "../home/NewThread.tsx";
+import { ThreadPane } from "../pane/ThreadPane.tsx";
+import { Banner } from "../parts/Banner.tsx";
+import { Policy } from "../policy/Policy.tsx";
+import { Settings } from "../settings/Settings.tsx";
+import { Shortcuts } from "../settings/Shortcuts.tsx";
+import { Sidebar } from "../sidebar/Sidebar.tsx";
+import { Renaming } from "../sidebar/ThreadMenu.tsx";
+
+import "./shell.css";
+
+export function Shell() {
+  const side = useRef<HTMLElement>(null);
+  const closed = narrow.value && !drawer.value;
+  const covered = narrow.value && drawer.value;
+  const opened = useRef(false);
+  useEffect(() => {
+    if (covered) {
+      opened.current = true;
+      side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
+    } else if (opened.current) {
+      opened.current = false;
+      document.querySelector<HTMLElement>(".view-head .drawer-button")?.focus();
+    }
+  }, [covered]);
+  // Going somewhere is why it was opened.
+  useEffect(() => {
+    drawer.value = false;
+  }, [route.value]);
+  return (
+    <>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <div class="shell">
+        <aside
+          id="sidebar"
+          ref={side}
+          class={drawer.value ? "shell-side is-open" : "shell-side"}
+          aria-label="Threads"
+          inert={closed}
+        >
+          <Sidebar />
+        </aside>
+        {covered && <div class="scrim" onClick={() => (drawer.value = false)} />}
+        <main id="main" class="shell-main" tabIndex={-1} inert={covered}>
+          <Banner />
+          <View />
+        </main>
+      </div>
+      <Renaming />
+      {over.value === "shortcuts" && <Shortcuts />}
+      {over.value === "settings" && <Settings />}
+    </>
+  );
+}
+
+function View() {
+  const to = route.value;
+  switch (to.view) {
+    case "thread":
+      return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} />;
+    case "agents":
+      return <Agents />;
+    case "policy":
+      return <Policy key={to.threadId} threadId={to.threadId} />;
+    case "archive":
+      return <Archive />;
+    default:
+      return <NewThread key={to.agent} agent={to.agent} />;
+  }
+}

@@ -1,0 +1,49 @@
+/** One thread in the list, with what can be done with it. */
+
+import { now } from "../../app/clock.ts";
+import { go, pathOf } from "../../app/route.ts";
+import { age, folderOf, type Listed, nameOf } from "../../state/threads.ts";
+import { LiveMark } from "../parts/Live.tsx";
+import { ThreadMenu } from "./ThreadMenu.tsx";
+
+export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
+  const { id, agentType, cwd, updatedAt, live, unread, error } = thread;
+  const to = { view: "thread", threadId: id } as const;
+  return (
+    <li class={current ? "row is-current" : "row"} data-thread={id}>
+      <a
+        class="row-link"
+        href={pathOf(to)}
+        data-rove
+        tabIndex={tabbed ? 0 : -1}
+        aria-current={current ? "page" : undefined}
+        title={error}
+        onClick={(event) => {
+          if (!event.metaKey && !event.ctrlKey && !event.shiftKey) {
+            event.preventDefault();
+            go(to);
+          }
+        }}
+      >
+        <LiveMark live={live} />
+        <span class="row-text">
+          <span class={unread ? "row-name truncate is-unread" : "row-name truncate"}>{nameOf(thread)}</span>
+          <span class="row-sub">
+            <span class="truncate">
+              {agentType}
+              <span aria-hidden="true"> · </span>
+              <span title={cwd}>{folderOf(cwd)}</span>
+            </span>
+          </span>
+        </span>
+        <span class="row-side">
+          <time class="row-age" dateTime={new Date(updatedAt).toISOString()}>
+            {age(updatedAt, now.value)}
+          </time>
+          {unread && <span class="row-unread" role="img" aria-label="unread" />}
+        </span>
+      </a>
+      <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
+    </li>
+  );
+}

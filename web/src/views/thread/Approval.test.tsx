@@ -1,0 +1,122 @@
+// @vitest-environment jsdom
+import type { Approval as Asked, Resolved } from "@acpd/client";
+import { expect, test, vi } from "vitest";
+
+import { Approval, Settled } from "./index.ts";
+import { after, drawn } from "./testing.ts";
+
+const stamp = { seq: 1, threadId: "t", ts: 0 };
+const question: Asked = {
+  ...stamp,
+  requestId: "q",
+  title: "Run a command",
+  command: "git push --force",
+  cwd: "/work/acpd",
+  reason: "It was rebased.",
+  options: [
+    { optionId: "1", name: "Yes", kind: "allow_once" },
+    { optionId: "2", name: "Yes, from now on", kind: "allow_always" },
+    { optionId: "3", name: "No", kind: "reject_once" },
+    { optionId: "4", name: "Never", kind: "reject_always" },
+    { optionId: "5", name: "Something new", kind: "ask_later" },
+  ],
+};
+const nothing = () => {};
+
+test("the agent's own options are the buttons, in its order, and those that last are marked", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} />);
+  expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
+    "Yes", "Yes, from now onalways", "No", "Neveralways", "Something new",
+  ]);
+});
+
+test("a press answers with that option", async () => {
+  const onAnswer = vi.fn();
+  const view = drawn(<Approval question={question} onAnswer={onAnswer} />);
+  await after(() => view.button("Never").click());
+  expect(onAnswer.mock.calls).toEqual([[question.options[3]]]);
+});
+
+test("nothing is focused, so that no key that was meant for something else answers", () => {
+  drawn(<Approval question={question} onAnswer={nothing} />);
+  expect(document.activeElement).toBe(document.body);
+});
+
+test("it is a group with a name, and is announced", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} />);
+  const group = view.one("[role=group]");
+  expect(document.getElementById(group.getAttribute("aria-labelledby")!)?.textContent).toBe("Run a command");
+  expect(view.one("[role=alert]").textContent).toBe("The agent asks for permission: Run a command");
+});
+
+test("the command, its folder, the reason, and who else is asked", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} others={["mara"]} />);
+  expect(view.one("pre").textContent).toBe("git push --force");
+  for (const said of ["/work/acpd", "It was rebased.", "Also asked: mara"]) expect(view.text()).toContain(said);
+});
+
+test("a command is there in full, however long, and what is hidden in it is seen", () => {
+  const command = `echo ${"x".repeat(50_000)}\u202E; rm -rf /\rls`;
+  const view = drawn(<Approval question={{ ...question, command }} onAnswer={nothing} />);
+  expect(view.one("pre").textContent).toBe(`echo ${"x".repeat(50_000)}⟨U+202E⟩; rm -rf /⟨U+000D⟩ls`);
+});
+
+test("parts of a command are told apart", () => {
+  const view = drawn(<Approval question={{ ...question, command: ["sh", "-c", "a; b", ""] }} onAnswer={nothing} />);
+  expect(view.one("pre").textContent).toBe("sh -c 'a; b' ''");
+});
+
+test("a diff is there in full: no line is left for later, none is cut", () => {
+  const lines = Array.from({ length: 900 }, (_, at) => `+line ${at}`);
+  lines[500] = `+${"y".repeat(20_000)}`;
+  const diff = `--- a/x\n+++ b/x\n@@ -0,0 +1,900 @@\n${lines.join("\n")}\n`;
+  const view = drawn(<Approval question={{ ...question, command: null, path: "/w/x", diff }} onAnswer={nothing} />);
+  expect(view.all("tbody tr")).toHaveLength(900);
+  expect(view.text()).toContain("y".repeat(20_000));
+  expect(view.text()).not.toContain("more");
+});
+
+test("where nothing else says what is to be done, the parameters do", () => {
+  const toolCall = { title: "x", rawInput: { url: "https://example.com" } };
+  const view = drawn(<Approval question={{ ...question, command: null, toolCall }} onAnswer={nothing} />);
+  expect(view.one("pre").textContent).toContain("https://example.com");
+});
+
+test("while the answer is on its way, no other one can be given", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} sending />);
+  expect(view.all(".th-answers button").every((button) => (button as HTMLButtonElement).disabled)).toBe(true);
+  expect(view.one("[role=group]").getAttribute("aria-busy")).toBe("true");
+});
+
+test("who only looks on is told why the buttons are off", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} barred="You look on." />);
+  expect(view.button("Yes").disabled).toBe(true);
+  expect(view.text()).toContain("You look on.");
+});
+
+test("an error is shown, and another answer can be given", () => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} error="Somebody else was quicker." />);
+  expect(view.all("[role=alert]").map((alert) => alert.textContent)).toContain("Somebody else was quicker.");
+  expect(view.button("Yes").disabled).toBe(false);
+});
+
+const resolved = (rest: Partial<Resolved>): Resolved => ({
+  ...stamp, requestId: "q", outcome: "accepted", by: { kind: "client", client: "acpd-cli", principal: "mara" }, ...rest,
+});
+
+test.each([
+  [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara with acpd-cli"],
+  [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Refused", "by the policy, by the rule deny: Bash(git push *)"],
+  [resolved({ outcome: "void", reason: "the turn ended" }), "No answer is needed any more", "the turn ended"],
+  [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],
+])("once answered, it says what and who", (answer, what, who) => {
+  const view = drawn(<Approval question={question} onAnswer={nothing} resolved={answer} />);
+  expect(view.all("button")).toEqual([]);
+  expect(view.one("[role=status]").textContent?.replace(/\s+/g, " ")).toContain(who);
+  expect(view.text().replace(/ /g, "")).toContain(what.replace(/ /g, ""));
+});
+
+test("an answer is known by its kind where the option is not known any more", () => {
+  const view = drawn(<Settled title="x" resolved={resolved({ optionId: "?", optionKind: "reject_always", outcome: "declined" })} />);
+  expect(view.one(".th-tag").textContent).toBe("always");
+});

@@ -1,0 +1,141 @@
+// What the agent asks and nobody has answered yet, and who has answered what was asked in the latest turn.
+
+import type { QuestionAnswered, Role } from "@acpd/client";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import type { Decision, Question, ThreadState } from "../../state/thread.ts";
+import type { ThreadViewProps } from "../thread-props.ts";
+import { Approval, Settled } from "./Approval.tsx";
+import { Elicitation } from "./Elicitation.tsx";
+import { Surroundings, type ThreadContext } from "./context.ts";
+import { diffStyle } from "./settings.ts";
+
+/** Milliseconds for which an answered question is still shown, so that nobody wonders where it went. */
+const SHOWN = 12_000;
+
+const ANSWERS: Record<string, string> = {
+  allow_once: "accept",
+  allow_always: "acceptForSession",
+  reject_once: "decline",
+  reject_always: "declineForSession",
+};
+
+export function Approvals(props: ThreadViewProps) {
+  // Answers of one thread are no news in another.
+  return <Questions key={props.thread.threadId} {...props} />;
+}
+
+function Questions({ thread, actions, role, online }: ThreadViewProps) {
+  const settled = useSettled(thread);
+  const style = diffStyle.value;
+  const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
+  const context = useMemo(
+    (): ThreadContext => ({
+      cwd: thread.head.cwd,
+      diffStyle: style,
+      setDiffStyle: (next) => {
+        diffStyle.value = next;
+      },
+      folds,
+      terminal: () => undefined,
+    }),
+    [thread.head.cwd, style, folds],
+  );
+  if (thread.questions.length === 0 && settled.length === 0) return null;
+  return (
+    <Surroundings.Provider value={context}>
+      <div class="th-questions" aria-label="Questions of the agent" role="region">
+        {settled.map(({ params, question }) => (
+          <Settled
+            key={params.requestId}
+            title={question.params.title}
+            resolved={params}
+            options={"options" in question.params ? question.params.options : []}
+          />
+        ))}
+        {thread.questions.map((question) => (
+          <Asked
+            key={question.params.requestId}
+            question={question}
+            barred={barred(role, online)}
+            onAnswer={(answer) => actions.answer(question, answer)}
+          />
+        ))}
+      </div>
+    </Surroundings.Provider>
+  );
+}
+
+function barred(role: Role, online: boolean): string | undefined {
+  if (role === "observer") return "You look on: others answer this.";
+  return online ? undefined : "There is no connection; it can be answered once there is one again.";
+}
+
+interface AskedProps {
+  question: Question;
+  barred: string | undefined;
+  onAnswer: (answer: QuestionAnswered) => Promise<void>;
+}
+
+function Asked({ question, barred: why, onAnswer }: AskedProps) {
+  const [sending, setSending] = useState(false);
+  const [error, setError] = useState<string>();
+  const answer = async (answered: QuestionAnswered) => {
+    setSending(true);
+    setError(undefined);
+    try {
+      // The card goes when the event says that the question is answered: by whom, it says too.
+      await onAnswer(answered);
+    } catch (problem) {
+      setError(problem instanceof Error ? problem.message : String(problem));
+    } finally {
+      setSending(false);
+    }
+  };
+  const state = { sending, error, barred: why };
+  if (question.method === "item/tool/requestUserInput") {
+    return (
+      <Elicitation
+        question={question.params}
+        {...state}
+        onAnswer={(answers) => void answer({ answers })}
+        onAccept={() => void answer({ decision: "accept" })}
+        onDecline={() => void answer({ decision: "decline" })}
+        onCancel={() => void answer({ decision: "cancel" })}
+      />
+    );
+  }
+  return (
+    <Approval
+      question={question.params}
+      {...state}
+      onAnswer={(option) =>
+        void answer(
+          option === undefined
+            ? { decision: "cancel" }
+            : { decision: ANSWERS[option.kind] ?? null, optionId: option.optionId },
+        )
+      }
+    />
+  );
+}
+
+type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };
+
+/** Questions that were answered while the page looked on: each for a while. */
+function useSettled(thread: ThreadState): readonly ResolvedDecision[] {
+  const [seen] = useState(() => new Set(thread.decisions));
+  const [shown, setShown] = useState<readonly ResolvedDecision[]>([]);
+  useEffect(() => {
+    const fresh = thread.decisions.filter((decision): decision is ResolvedDecision => {
+      if (seen.has(decision)) return false;
+      seen.add(decision);
+      return decision.method === "serverRequest/resolved" && decision.question !== undefined;
+    });
+    if (fresh.length === 0) return;
+    setShown((before) => [...before, ...fresh].slice(-3));
+    // Not taken back when the thread changes again: each goes when its own time is over.
+    setTimeout(() => setShown((before) => before.filter((one) => !fresh.includes(one))), SHOWN);
+  }, [thread.decisions]);
+  return shown;
+}

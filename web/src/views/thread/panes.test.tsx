@@ -1,0 +1,130 @@
+// @vitest-environment jsdom
+import type { Approval, Thread } from "@acpd/client";
+import { AcpdError } from "@acpd/client";
+import { beforeEach, expect, test, vi } from "vitest";
+
+import type { ThreadState } from "../../state/thread.ts";
+import type { ThreadViewProps } from "../thread-props.ts";
+import { Approvals, Composer, PlanCard } from "./index.ts";
+import { after, drawn, press, type } from "./testing.ts";
+
+const head = {
+  id: "t", agentType: "fake", cwd: "/w", status: "idle", additionalDirectories: [], archived: false, createdAt: 0, updatedAt: 0,
+  latestSeq: 1, pendingRequestIds: [], queuedTurnIds: [], turnCount: 0,
+} as unknown as Thread;
+
+const approval: Approval = {
+  seq: 1, threadId: "t", ts: 0, requestId: "q", title: "Run make", command: "make",
+  options: [{ optionId: "y", name: "Allow", kind: "allow_once" }, { optionId: "n", name: "Reject", kind: "reject_once" }],
+};
+const question = { method: "item/commandExecution/requestApproval", params: approval } as const;
+
+function props(state: Partial<ThreadState> = {}, rest: Partial<ThreadViewProps> = {}): ThreadViewProps {
+  return {
+    thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], ...state },
+    rows: [],
+    actions: {
+      send: vi.fn(async () => {}), interrupt: vi.fn(async () => {}), answer: vi.fn(async () => {}), setMode: vi.fn(async () => {}),
+      setConfig: vi.fn(async () => {}), loadOlder: vi.fn(async () => {}), fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}),
+    },
+    role: "owner",
+    online: true,
+    ...rest,
+  } as ThreadViewProps;
+}
+
+beforeEach(() => localStorage.clear());
+
+test("an answer names the option, and what it means", async () => {
+  const given = props({ questions: [question] });
+  const view = drawn(<Approvals {...given} />);
+  await after(() => view.button("Reject").click());
+  expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n" }]]);
+});
+
+test("an answer that came too late says so, and leaves the card until the event comes", async () => {
+  const answer = async () => {
+    throw new Error("Somebody else has answered.");
+  };
+  const given = props({ questions: [question] });
+  const view = drawn(<Approvals {...given} actions={{ ...given.actions, answer }} />);
+  await after(() => view.button("Allow").click());
+  expect(view.one(".error-text").textContent).toBe("Somebody else has answered.");
+  expect(view.button("Allow").disabled).toBe(false);
+});
+
+test("a question that somebody else answers is gone at once, and it says who", () => {
+  const given = props({ questions: [question] });
+  const view = drawn(<Approvals {...given} />);
+  const resolved = {
+    seq: 2, threadId: "t", ts: 0, requestId: "q", outcome: "accepted", optionId: "y",
+    by: { kind: "client", client: "acpd-cli", principal: "mara" },
+  } as const;
+  const decisions = [{ method: "serverRequest/resolved", params: resolved, question }] as const;
+  view.draw(<Approvals {...given} thread={{ ...given.thread, questions: [], decisions }} />);
+  expect(view.all("button")).toEqual([]);
+  expect(view.one(".th-settled").textContent).toContain("by mara with acpd-cli");
+});
+
+test("what was answered before the thread was opened is no news", () => {
+  const resolved = { seq: 2, threadId: "t", ts: 0, requestId: "q", outcome: "accepted", by: { kind: "daemon" } } as const;
+  const view = drawn(<Approvals {...props({ decisions: [{ method: "serverRequest/resolved", params: resolved, question }] })} />);
+  expect(view.place.innerHTML).toBe("");
+});
+
+test.each([
+  [{ role: "observer" }, "You look on: others answer this."],
+  [{ online: false }, "There is no connection"],
+] as const)("with %o nothing can be answered, and it says why", (rest, said) => {
+  const view = drawn(<Approvals {...props({ questions: [question] }, rest)} />);
+  expect(view.button("Allow").disabled).toBe(true);
+  expect(view.text()).toContain(said);
+});
+
+test("a draft is kept for its thread, and for no other", async () => {
+  const view = drawn(<Composer {...props()} />);
+  await type(view.one<HTMLTextAreaElement>("textarea"), "half a thought");
+  view.draw(<Composer {...props({ threadId: "other" })} />);
+  expect(view.one<HTMLTextAreaElement>("textarea").value).toBe("");
+  view.draw(<Composer {...props()} />);
+  expect(view.one<HTMLTextAreaElement>("textarea").value).toBe("half a thought");
+  await press(view.one("textarea"), "Enter");
+  view.draw(null);
+  view.draw(<Composer {...props()} />);
+  expect(view.one<HTMLTextAreaElement>("textarea").value).toBe("");
+});
+
+test("observers and approvers have no composer", () => {
+  for (const role of ["observer", "approver"] as const) expect(drawn(<Composer {...props({}, { role })} />).place.innerHTML).toBe("");
+});
+
+test("one selector stands for the mode, whether the agent has modes or an option for it", () => {
+  const modes = { currentModeId: "a", availableModes: [{ id: "a", name: "Ask" }] };
+  const option = { id: "acpd.mode", name: "Mode", category: "mode", type: "select", currentValue: "a", options: [{ value: "a", name: "Ask" }] };
+  for (const more of [{ modes }, { modes, configOptions: [option] }]) {
+    const view = drawn(<Composer {...props({ head: { ...head, ...more } as Thread })} />);
+    expect(view.all(".th-picker-button")).toHaveLength(1);
+  }
+});
+
+test("what the agent refuses to set is said", async () => {
+  const modes = { currentModeId: "a", availableModes: [{ id: "a", name: "Ask" }, { id: "b", name: "Code" }] };
+  const given = props({ head: { ...head, modes } as Thread });
+  const setMode = async () => {
+    throw new AcpdError("agent_failed", "The agent stays as it is.");
+  };
+  const view = drawn(<Composer {...given} actions={{ ...given.actions, setMode }} />);
+  await after(() => view.button("Mode").click());
+  await after(() => view.all("[role=option]")[1]!.click());
+  expect(view.one("[role=alert]").textContent).toBe("The agent stays as it is.");
+});
+
+test("while nothing goes on, the plan is one line", () => {
+  const plan = [{ content: "one", status: "pending", priority: "high" }];
+  const open = (more: object, questions: ThreadState["questions"] = []) =>
+    drawn(<PlanCard {...props({ head: { ...head, plan, ...more } as Thread, questions })} />).one<HTMLDetailsElement>("details").open;
+  expect(open({})).toBe(false);
+  expect(open({ turnId: "1" })).toBe(true);
+  expect(open({ turnId: "1" }, [question])).toBe(false);
+});
+

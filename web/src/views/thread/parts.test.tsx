@@ -1,0 +1,136 @@
+// @vitest-environment jsdom
+import type { Notice } from "@acpd/client";
+import { expect, test, vi } from "vitest";
+
+import { ConfigOptions, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
+import { after, drawn, press } from "./testing.ts";
+
+const MODES = [
+  { value: "ask", name: "Ask", description: "Asks first" },
+  { value: "code", name: "Code" },
+  { value: "architect", name: "Architect" },
+];
+
+test("a plan has a mark, a word and a priority for each step, and says how far it is", () => {
+  const view = drawn(
+    <Plan
+      entries={[
+        { content: "one", status: "completed", priority: "medium" },
+        { content: "two", status: "in_progress", priority: "high" },
+        { content: "three", status: "pending", priority: "low" },
+        { content: "four", status: "on_hold", priority: "medium" },
+      ]}
+    />,
+  );
+  expect(view.all("li").map((entry) => entry.textContent)).toEqual(["●onedone", "◐twohighin progress", "○threelowpending", "○fouron hold"]);
+  const bar = view.one<HTMLProgressElement>("progress");
+  expect([bar.value, bar.max, bar.getAttribute("aria-label")]).toEqual([1, 4, "Progress: 25%"]);
+});
+
+test("an empty plan is none", () => {
+  expect(drawn(<Plan entries={[]} />).place.innerHTML).toBe("");
+});
+
+test("the mode is picked from a list, with the keyboard", async () => {
+  const onPick = vi.fn();
+  const view = drawn(<ModeSelect modeId="code" modes={MODES} onPick={onPick} />);
+  const button = view.button("Mode: Code");
+  expect(button.getAttribute("aria-expanded")).toBe("false");
+  await press(button, "ArrowDown");
+  const list = view.one("[role=listbox]");
+  expect(document.activeElement).toBe(list);
+  expect(view.all("[role=option]").map((option) => [option.textContent, option.getAttribute("aria-selected")])).toEqual([
+    ["○AskAsks first", "false"], ["●Code", "true"], ["○Architect", "false"],
+  ]);
+  expect(list.getAttribute("aria-activedescendant")).toBe(view.all("[role=option]")[1]!.id);
+  await press(list, "a");
+  await press(list, "r");
+  await press(list, "Enter");
+  expect(onPick.mock.calls).toEqual([["architect"]]);
+  expect(view.all("[role=listbox]")).toEqual([]);
+  expect(document.activeElement).toBe(view.button("Mode"));
+});
+
+test("Escape and a press elsewhere shut the list and pick nothing", async () => {
+  const onPick = vi.fn();
+  const view = drawn(<ModeSelect modeId="code" modes={MODES} onPick={onPick} />);
+  await after(() => view.button("Mode").click());
+  await press(view.one("[role=listbox]"), "Escape");
+  expect(view.all("[role=listbox]")).toEqual([]);
+  await after(() => view.button("Mode").click());
+  await after(() => document.body.dispatchEvent(new Event("pointerdown", { bubbles: true })));
+  expect(view.all("[role=listbox]")).toEqual([]);
+  expect(onPick).not.toHaveBeenCalled();
+});
+
+test("options come by category, with their groups; switches are switches", async () => {
+  const onSet = vi.fn();
+  const view = drawn(
+    <ConfigOptions
+      onSet={onSet}
+      options={[
+        { id: "web", name: "Web search", type: "boolean", currentValue: false },
+        { id: "own", name: "Tone", category: "_tone", type: "select", currentValue: "dry", options: [{ value: "dry", name: "Dry" }] },
+        { id: "model", name: "Model", category: "model", type: "select", currentValue: "b", options: [{ group: "g", name: "Group", options: [{ value: "a", name: "A" }, { value: "b", name: "B" }] }] },
+        { id: "mode", name: "Mode", category: "mode", type: "select", currentValue: "x", options: [] },
+        { id: "odd", name: "Odd", type: "slider", currentValue: 3 },
+      ]}
+    />,
+  );
+  expect(view.all("button").map((button) => button.textContent)).toEqual(["x", "B", "Dry", "Web search"]);
+  await after(() => view.one("[role=switch]").click());
+  await after(() => view.button("Model").click());
+  expect(view.one(".th-picker-group").textContent).toBe("Group");
+  await after(() => view.all("[role=option]")[0]!.click());
+  expect(onSet.mock.calls).toEqual([["web", true], ["model", "a"]]);
+});
+
+test("how full the context is, and what it cost", () => {
+  const view = drawn(<UsageMeter usage={{ used: 48_211, size: 200_000, cost: { amount: 0.4212, currency: "USD" } }} />);
+  expect(view.text()).toBe("48k / 200k$0.42");
+  expect(view.one("meter").getAttribute("aria-label")).toBe("48,211 of 200,000 tokens in the context");
+  expect(view.one("meter").dataset.state).toBe("fine");
+});
+
+test("without a size there is no meter, without anything nothing", () => {
+  expect(drawn(<UsageMeter usage={{ used: 950 }} />).text()).toBe("950");
+  expect(drawn(<UsageMeter usage={null} />).place.innerHTML).toBe("");
+});
+
+test.each([
+  [{ status: "completed", stopReason: "end_turn" }, "Done"],
+  [{ status: "limited", stopReason: "max_tokens" }, "Stopped: the limit of tokens is reached"],
+  [{ status: "refused", stopReason: "refusal" }, "The agent refused"],
+  [{ status: "interrupted", stopReason: "cancelled", startedAt: 1 }, "Interrupted"],
+  [{ status: "interrupted" }, "Taken back"],
+  [{ status: "completed", stopReason: "out_of_coffee" }, "Stopped: out of coffee"],
+  [{ status: "failed", error: "The agent is gone." }, "Failed"],
+] as const)("a turn that ended as %o", (turn, said) => {
+  const view = drawn(<TurnEnd turn={turn} />);
+  expect(view.one(".th-turn-stop").textContent).toBe(said);
+  if ("error" in turn) expect(view.one("[role=alert]").textContent).toBe(turn.error);
+});
+
+test("a turn's end says what it took", () => {
+  const view = drawn(
+    <TurnEnd
+      turn={{
+        status: "completed", startedAt: 1_000, completedAt: 94_000,
+        tokenUsage: { inputTokens: 48_211, outputTokens: 1_932, cost: { amount: 0.0123, currency: "EUR" } },
+      }}
+    />,
+  );
+  expect(view.all(".th-turn-facts span").map((fact) => fact.textContent)).toEqual(["Done", "1 min 33 s", "48k in", "1.9k out", "€0.0123"]);
+});
+
+const notice = (rest: Partial<Notice>): Notice => ({ seq: 1, threadId: "t", ts: 0, code: "x", level: "info", message: "m", ...rest });
+
+test("a notice says who refused, and its detail can be opened", () => {
+  const view = drawn(<NoticeView notice={notice({ message: "Refused.", detail: "the end of stderr", by: { kind: "policy", rule: "deny: *" } })} />);
+  expect(view.one("summary").textContent).toBe("Refused. (the policy, by the rule deny: *)");
+  expect(view.one("[role=note]")).not.toBeNull();
+});
+
+test("an error is announced", () => {
+  expect(drawn(<NoticeView notice={notice({ level: "error", message: "Gone." })} />).one("[role=alert]").textContent).toBe("Gone.");
+});

@@ -1,0 +1,63 @@
+/** The audit trail, from events. */
+
+import type { ThreadEvent } from "@acpd/client";
+import { expect, test } from "vitest";
+
+import { type AuditEntry, auditor } from "../../src/state/audit.ts";
+
+let seq = 0;
+function event(method: string, params: object): ThreadEvent {
+  return { method, params: { seq: ++seq, ts: seq * 10, threadId: "t", ...params } } as unknown as ThreadEvent;
+}
+
+function trail(...events: ThreadEvent[]): Omit<AuditEntry, "seq" | "ts">[] {
+  const look = auditor();
+  return events.flatMap((one) => {
+    const entry = look(one);
+    if (!entry) {
+      return [];
+    }
+    const { seq: _, ts: __, ...rest } = entry;
+    return [rest];
+  });
+}
+
+test("a person's answer has the question's title, the person and the program", () => {
+  const asked = event("item/commandExecution/requestApproval", { requestId: "r", title: "npm test", options: [] });
+  const by = { kind: "client", client: "acpd-web", principal: "ann" };
+  const resolved = event("serverRequest/resolved", { requestId: "r", outcome: "declined", by });
+  expect(trail(asked, resolved)).toEqual([{ effect: "deny", subject: "npm test", who: "ann, by acpd-web", why: undefined }]);
+});
+
+test("the policy's word has its rule", () => {
+  const by = { kind: "policy", rule: "Edit(src/**)", scope: "agent" };
+  const permitted = event("policy/permitted", { subject: "/w/src/a.rs", method: "fs/write_text_file", by });
+  const refused = event("thread/notice", { level: "warning", code: "refused", message: "not .env", by });
+  expect(trail(permitted, refused)).toEqual([
+    { effect: "allow", subject: "/w/src/a.rs", who: "the agent’s policy", why: "Edit(src/**)" },
+    { effect: "deny", subject: "not .env", who: "the agent’s policy", why: "Edit(src/**)" },
+  ]);
+});
+
+test("what is no decision is no entry", () => {
+  expect(
+    trail(
+      event("item/started", { itemId: "item_1", type: "agentMessage" }),
+      event("thread/notice", { level: "info", code: "agentLost", message: "gone" }),
+      event("thread/updated", { name: "A name" }),
+    ),
+  ).toEqual([]);
+});
+
+test("policies and answers that hold are noted", () => {
+  const entries = trail(
+    event("policy/remembered", { answer: { rule: "Bash(ls)" } }),
+    event("thread/updated", { policy: "readonly" }),
+    event("thread/updated", { policy: null }),
+  );
+  expect(entries.map(({ subject }) => subject)).toEqual([
+    "An answer holds: Bash(ls)",
+    "The thread’s policy: readonly",
+    "The thread’s policy: none of its own",
+  ]);
+});

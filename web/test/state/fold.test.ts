@@ -1,0 +1,216 @@
+/** The fold, held against what the daemon itself says of the same events: recordings of the real one. */
+
+import type { Item, Thread, ThreadEvent } from "@acpd/client";
+import { describe, expect, test } from "vitest";
+
+import { fold, openThread, OutOfOrder, prependOlder, remind } from "../../src/state/fold.ts";
+import { layOut } from "../../src/state/rows.ts";
+import type { ThreadState } from "../../src/state/thread.ts";
+
+const files = import.meta.glob<string>("../fixtures/*", { query: "?raw", import: "default", eager: true });
+const fixture = (name: string) => files[`../fixtures/${name}`]!;
+const events = (name: string): ThreadEvent[] =>
+  fixture(`${name}.events.jsonl`)
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as ThreadEvent);
+const read = (name: string): Thread => (JSON.parse(fixture(`${name}.thread.json`)) as { thread: Thread }).thread;
+
+/** Before its first event. */
+function empty(threadId: string): ThreadState {
+  const thread: Thread = {
+    additionalDirectories: [],
+    agentType: "",
+    archived: false,
+    createdAt: 0,
+    cwd: "",
+    id: threadId,
+    latestSeq: 0,
+    pendingRequestIds: [],
+    queuedTurnIds: [],
+    status: "idle",
+    turnCount: 0,
+    updatedAt: 0,
+  };
+  return openThread({ thread, latestSeq: 0 });
+}
+
+function replay(list: readonly ThreadEvent[], from = empty(list[0]!.params.threadId)): ThreadState {
+  return list.reduce(fold, from);
+}
+
+/** Null and left out are the same; in the order of keys nothing is said. */
+function bare(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(bare);
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([, part]) => part != null)
+        .map(([key, part]) => [key, bare(part)] as const)
+        .sort(([one], [other]) => (one < other ? -1 : 1)),
+    );
+  }
+  return value;
+}
+
+const items = (turns: readonly { items?: readonly Item[] | null }[]) => bare(turns.map((turn) => turn.items ?? []));
+
+describe.each(["demo", "turns"])("the recording %s", (name) => {
+  test("folds into what thread/read answers", () => {
+    const state = replay(events(name));
+    const thread = read(name);
+    const opened = openThread({ thread, latestSeq: thread.latestSeq });
+    expect(items(state.turns)).toEqual(items(opened.turns));
+    const ends = (turns: readonly object[]) =>
+      turns.map((turn) => {
+        const { id, status, stopReason, error, startedAt, completedAt } = turn as unknown as Record<string, unknown>;
+        return bare({ id, status, stopReason, error, startedAt, completedAt });
+      });
+    expect(ends(state.turns)).toEqual(ends(thread.turns ?? []));
+    for (const key of ["status", "name", "agentType", "cwd", "modeId", "plan", "tokenUsage", "latestSeq"] as const) {
+      expect(bare(state.head[key]), key).toEqual(bare(thread[key]));
+    }
+    expect(state.questions).toEqual([]);
+  });
+
+  test("can be cut anywhere: opened in the middle, it ends the same", () => {
+    const all = events(name);
+    const whole = replay(all);
+    for (let cut = 1; cut < all.length; cut += 7) {
+      const half = replay(all.slice(0, cut));
+      // What a page has of the half, as JSON brings it.
+      const thread = { ...half.head, turns: half.turns.map(({ key: _, diff: __, ...turn }) => turn) } as unknown as Thread;
+      const opened = openThread(JSON.parse(JSON.stringify({ thread, latestSeq: half.seq })));
+      expect(items(replay(all.slice(cut), opened).turns)).toEqual(items(whole.turns));
+    }
+  });
+
+  test("takes what is known already for nothing", () => {
+    const all = events(name);
+    const state = replay(all);
+    const asked = all.filter(({ method }) => !/requestApproval|requestUserInput/.test(method));
+    expect(replay(asked, state)).toBe(state);
+  });
+});
+
+test("refuses a gap, and events of others", () => {
+  const all = events("demo");
+  const state = replay(all.slice(0, 5));
+  expect(() => fold(state, all[6]!)).toThrow(OutOfOrder);
+  expect(() => fold(empty("another"), all[0]!)).toThrow(OutOfOrder);
+  expect(fold(state, all[5]!).seq).toBe(6);
+});
+
+test("a delta changes its own item and no other", () => {
+  const all = events("demo");
+  const at = all.findLastIndex(({ method }) => method === "item/agentMessage/delta");
+  const before = replay(all.slice(0, at));
+  const after = fold(before, all[at]!);
+  const changed = after.turns.filter((turn, index) => turn !== before.turns[index]);
+  expect(changed).toHaveLength(1);
+  const index = after.turns.indexOf(changed[0]!);
+  const fresh = after.turns[index]!.items.filter((item, i) => item !== before.turns[index]!.items[i]);
+  expect(fresh).toHaveLength(1);
+  expect(after.questions).toBe(before.questions);
+});
+
+test("rows keep their identity over a delta", () => {
+  const all = events("demo");
+  const at = all.findIndex(({ method, params }) => method === "item/agentMessage/delta" && params.seq! > 35);
+  const rows = layOut();
+  const state = replay(all.slice(0, at));
+  const before = rows(state);
+  const after = rows(fold(state, all[at]!));
+  expect(after.length).toBe(before.length);
+  expect(after.filter((row, index) => row !== before[index])).toHaveLength(1);
+});
+
+test("what a tool call did stands in it, its terminal too", () => {
+  const rows = layOut()(replay(events("demo")));
+  const inside = rows.flatMap((row) => (row.kind === "item" && row.children.length > 0 ? [row] : []));
+  const kinds = inside.map(({ item, children }) => `${item.type}: ${children.map((child) => child.type).join()}`);
+  expect(kinds).toEqual([
+    "toolCall: fileChange",
+    "toolCall: fileChange",
+    "toolCall: fileChange",
+    "toolCall: terminalCommand",
+  ]);
+  const keys = rows.map(({ key }) => key);
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+test("questions are open until they are resolved, and asked again they are not doubled", () => {
+  const all = events("demo");
+  const at = all.findIndex(({ method }) => method === "item/fileChange/requestApproval");
+  const asked = replay(all.slice(0, at + 1));
+  expect(asked.questions).toHaveLength(1);
+  expect(fold(asked, all[at]!).questions).toHaveLength(1);
+  const resolved = replay(all.slice(at + 1, at + 4), asked);
+  expect(resolved.questions).toEqual([]);
+  expect(resolved.decisions).toMatchObject([
+    { method: "serverRequest/resolved", params: { outcome: "accepted" }, question: { params: { title: "Edit notes.md" } } },
+  ]);
+});
+
+test("a question is there for who opens the thread while it is open", () => {
+  const all = events("demo");
+  const at = all.findIndex(({ method }) => method === "item/fileChange/requestApproval");
+  const half = replay(all.slice(0, at + 2));
+  const opened = openThread({ thread: { ...half.head, turns: [] } as unknown as Thread, latestSeq: half.seq });
+  expect(opened.questions).toEqual([]);
+  expect(fold(opened, all[at]!).questions).toHaveLength(1);
+});
+
+test("queued turns wait at the end; words into a turn are gone once they are a message", () => {
+  const all = events("turns");
+  const at = all.findIndex(({ method }) => method === "turn/steering");
+  const state = replay(all.slice(0, at + 1));
+  expect(state.turns.map(({ id, status }) => `${id} ${status}`)).toEqual(["turn_1 running", "turn_2 queued"]);
+  expect(state.steering).toMatchObject([{ text: "look left", turnId: "turn_1" }]);
+  expect(layOut()(state).map(({ kind }) => kind)).toEqual(["item", "steering", "working", "queued"]);
+  expect(replay(all.slice(at + 1, at + 3), state).steering).toEqual([]);
+});
+
+test("a rollback drops turns", () => {
+  const all = events("turns");
+  const at = all.findIndex(({ method }) => method === "thread/rolledBack");
+  expect(replay(all.slice(0, at)).turns.length).toBeGreaterThan(3);
+  expect(replay(all.slice(0, at + 1)).turns.map(({ id }) => id)).toEqual(["turn_1"]);
+});
+
+test("older turns come before, once", () => {
+  const thread = read("demo");
+  const all = thread.turns ?? [];
+  const state = openThread({ thread: { ...thread, turns: all.slice(4), cursor: "4" }, latestSeq: thread.latestSeq });
+  expect(state.older).toBe("4");
+  const more = prependOlder(state, { turns: all.slice(0, 5), cursor: null });
+  expect(more.turns.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+  expect(more.older).toBeUndefined();
+  expect(more.turns.slice(4)).toEqual(state.turns);
+});
+
+test("output of a terminal is bounded, and says so", () => {
+  const all = events("demo");
+  const at = all.findIndex(({ method }) => method === "item/terminalCommand/output");
+  let state = replay(all.slice(0, at));
+  const { itemId, terminalId, threadId, turnId, ts } = all[at]!.params as never as Record<string, string>;
+  for (let n = 0; n < 40; n++) {
+    const params = { itemId, terminalId, threadId, turnId, ts, text: `${n}`.padEnd(20_000, ".") };
+    state = fold(state, { method: "item/terminalCommand/output", params } as unknown as ThreadEvent);
+  }
+  const item = state.turns.flatMap((turn) => turn.items).find((one) => one.itemId === itemId);
+  expect(item).toMatchObject({ truncated: true });
+  const output = (item as { output: string }).output;
+  expect(output.length).toBeLessThanOrEqual(256 * 1024);
+  expect(output.endsWith("39".padEnd(20_000, "."))).toBe(true);
+});
+
+test("what this page has sent for a turn that waits is shown until the turn begins", () => {
+  const all = events("turns");
+  const at = all.findIndex(({ method }) => method === "turn/queued");
+  const state = remind(replay(all.slice(0, at + 1)), "turn_2", "say second one");
+  expect(layOut()(state).find(({ kind }) => kind === "queued")).toMatchObject({ turn: { words: "say second one" } });
+  expect(replay(all.slice(at + 1), state).turns.every(({ status }) => status !== "queued")).toBe(true);
+});

@@ -1,0 +1,40 @@
+/**
+ * How the UI is built: one page and its assets, all of them files of this origin, so that the daemon's strict
+ * Content-Security-Policy holds. The client of the protocol is taken from its sources, so that a clean clone builds.
+ */
+
+import { fileURLToPath } from "node:url";
+
+import { defineConfig } from "vitest/config";
+
+/** The daemon that `npm run dev` passes requests on to. */
+const daemon = process.env.ACPD_URL ?? "http://127.0.0.1:4127";
+
+export default defineConfig({
+  resolve: {
+    alias: { "@acpd/client": fileURLToPath(new URL("client/src/index.ts", import.meta.url)) },
+  },
+  build: {
+    target: "es2022",
+    manifest: true,
+    // A data: URL would be outside of the policy for fonts and styles.
+    assetsInlineLimit: 0,
+    // The polyfill for preloading is not needed by browsers of these years.
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    proxy: {
+      // The daemon wants its own name in Host and Origin.
+      "/api": { target: daemon, changeOrigin: true, headers: { origin: daemon } },
+      "/ws": { target: daemon, ws: true, changeOrigin: true, headers: { origin: daemon } },
+    },
+  },
+  test: {
+    environment: "happy-dom",
+    // One test reads the colours; the others have no use for styles.
+    css: { include: [/tokens\.css/] },
+    // Only failures take long, and busy machines.
+    testTimeout: 30_000,
+    include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],
+  },
+});
