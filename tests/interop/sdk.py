@@ -104,15 +104,35 @@ class World(acp.Client):
         await self.kill_terminal(session_id, terminal_id)
 
 
+class Told:
+    """A transport whose every frame is told, before it is sent: the answer may come before the sending ends."""
+
+    def __init__(self, transport, on):
+        self.transport, self.on = transport, on
+
+    async def send(self, message):
+        tell(on=self.on, sent=message)
+        await self.transport.send(message)
+
+    async def receive(self):
+        message = await self.transport.receive()
+        if message is not None:
+            tell(on=self.on, got=message)
+        return message
+
+    async def close(self):
+        await self.transport.close()
+
+
 @asynccontextmanager
 async def connection(world, on):
     """The SDK's own connection over the way of the part, whose every frame is told."""
-
-    def observe(event):
-        incoming = event.direction == StreamDirection.INCOMING
-        tell(on=on, **{"got" if incoming else "sent": event.message})
-
     if PART["way"] == "stdio":
+
+        def observe(event):
+            incoming = event.direction == StreamDirection.INCOMING
+            tell(on=on, **{"got" if incoming else "sent": event.message})
+
         start = acp.spawn_agent_process(
             world,
             *PART["command"],
@@ -128,7 +148,7 @@ async def connection(world, on):
         transport = await create_websocket_stream(PART["url"], headers=HEADERS)
     else:
         transport = create_http_stream(PART["url"], headers=HEADERS)
-    async with acp.connect_to_agent(world, transport, observers=[observe]) as agent:
+    async with acp.connect_to_agent(world, Told(transport, on)) as agent:
         yield agent
     tell(step="ended")
 

@@ -73,38 +73,21 @@ fn an_editor_that_lends_nothing_is_asked_for_nothing() {
     assert_eq!(std::fs::read_to_string(part.file()).unwrap(), part::TEXT);
 }
 
-#[test]
-#[ignore = "editors cannot lend their files and terminals to the daemon yet"]
-fn what_an_editor_lends_is_used() {
-    for (program, way) in [
-        (Program::TypeScript, Way::Stdio),
-        (Program::TypeScript, Way::Http),
-        (Program::Python, Way::WebSocket),
-    ] {
-        let daemon = Daemon::start();
-        let part = Part::new(&daemon, way, true);
-        let trace = program.play(&daemon, &part);
-        part.check(&trace);
-        let lent = trace.lent();
-        for method in [
-            "fs/write_text_file",
-            "fs/read_text_file",
-            "terminal/create",
-            "terminal/wait_for_exit",
-            "terminal/output",
-            "terminal/release",
-        ] {
-            assert!(lent.contains(&method), "{method} is not among {lent:?}");
-        }
-        // It is in a buffer of the editor, which the editor has not saved.
-        assert!(!part.file().exists());
-    }
-}
-
-/// A whole turn of everything, with an editor that declares that it serves files and terminals.
+/// A whole life of a session, with an editor that lends its files and terminals.
 fn play(program: Program, way: Way) {
     let daemon = Daemon::start();
     let part = Part::new(&daemon, way, true);
     let trace = program.play(&daemon, &part);
     part.check(&trace);
+    let lent = [
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/output",
+        "terminal/release",
+        "terminal/wait_for_exit",
+    ];
+    assert_eq!(trace.lent(), lent);
+    // It is in a buffer of the editor, which the editor has not saved.
+    assert!(!part.file().exists());
 }

@@ -110,6 +110,12 @@ impl Trace {
                 // Of what the client sent itself it is not told when and as what it was stored.
                 next = json!({ "sessionUpdate": "user_message_chunk", "content": next["content"] });
             }
+            for shown in next["content"].as_array_mut().into_iter().flatten() {
+                // A terminal that one connection lent is not the other's: there it has the daemon's name.
+                if let Some(terminal) = shown.get_mut("terminalId") {
+                    *terminal = "terminal".into();
+                }
+            }
             let more = next["content"]["text"].as_str();
             match (story.last_mut(), more) {
                 (Some(last), Some(more)) if may_merge(last, &next) => {
