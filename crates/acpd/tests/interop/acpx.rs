@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::part::TEXT;
+use crate::part::{LENT, TEXT};
 use crate::programs::{beside, file, installed, node};
 use crate::support::{Daemon, MARK, Outcome, Running, outcome};
 use crate::trace::Trace;
@@ -81,7 +81,11 @@ fn whole_turns() {
     let refused = acpx.run(&["--deny-all", "exec", "permission kind=execute command=make"]);
     assert_eq!(refused.code, Some(REFUSED), "{refused:?}");
     assert!(refused.stdout.contains("rejected (reject_once)"), "{refused:?}");
-    Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap()).check_frames();
+    let trace = Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap());
+    trace.check_frames();
+    // It writes at once what it is given.
+    assert_eq!(trace.lent(), LENT);
+    assert_eq!(std::fs::read_to_string(notes.to_string()).unwrap(), TEXT);
 }
 
 #[test]

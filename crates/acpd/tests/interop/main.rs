@@ -79,15 +79,7 @@ fn play(program: Program, way: Way) {
     let part = Part::new(&daemon, way, true);
     let trace = program.play(&daemon, &part);
     part.check(&trace);
-    let lent = [
-        "fs/read_text_file",
-        "fs/write_text_file",
-        "terminal/create",
-        "terminal/output",
-        "terminal/release",
-        "terminal/wait_for_exit",
-    ];
-    assert_eq!(trace.lent(), lent);
+    assert_eq!(trace.lent(), part::LENT);
     // It is in a buffer of the editor, which the editor has not saved.
     assert!(!part.file().exists());
 }

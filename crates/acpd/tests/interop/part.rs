@@ -21,6 +21,16 @@ pub enum Way {
 /// What the agent is asked to write.
 pub const TEXT: &str = "one two";
 
+/// What is asked of an editor that lends its files and terminals.
+pub const LENT: [&str; 6] = [
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/release",
+    "terminal/wait_for_exit",
+];
+
 /// A text that comes in one piece, longer than what many programs read at once.
 const LONG_BYTES: usize = 100_000;
 
