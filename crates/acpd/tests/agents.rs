@@ -294,7 +294,7 @@ fn clients_have_an_agent_looked_at_as_well() {
         "{refused}"
     );
     let unknown = client.refused("agent/doctor", &json!({ "agentType": "nobody" }));
-    assert_eq!(unknown["data"]["code"], "invalid_params", "{unknown}");
+    assert_eq!(unknown["data"]["code"], "not_found", "{unknown}");
 }
 
 #[test]
