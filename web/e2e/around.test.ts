@@ -7,9 +7,13 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, row, startThread, until } from "./support/acts.ts";
+import { openThread, row, say, startThread, until } from "./support/acts.ts";
 import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
-import { CSP } from "./support/server.ts";
+
+/** The policy under which the UI must work. */
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; manifest-src 'self'";
 
 let stage: Stage;
 let other: Client;
@@ -97,6 +101,25 @@ test("a thread that waits notifies, if the browser's person has allowed it by a 
   await asked.keyboard.press("Escape");
   await startThread(stage, other, "permission kind=execute command=ls", { name: "Loud one" });
   await expect.poll(notes).toEqual(["asked", "Loud one waits for you"]);
+});
+
+test("over plain http from another machine it works as well: prompts are sent, words are copied, notifications are explained", async () => {
+  const plain = await stage.page();
+  // What browsers leave out there; this machine's own pages have it whatever they came by.
+  await plain.addInitScript(() => {
+    Object.defineProperty(window, "isSecureContext", { value: false });
+    Object.defineProperty(Crypto.prototype, "randomUUID", { value: undefined });
+    Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined });
+  });
+  const id = await startThread(stage, other);
+  await openThread(stage, plain, id);
+  await say(plain, "say `copied by hand`");
+  const answer = plain.locator(".th-agent", { hasText: "copied by hand" }).first();
+  await answer.hover();
+  await answer.getByRole("button", { name: "Copy message" }).click();
+  await answer.getByRole("button", { name: "Copied" }).waitFor();
+  await plain.getByRole("button", { name: "Settings" }).click();
+  await plain.getByText("only for pages that come over https").waitFor();
 });
 
 test("everything is reached by keyboard alone", async () => {

@@ -1,9 +1,10 @@
 /** Signing in, and what becomes of the page when the connection breaks or ends. */
 
 import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, row, startThread, until } from "./support/acts.ts";
+import { openThread, say, startThread, until } from "./support/acts.ts";
 import { accessible, endBrowser, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -56,37 +57,107 @@ test("a link with a ticket signs in, once, and the ticket leaves the address", a
   await again.locator("#token-error", { hasText: "used already" }).waitFor();
 });
 
-test("a connection that breaks comes back by itself, and no event is lost or doubled", async () => {
-  const page = await stage.page();
+/** What the agent says in 400 steps, once each and in order. */
+const WORDS = Array.from({ length: 400 }, (_, n) => `word ${n + 1}`).join(" ");
+
+/** Follows such a turn up to where a test comes in. */
+async function followWords(page: Page): Promise<string> {
   const id = await startThread(stage, other, "stream n=400 ms=10");
   await openThread(stage, page, id);
-  await page.locator(".virtual-line", { hasText: "word 40 " }).waitFor();
-  stage.served.down();
+  await page.locator(".virtual-line", { hasText: "word 40 " }).last().waitFor();
+  return id;
+}
+
+/** All that stands in the conversation: what a person said, and the agent, once and in order, and that it is over. */
+async function hasAllWords(page: Page): Promise<void> {
+  const lines = page.locator(".th-line-of-item");
+  const text = async () => (await lines.allInnerTexts()).map((one) => one.replace(/\s+/g, " ").trim());
+  await expect.poll(text, { timeout: 30_000 }).toEqual([expect.stringContaining("stream n=400"), expect.stringMatching(new RegExp(`^\\D*${WORDS}\\D*$`))]);
+  await expect.poll(() => page.locator(".th-line-of-turnEnd").count()).toBe(1);
+}
+
+test("a connection that breaks comes back by itself, and no event is lost or doubled", async () => {
+  const page = await stage.page();
+  const id = await followWords(page);
+  stage.cable.cut();
   await page.locator(".banner").waitFor();
   await shoot(page, "offline-desktop");
   await accessible(page);
   await until(other, id, "idle");
-  stage.served.up();
+  stage.cable.mend();
   await page.locator(".banner").waitFor({ state: "detached" });
-  const words = Array.from({ length: 400 }, (_, n) => `word ${n + 1}`).join(" ");
-  const text = () => page.locator(".virtual-line", { hasText: "word 200 " }).last().innerText();
-  await expect.poll(async () => (await text()).replace(/\s+/g, " ")).toContain(words);
+  await hasAllWords(page);
 });
 
-test("the daemon restarts: the page goes on", async () => {
+test("a page that is loaded again in the middle of a turn has all of it, once", async () => {
   const page = await stage.page();
-  const id = await startThread(stage, other, "say before");
+  await followWords(page);
+  await page.reload();
+  await page.locator(".virtual-line", { hasText: "word 40 " }).last().waitFor();
+  await hasAllWords(page);
+});
+
+test("a page that slept for ten minutes has all that happened meanwhile, once", async () => {
+  const page = await stage.page();
+  await page.clock.install();
+  const id = await followWords(page);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.setWebLifecycleState", { state: "frozen" });
+  // Its daemon has long given it up by then, and nothing tells it so.
+  stage.cable.lose();
   await until(other, id, "idle");
-  await openThread(stage, page, id);
-  await page.locator(".virtual-line", { hasText: "before" }).last().waitFor();
+  await session.send("Page.setWebLifecycleState", { state: "active" });
+  // It asks whether anyone is there, and gives up when nobody says so.
+  await page.clock.fastForward(600_000);
+  await page.clock.fastForward(10_000);
+  await hasAllWords(page);
+});
+
+test("the daemon is killed in the middle of a turn: what was said stands there once, and the page goes on", async () => {
+  const page = await stage.page();
+  const id = await followWords(page);
   await stage.daemon.kill("SIGKILL");
   await page.locator(".banner").waitFor();
   await stage.daemon.launch();
   await page.locator(".banner button").click();
   await page.locator(".banner").waitFor({ state: "detached" });
-  await page.locator(".pane textarea").fill("say after the restart");
-  await page.locator(".pane textarea").press("Enter");
+  await page.locator(".th-line-of-turnEnd").first().waitFor();
+  await say(page, "say after the restart");
   await page.locator(".virtual-line", { hasText: "after the restart" }).last().waitFor();
+  await other.ready();
+  await until(other, id, "idle");
+  const { thread } = await other.call("thread/read", { threadId: id, includeTurns: true, limit: 10 });
+  const said = (thread.turns ?? []).flatMap(({ items }) => items ?? []).flatMap((item) => ("text" in item && item.type === "agentMessage" ? [item.text ?? ""] : []));
+  expect(said[0]).toContain("word 39 ");
+  expect(WORDS.startsWith(said[0]!.trim())).toBe(true);
+  const shown = async () => (await page.locator(".th-line-of-item .th-markdown").allInnerTexts()).map((one) => one.replace(/\s+/g, " ").trim());
+  await expect.poll(async () => (await shown()).filter((one) => !one.startsWith("stream") && !one.startsWith("say"))).toEqual(said.map((one) => one.trim()));
+});
+
+test("of two tabs, one answers: the other has nothing more to press, and each says it once", async () => {
+  const page = await stage.page();
+  const id = await startThread(stage, other, "permission kind=execute command=make");
+  await openThread(stage, page, id);
+  const tab = await page.context().newPage();
+  await openThread(stage, tab, id);
+  const allow = (of: Page) => of.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true });
+  await allow(page).waitFor();
+  await allow(tab).click();
+  await allow(page).waitFor({ state: "detached" });
+  await until(other, id, "idle");
+  for (const of of [page, tab]) {
+    await of.locator(".th-line-of-turnEnd").first().waitFor();
+    await expect.poll(() => allow(of).count()).toBe(0);
+    expect(await of.locator(".virtual-line", { hasText: "allowed (allow_once)" }).count()).toBe(1);
+  }
+  let resolved = 0;
+  for await (const event of other.follow(id, { after: 0 })) {
+    resolved += event.method === "serverRequest/resolved" ? 1 : 0;
+    if (event.method === "turn/completed") {
+      break;
+    }
+  }
+  expect(resolved).toBe(1);
 });
 
 test("access that ends leads to the sign-in, and says so", async () => {
@@ -96,7 +167,7 @@ test("access that ends leads to the sign-in, and says so", async () => {
   await page.locator(".side-list").waitFor();
   // Who looks on starts nothing.
   expect(await page.locator(".side-new").count()).toBe(0);
-  await row(page, "say before").first().waitFor();
+  await page.locator(".row").first().waitFor();
   await stage.daemon.run("token", "revoke", "ann");
   await page.locator("#token-error", { hasText: "has ended" }).waitFor();
 });

@@ -7,8 +7,9 @@ import { fileURLToPath } from "node:url";
 
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
+import { type Cable, layCable } from "./cable.ts";
 import { Daemon, type DaemonOptions } from "./daemon.ts";
-import { serve, type Served } from "./server.ts";
+import { isBuiltIn, putInPlace } from "./ui.ts";
 
 const OUT = fileURLToPath(new URL("../out/", import.meta.url));
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -50,7 +51,7 @@ export interface PageOptions {
   permissions?: string[];
 }
 
-/** A daemon, what serves the UI before it, and pages. */
+/** A daemon, the cable to it, and pages. */
 export class Stage {
   readonly #contexts: BrowserContext[] = [];
   /** What pages did that they must not: break the policy, fail, ask others. */
@@ -58,16 +59,21 @@ export class Stage {
 
   private constructor(
     readonly daemon: Daemon,
-    readonly served: Served,
+    readonly cable: Cable,
+    private readonly builtIn: boolean,
   ) {}
 
-  static async set(options: DaemonOptions = {}): Promise<Stage> {
-    const daemon = await Daemon.start(options);
-    return new Stage(daemon, await serve(() => daemon.address));
+  static async set({ config = [], ...options }: DaemonOptions = {}): Promise<Stage> {
+    let daemon: Daemon | undefined;
+    const cable = await layCable(() => daemon!.address);
+    // Pages reach it at the cable's end, which is a name like any other.
+    const server = ["[server]", `hosts = ["${cable.address}"]`];
+    daemon = await Daemon.start({ ...options, config: [...server, ...config] });
+    return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
   }
 
   get url(): string {
-    return this.served.url;
+    return `http://${this.cable.address}`;
   }
 
   /** A page of a browser of its own, at the UI. */
@@ -79,6 +85,9 @@ export class Stage {
       permissions,
     });
     this.#contexts.push(context);
+    if (!this.builtIn) {
+      await putInPlace(context, this.url);
+    }
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     page.on("request", (request) => {
@@ -108,7 +117,7 @@ export class Stage {
     for (const context of this.#contexts) {
       await context.close();
     }
-    await this.served.end();
+    await this.cable.end();
     await this.daemon.end();
     assert.deepEqual(this.wrongs, []);
   }

@@ -19,6 +19,8 @@ const FAKE_AGENT = process.env.ACPD_FAKE_AGENT ?? join(BUILT, "acpd-fake-agent")
 export interface DaemonOptions {
   /** Flags of the fake agent. */
   agentArgs?: readonly string[];
+  /** What the agent is called. */
+  agentName?: string;
   /** Further lines of acpd.toml. */
   config?: readonly string[];
 }
@@ -30,11 +32,11 @@ export class Daemon {
 
   private constructor(readonly root: string) {}
 
-  static async start({ agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
+  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
     const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
     await mkdir(daemon.work);
     const lines = [
-      "[agents.fake]",
+      `[agents.${agentName}]`,
       `command = ${JSON.stringify(FAKE_AGENT)}`,
       `args = ${JSON.stringify(agentArgs)}`,
       `env = { FAKE_AGENT_STATE = ${JSON.stringify(join(daemon.root, "sessions"))} }`,

@@ -8,17 +8,17 @@ import { say } from "./live.ts";
 import { go, route } from "./route.ts";
 import { open, threads, waiting } from "./threads.ts";
 
-type Permission = "default" | "granted" | "denied" | "none";
+type Permission = "default" | "granted" | "denied" | "none" | "insecure";
 
 const has = typeof Notification !== "undefined";
 /** What the browser's person has said. */
-export const permission = signal<Permission>(has ? Notification.permission : "none");
+export const permission = signal<Permission>(!isSecureContext ? "insecure" : has ? Notification.permission : "none");
 /** Whether notifications are wanted; they come only if the browser allows them as well. */
 export const wanted = stored<boolean>("notify", false, (value) => typeof value === "boolean");
 
 /** Asks for notifications; on a click only, as browsers want it. */
 export async function askForNotifications(): Promise<void> {
-  if (has) {
+  if (has && isSecureContext) {
     permission.value = await Notification.requestPermission();
     wanted.value = permission.value === "granted";
   }

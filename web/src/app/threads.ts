@@ -4,13 +4,13 @@
  */
 
 import type { Client, Thread, ThreadSummary } from "@acpd/client";
-import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 
 import { client, sentence } from "../connection/connection.ts";
 import { OpenThread } from "../connection/open-thread.ts";
 import { type Watch, watchThreads } from "../connection/thread-list.ts";
 import { isRecord, stored } from "../state/stored.ts";
-import { type LastTurn, lastTurnOf, listThreads, nameOf, type Seen } from "../state/threads.ts";
+import { listThreads, nameOf, type Seen } from "../state/threads.ts";
 import { go, route } from "./route.ts";
 import { toast } from "./toasts.ts";
 
@@ -20,7 +20,6 @@ const since = stored<number>("since", 0, (value) => typeof value === "number");
 if (since.peek() === 0) {
   since.value = Date.now();
 }
-const lastTurns = signal<Readonly<Record<string, LastTurn>>>({});
 /** Threads that will be deleted, with the time. A page that was closed meanwhile offers to undo it once more. */
 const going = stored<Record<string, number>>("deleting", {}, isRecord);
 
@@ -36,7 +35,6 @@ export const threads = computed(() =>
     ? undefined
     : listThreads(listed.value, {
         seen: seen.value,
-        lastTurns: lastTurns.value,
         since: since.value,
         open: document.hidden ? undefined : open.value?.threadId,
         going: new Set(Object.keys(going.value)),
@@ -53,14 +51,10 @@ effect(() => {
   if (now) {
     watch = watchThreads(now, (data) => {
       listed.value = data;
-      void lookAtEnds(now, data);
     });
     resumeDeletions();
   } else {
-    batch(() => {
-      listed.value = undefined;
-      lastTurns.value = {};
-    });
+    listed.value = undefined;
   }
 });
 
@@ -76,11 +70,7 @@ effect(() => {
       open.value = undefined;
     }
     if (threadId && now && open.peek()?.threadId !== threadId) {
-      const made = new OpenThread(now, threadId, ({ method }) => {
-        if (/^(turn\/|thread\/)|requestApproval|requestUserInput|serverRequest/.test(method)) {
-          watch?.soon();
-        }
-      });
+      const made = new OpenThread(now, threadId);
       made.onForked = (fork) => go({ view: "thread", threadId: fork });
       ownerOf.set(made, now);
       open.value = made;
@@ -99,31 +89,6 @@ export function see(threadId: string, at: number, seq?: number): void {
   seen.value = Object.fromEntries(entries.sort(([, one], [, other]) => other.at - one.at).slice(0, 500));
 }
 
-/** How many threads' ends are looked at for one list: the daemon takes 60 requests in 10 s. */
-const LOOKS = 4;
-
-/** The list does not say whether the last turn failed: it is read where it is not known, the latest first. */
-async function lookAtEnds(now: Client, data: readonly ThreadSummary[]): Promise<void> {
-  const unknown = data
-    .filter(({ id, status, turnCount, updatedAt }) => {
-      return status === "idle" && turnCount > 0 && lastTurns.peek()[id]?.updatedAt !== updatedAt;
-    })
-    .slice(0, LOOKS);
-  for (const { id } of unknown) {
-    try {
-      const { thread } = await now.call("thread/read", { threadId: id, includeTurns: true, limit: 1 });
-      lastTurns.value = { ...lastTurns.peek(), [id]: lastTurnOf(thread) };
-    } catch {
-      return;
-    }
-  }
-}
-
-/** Asks for the list soon: something was done that it shows. */
-export function refresh(): void {
-  watch?.soon();
-}
-
 /** Runs what may fail; the person is told, and `false` is the answer. */
 export async function attempt(what: string, run: (client: Client) => Promise<unknown>): Promise<boolean> {
   const now = client.peek();
@@ -132,7 +97,6 @@ export async function attempt(what: string, run: (client: Client) => Promise<unk
       throw new Error("there is no connection");
     }
     await run(now);
-    refresh();
     return true;
   } catch (error) {
     toast(`${what}: ${sentence(error)}`, { kind: "error" });

@@ -10,6 +10,7 @@ import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, prependOlder, remind } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
+import { newId } from "./new-id.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
@@ -18,6 +19,12 @@ const FIRST_PAGE = 10;
 const PAGE = 30;
 /** The state is published at most this often, in milliseconds: twice as fast as anyone reads, and cheap. */
 const FRAME_MS = 50;
+/** While a message is longer than this, in UTF-16 units, drawing it costs more, and it is published less often by as much. */
+const LONG_TEXT = 25_000;
+/** And at least this often, in milliseconds. */
+const SLOW_MS = 500;
+/** How long the thread is left to be drawn before its log is looked at, in milliseconds. */
+const LEARN_MS = 250;
 /** How soon questions that are open must have come, in milliseconds, before they are looked for. */
 const LOOK_MS = 700;
 /** Hidden pages are not drawn; what they show when they are seen must be there all the same. */
@@ -51,14 +58,13 @@ export class OpenThread implements ThreadActions {
   readonly #sentWords = new Map<string, string>();
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
+  #learnTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #over = new AbortController();
   readonly #rows = layOut();
 
   constructor(
     private readonly client: Client,
     readonly threadId: string,
-    /** Hears of every event, for what is not drawn: sounds to screen readers, the list. */
-    private readonly onEvent: (event: ThreadEvent) => void = () => {},
   ) {
     this.#follow();
   }
@@ -68,6 +74,7 @@ export class OpenThread implements ThreadActions {
     this.#over.abort();
     this.#offQuestions?.();
     clearTimeout(this.#lookTimer);
+    clearTimeout(this.#learnTimer);
     clearTimeout(this.#timer);
     this.#subscription?.close();
   }
@@ -98,7 +105,7 @@ export class OpenThread implements ThreadActions {
         }
         this.#publish();
         this.#offQuestions ??= onQuestion(this.client, (question) => this.#asked(question));
-        void this.#learn();
+        this.#learnTimer = setTimeout(() => void this.#learn(), LEARN_MS);
         this.#lookTimer = setTimeout(() => void this.#lookForQuestions(), LOOK_MS);
       },
       // `onEnd` has said so.
@@ -169,7 +176,6 @@ export class OpenThread implements ThreadActions {
     } else {
       this.#early.push(event);
     }
-    this.onEvent(event);
   }
 
   #fold(event: ThreadEvent): void {
@@ -194,7 +200,7 @@ export class OpenThread implements ThreadActions {
   #publishSoon(): void {
     if (this.#timer === undefined) {
       const since = performance.now() - this.#lastAt;
-      const wait = document.hidden ? HIDDEN_MS : Math.max(0, FRAME_MS - since);
+      const wait = document.hidden ? HIDDEN_MS : Math.max(0, frameMs(this.#state!) - since);
       this.#timer = setTimeout(() => this.#publish(), wait);
     }
   }
@@ -218,7 +224,7 @@ export class OpenThread implements ThreadActions {
       await this.client.call("turn/steer", { threadId, content });
     } else {
       // The same id again is the same turn, so that a connection that breaks cannot double it.
-      const clientTurnId = crypto.randomUUID();
+      const clientTurnId = newId();
       this.#sentWords.set(clientTurnId, text);
       const prompt = { threadId, clientTurnId, text: text || undefined, input };
       await this.#twice(() => this.client.call("turn/start", prompt));
@@ -314,4 +320,11 @@ export class OpenThread implements ThreadActions {
       return call();
     }
   }
+}
+
+/** How often a thread is published, in milliseconds: what grows at its end costs the more the longer it is. */
+export function frameMs({ turns }: Pick<ThreadState, "turns">): number {
+  const last = turns.at(-1)?.items.at(-1);
+  const length = last !== undefined && "text" in last ? (last.text?.length ?? 0) : 0;
+  return Math.min(SLOW_MS, FRAME_MS * Math.max(1, length / LONG_TEXT));
 }

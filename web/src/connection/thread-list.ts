@@ -1,72 +1,96 @@
 /**
- * Keeps the list of threads up to date. This is the one place that knows how: by asking again, as long as the daemon
- * tells nobody of threads that they do not follow.
+ * Keeps the list of threads up to date, also for threads that are not followed: asks for it once for each connection, and
+ * takes in what the daemon tells from then on. A page in the background hears at once.
  */
 
-import type { Client, ThreadSummary } from "@acpd/client";
+import type { Client, ListChanged, ThreadSummary } from "@acpd/client";
 
-/** How often the list is asked for while the page is seen, and while it is not, in milliseconds. */
-const SEEN_MS = 2_500;
-const HIDDEN_MS = 10_000;
+import { applyChanges } from "../state/threads.ts";
+
 /** Threads in the list; older ones are found by searching. */
 const LISTED = 200;
+/** The list is handed on at most this often while it is seen, in milliseconds. Timers of hidden pages stand still. */
+const FRAME_MS = 50;
+/** How long to wait after the list was refused: too much was asked, or the daemon ends. In milliseconds. */
+const AGAIN_MS = 2_000;
 
 export interface Watch {
-  /** Something has changed that the list shows: it is asked for soon. */
-  soon(): void;
   stop(): void;
 }
 
-/** Calls `onList` with the threads that are not archived, now and whenever they may have changed. */
-export function watchThreads(client: Client, onList: (threads: ThreadSummary[]) => void): Watch {
+/** Calls `onList` with the threads that are not archived, now and whenever they change. */
+export function watchThreads(client: Client, onList: (threads: readonly ThreadSummary[]) => void): Watch {
+  let list: readonly ThreadSummary[] | undefined;
+  /** What came while the list was on its way. */
+  let early: ListChanged[] | undefined;
+  /** What came since the list was last handed on. */
+  let late: ListChanged[] = [];
+  /** Which time of asking it is: the answers to earlier ones are not looked at. */
+  let round = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let stopped = false;
-  let asking = false;
-  let again = false;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let handedAt = -Infinity;
 
-  const ask = async (): Promise<void> => {
+  const hand = () => {
     clearTimeout(timer);
-    if (asking) {
-      again = true;
-      return;
-    }
-    asking = true;
-    again = false;
+    timer = undefined;
+    handedAt = performance.now();
+    list = applyChanges(list!, late, LISTED);
+    late = [];
+    onList(list);
+  };
+  const ask = async (): Promise<void> => {
+    clearTimeout(retry);
+    const mine = ++round;
+    early = [];
     try {
-      const { data } = await client.call("thread/list", { limit: LISTED }, { timeoutMs: 15_000 });
-      if (!stopped) {
-        onList(data);
+      await client.call("thread/list/watch");
+      const { data } = await client.call("thread/list", { limit: LISTED });
+      if (mine === round && early) {
+        list = data;
+        late = early;
+        early = undefined;
+        hand();
       }
     } catch {
-      // There is no connection, or too much is asked: the next time it is asked again.
-    }
-    asking = false;
-    if (!stopped) {
-      timer = setTimeout(() => void ask(), again ? 250 : document.hidden ? HIDDEN_MS : SEEN_MS);
-    }
-  };
-  const onVisible = () => {
-    if (!document.hidden) {
-      void ask();
+      // Without a connection the next one asks.
+      if (mine === round && client.state.name === "open") {
+        retry = setTimeout(() => void ask(), AGAIN_MS);
+      }
     }
   };
-  document.addEventListener("visibilitychange", onVisible);
-  const off = client.onState(({ name }) => {
-    if (name === "open") {
-      void ask();
-    }
-  });
-  void ask();
+  const offs = [
+    client.on("thread/list/changed", (change) => {
+      early?.push(change);
+      if (list === undefined) {
+        return;
+      }
+      late.push(change);
+      const wait = FRAME_MS - (performance.now() - handedAt);
+      if (document.hidden || wait <= 0) {
+        hand();
+      } else {
+        timer ??= setTimeout(hand, wait);
+      }
+    }),
+    client.on("thread/list/reset", () => void ask()),
+    client.onState(({ name }) => {
+      if (name === "open") {
+        void ask();
+      }
+    }),
+  ];
+  if (client.state.name === "open") {
+    void ask();
+  }
   return {
-    soon: () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => void ask(), 150);
-    },
     stop: () => {
-      stopped = true;
+      round++;
       clearTimeout(timer);
-      off();
-      document.removeEventListener("visibilitychange", onVisible);
+      clearTimeout(retry);
+      for (const off of offs) {
+        off();
+      }
     },
   };
 }

@@ -2,7 +2,7 @@
  * The list of threads as it is shown: what the daemon lists, with what this browser knows beside it. Pure.
  */
 
-import type { Thread, ThreadSummary } from "@acpd/client";
+import type { ListChanged, ThreadSummary } from "@acpd/client";
 
 /** How a thread stands, in the words of the list. */
 export type Live = "waiting" | "running" | "failed" | "idle";
@@ -13,23 +13,13 @@ export interface Seen {
   readonly seq?: number;
 }
 
-/** How a thread's last turn ended, and for which state of the thread that holds. */
-export interface LastTurn {
-  readonly updatedAt: number;
-  readonly failed: boolean;
-  readonly error?: string;
-}
-
 export interface Listed extends ThreadSummary {
   readonly live: Live;
   readonly unread: boolean;
-  /** Why the last turn failed. */
-  readonly error?: string;
 }
 
 export interface Known {
   readonly seen: Readonly<Record<string, Seen>>;
-  readonly lastTurns: Readonly<Record<string, LastTurn>>;
   /** What changed before this browser came here first is no news. */
   readonly since: number;
   /** The thread that is looked at. */
@@ -38,18 +28,37 @@ export interface Known {
   readonly going: ReadonlySet<string>;
 }
 
+/** A list with what has changed since, in the order in which it came; at most so many threads, the latest. */
+export function applyChanges(
+  list: readonly ThreadSummary[],
+  changes: readonly ListChanged[],
+  most: number,
+): readonly ThreadSummary[] {
+  if (changes.length === 0) {
+    return list;
+  }
+  const threads = new Map(list.map((thread) => [thread.id, thread]));
+  for (const { threadId, thread } of changes) {
+    if (thread && !thread.archived) {
+      threads.set(threadId, thread);
+    } else {
+      threads.delete(threadId);
+    }
+  }
+  return [...threads.values()].sort((one, other) => other.updatedAt - one.updatedAt).slice(0, most);
+}
+
 /** What the list shows, the latest first. */
 export function listThreads(data: readonly ThreadSummary[], known: Known): Listed[] {
   return data
     .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
     .map((thread) => {
-      const last = known.lastTurns[thread.id];
-      const fits = last?.updatedAt === thread.updatedAt && last.failed;
+      const { status, lastTurnStatus } = thread;
       const live: Live =
-        thread.status === "waiting" || thread.status === "running" ? thread.status : fits ? "failed" : "idle";
+        status === "waiting" || status === "running" ? status : lastTurnStatus === "failed" ? "failed" : "idle";
       const seenAt = known.seen[thread.id]?.at ?? known.since;
-      const unread = thread.id !== known.open && thread.status !== "running" && thread.updatedAt > seenAt;
-      return { ...thread, live, unread, error: fits ? last.error : undefined };
+      const unread = thread.id !== known.open && status !== "running" && thread.updatedAt > seenAt;
+      return { ...thread, live, unread };
     })
     .sort((one, other) => other.updatedAt - one.updatedAt || (one.id < other.id ? 1 : -1));
 }
@@ -80,12 +89,6 @@ export function sections(threads: readonly Listed[], now: number): Section[] {
   return titles
     .map((title) => ({ title, threads: threads.filter((thread) => titleOf(thread) === title) }))
     .filter((section) => section.threads.length > 0);
-}
-
-/** How the last turn of a thread ended. */
-export function lastTurnOf(thread: Pick<Thread, "turns" | "updatedAt">): LastTurn {
-  const turn = (thread.turns ?? []).findLast(({ id, status }) => id != null && status !== "queued");
-  return { updatedAt: thread.updatedAt, failed: turn?.status === "failed", error: turn?.error ?? undefined };
 }
 
 /** What a thread is called where it has no name. */

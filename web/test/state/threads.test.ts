@@ -3,7 +3,7 @@
 import type { ThreadSummary } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { age, folderOf, type Known, lastTurnOf, listThreads, nameOf, sections, tabTitle } from "../../src/state/threads.ts";
+import { age, applyChanges, folderOf, type Known, listThreads, nameOf, sections, tabTitle } from "../../src/state/threads.ts";
 
 const NOON = new Date(2026, 10, 22, 12).getTime();
 const HOUR = 3600_000;
@@ -22,30 +22,24 @@ function thread(id: string, more: Partial<ThreadSummary> = {}): ThreadSummary {
   };
 }
 
-const nothing: Known = { seen: {}, lastTurns: {}, since: 0, going: new Set() };
+const nothing: Known = { seen: {}, since: 0, going: new Set() };
 
 test("how a thread stands", () => {
   const data = [
     thread("waits", { status: "waiting" }),
     thread("runs", { status: "running" }),
-    thread("failed"),
-    thread("failed before"),
-    thread("idle"),
+    thread("failed", { lastTurnStatus: "failed" }),
+    thread("failed before", { lastTurnStatus: "failed", status: "running" }),
+    thread("idle", { lastTurnStatus: "completed" }),
     thread("vanishes", { status: "deleting" }),
     thread("going"),
   ];
   const list = listThreads(data, {
     ...nothing,
     going: new Set(["going"]),
-    lastTurns: {
-      failed: { updatedAt: NOON, failed: true, error: "boom" },
-      // It has gone on since.
-      "failed before": { updatedAt: NOON - 1, failed: true },
-    },
   });
   const lives = Object.fromEntries(list.map(({ id, live }) => [id, live]));
-  expect(lives).toEqual({ waits: "waiting", runs: "running", failed: "failed", "failed before": "idle", idle: "idle" });
-  expect(list.find(({ id }) => id === "failed")?.error).toBe("boom");
+  expect(lives).toEqual({ waits: "waiting", runs: "running", failed: "failed", "failed before": "running", idle: "idle" });
 });
 
 test("unread is what changed since it was seen, and was not looked at meanwhile", () => {
@@ -81,14 +75,18 @@ test("the latest comes first, in sections by day, and who waits before all", () 
   ]);
 });
 
-test("how the last turn ended: those that wait, and what is outside of turns, do not count", () => {
-  const turns = [
-    { id: "turn_1", status: "failed", error: "boom" },
-    { id: "turn_2", status: "queued" },
-    { status: "completed" },
-  ] as const;
-  expect(lastTurnOf({ turns: [...turns], updatedAt: 7 })).toEqual({ updatedAt: 7, failed: true, error: "boom" });
-  expect(lastTurnOf({ turns: [], updatedAt: 7 }).failed).toBe(false);
+test("changes come into the list in their order; what is archived or deleted leaves it; the oldest leave a full one", () => {
+  const list = [thread("one"), thread("two", { updatedAt: NOON - 1 }), thread("three", { updatedAt: NOON - 2 })];
+  const changes = [
+    { threadId: "four", ts: NOON, thread: thread("four", { updatedAt: NOON + 1, name: "first" }) },
+    { threadId: "one", ts: NOON, thread: null },
+    { threadId: "two", ts: NOON, thread: thread("two", { archived: true }) },
+    { threadId: "four", ts: NOON, thread: thread("four", { updatedAt: NOON + 1, name: "then" }) },
+  ];
+  const changed = applyChanges(list, changes, 2);
+  expect(changed.map(({ id, name }) => [id, name])).toEqual([["four", "then"], ["three", undefined]]);
+  expect(applyChanges(list, changes, 1).map(({ id }) => id)).toEqual(["four"]);
+  expect(applyChanges(list, [], 2)).toBe(list);
 });
 
 test("words", () => {

@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, settingsOf } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
-import { refresh, threads } from "../../app/threads.ts";
+import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
+import { newId } from "../../connection/new-id.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
 import { configOption, modesOf } from "../thread/acp.ts";
@@ -73,7 +74,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       agentType: agent,
       cwd,
       text: prompt.trim() || undefined,
-      clientTurnId: prompt.trim() ? crypto.randomUUID() : undefined,
+      clientTurnId: prompt.trim() ? newId() : undefined,
       name: name.trim() || undefined,
       mode: mode || undefined,
       config: Object.keys(config).length > 0 ? config : undefined,
@@ -90,14 +91,12 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       const { thread } = await client.peek()!.call("thread/start", wanted);
       folders.value = [cwd, ...folders.peek().filter((one) => one !== cwd)].slice(0, 12);
       lastAgent.value = agent;
-      refresh();
       go({ view: "thread", threadId: thread.id });
     } catch (why) {
       setError(
         made === undefined ? sentence(why) : `The thread was made, and then this went wrong: ${sentence(why)}`,
       );
       setStarting(false);
-      refresh();
     } finally {
       off?.();
     }

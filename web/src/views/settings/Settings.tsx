@@ -69,6 +69,8 @@ function Notifications() {
   switch (permission.value) {
     case "none":
       return <p class="hint">This browser has none.</p>;
+    case "insecure":
+      return <p class="hint">Browsers have them only for pages that come over https, or from their own machine.</p>;
     case "denied":
       return <p class="hint">The browser forbids them for this page. Its settings can change that.</p>;
     case "default":

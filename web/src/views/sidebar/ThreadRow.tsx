@@ -7,7 +7,7 @@ import { LiveMark } from "../parts/Live.tsx";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
 export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
-  const { id, agentType, cwd, updatedAt, live, unread, error } = thread;
+  const { id, agentType, cwd, updatedAt, live, unread } = thread;
   const to = { view: "thread", threadId: id } as const;
   return (
     <li class={current ? "row is-current" : "row"} data-thread={id}>
@@ -17,7 +17,6 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
         data-rove
         tabIndex={tabbed ? 0 : -1}
         aria-current={current ? "page" : undefined}
-        title={error}
         onClick={(event) => {
           if (!event.metaKey && !event.ctrlKey && !event.shiftKey) {
             event.preventDefault();

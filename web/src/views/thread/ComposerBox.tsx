@@ -232,46 +232,49 @@ export function ComposerBox(props: ComposerBoxProps) {
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
       </div>
       <div class="th-composer-foot">
-        {takesFiles && (
-          <>
-            <button type="button" class="button quiet icon" aria-label="Attach files" title="Attach files" disabled={off} onClick={() => files.current?.click()}>
-              <Icon name="attach" />
+        <div class="th-composer-options">
+          {takesFiles && (
+            <>
+              <button type="button" class="button quiet icon" aria-label="Attach files" title="Attach files" disabled={off} onClick={() => files.current?.click()}>
+                <Icon name="attach" />
+              </button>
+              <input
+                ref={files}
+                type="file"
+                multiple
+                hidden
+                onChange={(event) => {
+                  void take([...(event.currentTarget.files ?? [])]);
+                  event.currentTarget.value = "";
+                }}
+              />
+            </>
+          )}
+          {props.children}
+        </div>
+        <div class="th-composer-acts">
+          {running && (
+            <button type="button" class="button" title="Stop the turn" disabled={stopping || barred !== undefined} onClick={onStop}>
+              <Icon name="stop" /> {stopping ? "Stopping" : "Stop"}
             </button>
-            <input
-              ref={files}
-              type="file"
-              multiple
-              hidden
-              onChange={(event) => {
-                void take([...(event.currentTarget.files ?? [])]);
-                event.currentTarget.value = "";
-              }}
-            />
-          </>
-        )}
-        {props.children}
-        <span class="th-space" />
-        {running && (
-          <button type="button" class="button" title="Stop the turn" disabled={stopping || barred !== undefined} onClick={onStop}>
-            <Icon name="stop" /> {stopping ? "Stopping" : "Stop"}
-          </button>
-        )}
-        {running && !empty && (
-          <button type="button" class="button" title="Say it into the running turn (Alt+Enter)" disabled={off} onClick={() => void send("steer")}>
-            Steer
-          </button>
-        )}
-        {(!running || !empty) && (
-          <button
-            type="button"
-            class="button primary"
-            title={`${running ? "Queue it after the running turn" : "Send"} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
-            disabled={empty || off}
-            onClick={() => void send("queue")}
-          >
-            {sending ? <span class="th-spinner" /> : <Icon name="send" />} {running ? "Queue" : "Send"}
-          </button>
-        )}
+          )}
+          {running && !empty && (
+            <button type="button" class="button" title="Say it into the running turn (Alt+Enter)" disabled={off} onClick={() => void send("steer")}>
+              Steer
+            </button>
+          )}
+          {(!running || !empty) && (
+            <button
+              type="button"
+              class="button primary"
+              title={`${running ? "Queue it after the running turn" : "Send"} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
+              disabled={empty || off}
+              onClick={() => void send("queue")}
+            >
+              {sending ? <span class="th-spinner" /> : <Icon name="send" />} {running ? "Queue" : "Send"}
+            </button>
+          )}
+        </div>
       </div>
     </div>
   );

@@ -1,0 +1,103 @@
+/** Every view has room on a phone, and on a small one, also where the agent offers much. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, startThread, until } from "./support/acts.ts";
+import { endBrowser, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+let asking: string;
+let running: string;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client();
+  running = await startThread(stage, other, "plan; say `a_name_that_is_quite_long_and_cannot_be_broken_anywhere_at_all_in_any_way`; tool kind=edit; slow ms=600000", {
+    name: "A thread with a name that is longer than a phone is wide, by far",
+  });
+  asking = await startThread(stage, other, "permission kind=execute command='npm run a-script-with-a-long-name -- --and-one-more-flag-that-is-long'");
+  await until(other, asking, "waiting");
+});
+afterAll(async () => {
+  await stage.end();
+  await endBrowser();
+});
+
+/** What reaches beyond the window's edge and is not in something that scrolls or cuts it off. */
+function beyond(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const clipped = (el: Element): boolean => {
+      for (let at = el.parentElement; at && at !== document.body; at = at.parentElement) {
+        if (getComputedStyle(at).overflowX !== "visible") return true;
+      }
+      return false;
+    };
+    const wide = document.documentElement.scrollWidth > window.innerWidth ? ["the page itself scrolls"] : [];
+    const out = [...document.body.querySelectorAll("*")].filter((el) => {
+      const { left, right, width, height } = el.getBoundingClientRect();
+      return width > 1 && height > 1 && (left < -1 || right > window.innerWidth + 1) && el.checkVisibility({ visibilityProperty: true }) && !clipped(el);
+    });
+    // What cuts off must not be cut off itself: buttons are seen whole.
+    const half = [...document.querySelectorAll("button, select, input, textarea")].filter((el) => {
+      const { left, right, width, height } = el.getBoundingClientRect();
+      const moves = el.closest("pre, table, .th-diff, .th-terminal, .th-composer-options");
+      return width > 1 && height > 1 && !moves && el.checkVisibility({ visibilityProperty: true }) && (left < -1 || right > window.innerWidth + 1);
+    });
+    return [...wide, ...new Set([...out, ...half])].map((el) => (typeof el === "string" ? el : `${el.tagName} ${el.className} ${el.textContent?.slice(0, 40)}`));
+  });
+}
+
+for (const width of [390, 320]) {
+  test(`at ${width} px nothing is out of reach`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    const fits = async (name: string) => {
+      await shoot(page, `room-${width}-${name}`);
+      expect(await beyond(page), name).toEqual([]);
+    };
+    await page.locator(".home-form").waitFor();
+    await fits("new-thread");
+    for (const view of ["agents", "policy", "archive", `threads/${asking}/policy`]) {
+      await page.goto(`${stage.url}/${view}`);
+      await page.locator(".page").waitFor();
+      await fits(view.split("/").at(-1)!);
+    }
+    await openThread(stage, page, asking);
+    await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+    await fits("approval");
+    await openThread(stage, page, running);
+    await page.locator(".pane textarea").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await fits("running");
+    await page.locator(".pane textarea").fill("something to say");
+    await page.getByRole("button", { name: "Queue" }).waitFor();
+    await fits("composer");
+    await page.locator(".drawer-button").click();
+    await page.locator(".row").first().waitFor();
+    await fits("drawer");
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByRole("dialog").first().waitFor();
+    await fits("settings");
+  });
+
+  test(`at ${width} px what sends and stops is at the right, in the last row`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    await openThread(stage, page, running);
+    const place = () =>
+      page.evaluate(() => {
+        const box = document.querySelector(".th-composer")!.getBoundingClientRect();
+        const acts = document.querySelector(".th-composer-acts")!.getBoundingClientRect();
+        return { right: box.right - acts.right, below: box.bottom - acts.bottom };
+      });
+    for (const words of ["", "something to say"]) {
+      await page.locator(".pane textarea").fill(words);
+      await page.getByRole("button", { name: words ? "Queue" : "Stop" }).waitFor();
+      const { right, below } = await place();
+      expect(right).toBeGreaterThanOrEqual(0);
+      expect(right).toBeLessThan(16);
+      expect(below).toBeLessThan(16);
+    }
+  });
+}
