@@ -58,7 +58,7 @@ test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the 
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	npm run check --prefix web
 	npm test --prefix web
-	CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
+	ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
 
 test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
