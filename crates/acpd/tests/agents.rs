@@ -275,6 +275,29 @@ fn a_look_at_an_agent_that_works() {
 }
 
 #[test]
+fn clients_have_an_agent_looked_at_as_well() {
+    let daemon = Daemon::with("[agents.gone]\ncommand = \"no-such-program\"\n");
+    let mut client = Client::new(&daemon);
+    let told = client.call("agent/doctor", &json!({ "agentType": "fake" }));
+    assert_eq!(
+        (
+            &told["agentType"],
+            &told["error"],
+            &told["hello"]["protocolVersion"]
+        ),
+        (&json!("fake"), &Value::Null, &json!(1))
+    );
+    assert!(told["hello"]["agentInfo"]["name"].is_string(), "{told}");
+    let refused = client.refused("agent/doctor", &json!({ "agentType": "gone" }));
+    assert!(
+        refused["message"].as_str().unwrap().contains("no-such-program"),
+        "{refused}"
+    );
+    let unknown = client.refused("agent/doctor", &json!({ "agentType": "nobody" }));
+    assert_eq!(unknown["data"]["code"], "not_found", "{unknown}");
+}
+
+#[test]
 fn a_look_at_an_agent_that_npx_runs() {
     let place = Place::new("");
     place.configure("");

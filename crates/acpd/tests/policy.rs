@@ -8,6 +8,20 @@ use support::{Client, Daemon, Place, acpd};
 const POLICY: &str = "[policy]\nask = [\"Bash\"]\nallow = [\"Bash(git *)\"]\ndeny = [\"Bash(rm *)\"]\n";
 
 #[test]
+fn the_policies_of_the_configuration_can_be_read() {
+    let daemon = Daemon::with(
+        "[policy]\nbase = \"readonly\"\n[agents.careful]\ncommand = \"true\"\n[agents.careful.policy]\ndeny = [\"Bash(rm:*)\"]\n",
+    );
+    let mut client = Client::new(&daemon);
+    let read = client.call("policy/read", &json!({ "agentType": "careful" }));
+    assert_eq!(
+        (&read["daemon"]["base"], &read["agent"]["deny"]),
+        (&json!("readonly"), &json!(["Bash(rm:*)"]))
+    );
+    assert_eq!(client.call("policy/read", &json!({}))["agent"], Value::Null);
+}
+
+#[test]
 fn policy_test_names_the_rule_that_decides() {
     let place = Place::new(POLICY);
     for (line, code, words) in [

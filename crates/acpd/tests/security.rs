@@ -87,7 +87,7 @@ fn pages_of_other_origins_and_other_names_are_turned_away() {
     for (path, host, status) in [
         ("/healthz", &own, 200),
         ("/readyz", &own, 200),
-        ("/", &own, 404),
+        ("/api/nothing", &own, 404),
         ("/healthz", &rebound, 403),
     ] {
         let (got, answer) = ask(daemon.address(), path, &[("Host", host)]);
@@ -156,7 +156,7 @@ fn every_answer_tells_browsers_to_be_careful() {
     let bearer = format!("Bearer {}", daemon.place.token());
     for (method, path, host, status) in [
         ("GET", "/healthz", &host[..], 200),
-        ("GET", "/nothing", &host, 404),
+        ("GET", "/api/nothing", &host, 404),
         ("GET", "/api/session", &host, 200),
         ("POST", "/api/tickets", &host, 200),
         ("PUT", "/api/session", &host, 405),

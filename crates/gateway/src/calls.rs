@@ -17,6 +17,7 @@ use acpd_proto::thread::{Command, Reply};
 use serde_json::json;
 
 use crate::directory::{Answer, Directory, log_failure};
+use crate::doctor::{anywhere, examine};
 use crate::thread::{Subscribed, Surroundings};
 
 /// A client's request, as far as it was carried out at once.
@@ -117,6 +118,12 @@ impl Calls {
     async fn look(&self, request: Request) -> Result<RawJson, Failure> {
         match request {
             Request::AgentList(_) => Ok(json!({ "data": self.around.agents.list() }).into()),
+            Request::AgentDoctor(wanted) => self.examine(wanted.agent_type).await,
+            Request::PolicyRead(wanted) => {
+                let book = self.around.policies.borrow();
+                let [daemon, agent] = book.layers(wanted.agent_type.as_deref());
+                Ok(json!({ "daemon": daemon, "agent": agent }).into())
+            }
             Request::ThreadList(wanted) => self.list(wanted).await,
             Request::ThreadSearch(wanted) => self.search(wanted).await,
             Request::ThreadRead(On { thread, params }) => {
@@ -126,6 +133,22 @@ impl Calls {
             }
             other => Err(misplaced(&other)),
         }
+    }
+
+    /// Starts an agent to see whether it works.
+    async fn examine(&self, agent_type: String) -> Result<RawJson, Failure> {
+        let found = self.around.agents.find(&agent_type)?;
+        let report = examine(&found.config, anywhere(), &self.around.limits).await;
+        let millis = u64::try_from(report.millis).unwrap_or(u64::MAX);
+        Ok(json!({
+            "agentType": agent_type,
+            "hello": report.hello,
+            "error": report.error,
+            "millis": millis,
+            "stderr": report.stderr,
+            "strayLines": report.stray_lines,
+        })
+        .into())
     }
 
     /// What changes something, or belongs to a place among what does.

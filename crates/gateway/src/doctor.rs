@@ -116,6 +116,13 @@ pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Rep
     report
 }
 
+/// Where an agent is started that is only asked what it can do, for somebody who is in no directory.
+pub fn anywhere() -> PathBuf {
+    std::env::home_dir()
+        .filter(|home| home.is_dir())
+        .unwrap_or_else(|| "/".into())
+}
+
 /// The ways to sign in to an agent that need a terminal.
 pub fn terminal_logins(hello: &Hello) -> Vec<AuthMethod> {
     let methods = hello.auth_methods.as_ref().map(AuthMethod::list);

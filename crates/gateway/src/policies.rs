@@ -30,6 +30,14 @@ impl PolicyBook {
         }
     }
 
+    /// The daemon's, and that of `agent`.
+    pub fn layers(&self, agent: Option<&str>) -> [Option<&Policy>; 2] {
+        [
+            self.daemon.as_ref(),
+            agent.and_then(|agent| self.agents.get(agent)),
+        ]
+    }
+
     /// Those that hold for a thread of `agent`, with the answers that hold for it.
     pub fn for_agent(&self, agent: &str, answers: Arc<Remembered>) -> Arc<Policies> {
         Arc::new(Policies {

@@ -50,6 +50,36 @@ export interface AgentBound {
   sessionId: string;
 }
 
+export type AgentDoctorParams = ExamineAgent;
+
+/** What a look at an agent found. */
+export interface AgentExamined {
+  /** The agent's name. */
+  agentType: string;
+  /** Why it does not work. */
+  error?: string | null;
+  /** The result of its `initialize`; nothing if it does not work. */
+  hello?: AgentHello | null;
+  /** Milliseconds from the start of the process to its answer, or to its failure. */
+  millis: number;
+  /** The last of its standard error. */
+  stderr: string;
+  /** First lines of its standard output that are no message. */
+  strayLines: string[];
+}
+
+/** What an agent says of itself. */
+export interface AgentHello {
+  /** What it can do. */
+  agentCapabilities?: AcpObject | null;
+  /** Its name and version. */
+  agentInfo?: AcpObject | null;
+  /** Ways to sign in. */
+  authMethods?: AcpObject[] | null;
+  /** The version of ACP that it chose. */
+  protocolVersion: number;
+}
+
 export type AgentListParams = NoParams;
 
 /** None. */
@@ -257,6 +287,12 @@ export interface ErrorData {
   detail?: string | null;
   /** Whether the same request may succeed later. */
   retryable: boolean;
+}
+
+/** Which agent. */
+export interface ExamineAgent {
+  /** Its name, as in `agent/list`. */
+  agentType: string;
 }
 
 /** How well the agent remembers what a thread keeps. */
@@ -643,6 +679,14 @@ export interface PlanUpdated {
   turnId?: string | null;
 }
 
+/** The policies of the configuration. Each is a preset's name or an object with rules, see `docs/policy.md`. */
+export interface PoliciesRead {
+  /** The agent's own, which goes before the daemon's. */
+  agent?: Json | null;
+  /** The daemon's; without one, everything is asked. */
+  daemon?: Json | null;
+}
+
 /** What is to be explained. */
 export interface PolicyExplainParams {
   /** The thread; if it is left out, the one that this connection started or resumed last. */
@@ -658,6 +702,8 @@ export interface PolicyExplained {
   /** Every part of the call, with the rules that match it. */
   subjects: AcpObject[];
 }
+
+export type PolicyReadParams = ReadPolicy;
 
 /** None. */
 export interface PolicyRememberedListParams {
@@ -685,6 +731,12 @@ export interface QuestionAnswered {
   optionId?: string | null;
   /** Makes the answer hold for more than this question. */
   scope?: Scope | null;
+}
+
+/** Whose policies. */
+export interface ReadPolicy {
+  /** The agent whose own policy is wanted as well, as in `agent/list`. */
+  agentType?: string | null;
 }
 
 /** A response that was not taken. */
@@ -1579,6 +1631,8 @@ export type Words = string | AcpObject[];
 export interface Methods {
   /** Signs in to the agent. Answered once somebody is signed in; has 10 minutes. */
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
+  /** Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the result, also where the agent does not work. Has as long as agents have to start. */
+  "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
   /** Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first, then those of the registry and those that are installed. */
   "agent/list": { params: AgentListParams; result: AgentsListed };
   /** Signs out of the agent. */
@@ -1599,6 +1653,8 @@ export interface Methods {
   "item/approve": { params: ItemApproveParams; result: Nothing };
   /** Says what the policy would decide about a tool call, and every rule that has a say. */
   "policy/explain": { params: PolicyExplainParams; result: PolicyExplained };
+  /** Tells the permission policies of the daemon's configuration: the daemon's, and an agent's own. A thread's own is part of the thread. */
+  "policy/read": { params: PolicyReadParams; result: PoliciesRead };
   /** Lists the answers that hold for more than their question. */
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
   /** Takes back an answer that holds. */

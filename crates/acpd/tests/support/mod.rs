@@ -23,6 +23,7 @@ mod processes;
 
 use std::time::{Duration, Instant};
 
+pub use acp_schema::check as check_acp;
 pub use client::Client;
 pub use command::{Outcome, Running, acpd, outcome, outcome_with_input, unread};
 pub use daemon::{Background, Daemon, Place, fake_agent};
@@ -30,7 +31,9 @@ pub use editor::{Editor, lines_of};
 pub use events::{Door, Events};
 pub use http::{ask, body, exchange, header, send, upgrade};
 pub use message::{Incoming, Turn};
-pub use processes::{children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark};
+pub use processes::{
+    MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
+};
 
 /// How long anything is waited for. Long, since machines are slow at times; it is reached only by failures.
 pub const PATIENCE: Duration = Duration::from_secs(30);

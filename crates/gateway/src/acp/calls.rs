@@ -15,11 +15,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::hellos::Hellos;
-use super::lobby::anywhere;
 use super::preamble::Unanswered;
 use super::resumed::{Claimed, claim};
 use crate::calls::{Calls, check_directory, heard, parse_cursor, write_cursor};
 use crate::directory::{Answer, log_failure};
+use crate::doctor::anywhere;
 use crate::editors::{Attachment, ToEditor};
 use crate::thread::Subscribed;
 

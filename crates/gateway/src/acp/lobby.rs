@@ -158,10 +158,3 @@ impl Lobby {
         }
     }
 }
-
-/// Where an agent is started that is only asked what it can do, for a connection that is in no directory.
-pub(super) fn anywhere() -> PathBuf {
-    std::env::home_dir()
-        .filter(|home| home.is_dir())
-        .unwrap_or_else(|| "/".into())
-}

@@ -186,7 +186,7 @@ async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
     let mut first = Editor::connect(&lobby);
     first.ask("initialize", able()).await;
     let made = first
-        .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
+        .ask("session/new", json!({ "cwd": data_dir, "mcpServers": [] }))
         .await;
     let acpd = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["_meta"]["acpd"].take();
     assert_eq!(

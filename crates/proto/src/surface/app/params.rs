@@ -109,6 +109,8 @@ macro_rules! plain {
 plain!(
     NoParams,
     StartThread,
+    ExamineAgent,
+    ReadPolicy,
     ListThreads,
     SearchThreads,
     Approve,
@@ -127,6 +129,24 @@ pub(super) fn missing(name: &str) -> Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct NoParams {}
+
+/// Which agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ExamineAgent {
+    /// Its name, as in `agent/list`.
+    pub agent_type: String,
+}
+
+/// Whose policies.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ReadPolicy {
+    /// The agent whose own policy is wanted as well, as in `agent/list`.
+    pub agent_type: Option<String>,
+}
 
 /// What a new thread is.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -6,9 +6,9 @@ use acpd_model::role::Role;
 use acpd_model::{Failure, ThreadId};
 
 use super::params::{
-    AgentExtension, AnswerInput, Approve, Authenticate, DeleteSession, ExplainPolicy, InterruptTurn,
-    ListSessions, ListThreads, Named, NoParams, On, Params, ReadThread, ResumeThread, RevokeRemembered,
-    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
+    AgentExtension, AnswerInput, Approve, Authenticate, DeleteSession, ExamineAgent, ExplainPolicy,
+    InterruptTurn, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread,
+    ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
 
@@ -96,6 +96,10 @@ methods! {
     /// Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first,
     /// then those of the registry and those that are installed.
     "agent/list" AgentList(NoParams) -> AgentsListed, Observer, Free;
+
+    /// Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the
+    /// result, also where the agent does not work. Has as long as agents have to start.
+    "agent/doctor" AgentDoctor(ExamineAgent) -> AgentExamined, Operator, Free;
 
     /// Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started`
     /// comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn:
@@ -187,6 +191,10 @@ methods! {
 
     /// Says what the policy would decide about a tool call, and every rule that has a say.
     "policy/explain" PolicyExplain(On<ExplainPolicy>) -> PolicyExplained, Observer, Thread;
+
+    /// Tells the permission policies of the daemon's configuration: the daemon's, and an agent's own. A thread's own is
+    /// part of the thread.
+    "policy/read" PolicyRead(ReadPolicy) -> PoliciesRead, Observer, Free;
 
     /// Lists the answers that hold for more than their question.
     "policy/remembered/list" RememberedList(On<NoParams>) -> RememberedListed, Observer, Thread;

@@ -142,6 +142,38 @@ pub struct Agent {
     description: Option<String>,
 }
 
+/// What a look at an agent found.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentExamined {
+    /// The agent's name.
+    agent_type: String,
+    /// The result of its `initialize`; nothing if it does not work.
+    hello: Option<AgentHello>,
+    /// Why it does not work.
+    error: Option<String>,
+    /// Milliseconds from the start of the process to its answer, or to its failure.
+    millis: u64,
+    /// The last of its standard error.
+    stderr: String,
+    /// First lines of its standard output that are no message.
+    stray_lines: Vec<String>,
+}
+
+/// What an agent says of itself.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentHello {
+    /// The version of ACP that it chose.
+    protocol_version: i64,
+    /// Its name and version.
+    agent_info: Option<Acp>,
+    /// What it can do.
+    agent_capabilities: Option<Acp>,
+    /// Ways to sign in.
+    auth_methods: Option<Vec<Acp>>,
+}
+
 /// The new thread.
 #[derive(JsonSchema)]
 pub struct ThreadStarted {
@@ -285,6 +317,15 @@ pub struct TurnStartedResult {
 pub struct AgentAnswered {
     /// Unchanged.
     result: Json,
+}
+
+/// The policies of the configuration. Each is a preset's name or an object with rules, see `docs/policy.md`.
+#[derive(JsonSchema)]
+pub struct PoliciesRead {
+    /// The daemon's; without one, everything is asked.
+    daemon: Option<Json>,
+    /// The agent's own, which goes before the daemon's.
+    agent: Option<Json>,
 }
 
 /// What the policy would decide.

@@ -1,0 +1,117 @@
+//! `acpx`, a client for people and scripts, by its own command line. It starts its agent itself, and keeps a process of
+//! its own for each session; a tee between the two tells the frames.
+
+use std::process::Command;
+
+use crate::part::{LENT, TEXT};
+use crate::programs::{beside, file, installed, node};
+use crate::support::{Daemon, MARK, Outcome, Running, outcome};
+use crate::trace::Trace;
+
+/// What it ends with if a permission was refused.
+const REFUSED: i32 = 5;
+
+struct Acpx<'a> {
+    daemon: &'a Daemon,
+    agent: String,
+}
+
+impl<'a> Acpx<'a> {
+    fn new(daemon: &'a Daemon) -> Self {
+        let (_, acpd) = beside(daemon, "");
+        let (node, tee) = (node(), file("tests/interop/tee.mjs"));
+        let frames = frames(daemon);
+        let start = [node, tee, frames].map(|path| path.display().to_string());
+        Self {
+            daemon,
+            agent: [&start[..], &acpd[..]].concat().join(" "),
+        }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let script = installed(".tools/agents/acpx/node_modules/acpx/dist/cli.js", "deps");
+        let (mut command, _) = beside(self.daemon, node());
+        command
+            .arg(script)
+            .args(["--agent", &self.agent])
+            .args(args)
+            // Nothing that it leaves in the background outlives the test.
+            .env(MARK, self.daemon.place.mark());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Outcome {
+        outcome(&mut self.command(args))
+    }
+
+    /// Runs it to a good end; answers what it said.
+    fn says(&self, args: &[&str]) -> String {
+        let outcome = self.run(args);
+        assert_eq!(outcome.code, Some(0), "{args:?}: {outcome:?}");
+        outcome.stdout
+    }
+}
+
+fn frames(daemon: &Daemon) -> std::path::PathBuf {
+    daemon.place.data().join("frames")
+}
+
+#[test]
+fn whole_turns() {
+    let daemon = Daemon::start();
+    let acpx = Acpx::new(&daemon);
+    let notes = daemon.place.work().join("notes.txt");
+    let notes = notes.display();
+    let prompt = format!(
+        "say hello; tool kind=edit id=t1 title=Edit path=a.txt; plan; permission kind=execute command=make; \
+         write path={notes} text='{TEXT}'; read path={notes}; terminal echo terminal; say done"
+    );
+    let said = acpx.says(&["--approve-all", "exec", &prompt]);
+    for part in [
+        "hello",
+        "Edit (completed)",
+        "allowed (allow_once)",
+        "wrote 7 bytes",
+        "read 7 bytes: one two",
+        "exit 0: terminal",
+        "[done] end_turn",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in:\n{said}");
+    }
+    let refused = acpx.run(&["--deny-all", "exec", "permission kind=execute command=make"]);
+    assert_eq!(refused.code, Some(REFUSED), "{refused:?}");
+    assert!(refused.stdout.contains("rejected (reject_once)"), "{refused:?}");
+    let trace = Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap());
+    trace.check_frames();
+    // It writes at once what it is given.
+    assert_eq!(trace.lent(), LENT);
+    assert_eq!(std::fs::read_to_string(notes.to_string()).unwrap(), TEXT);
+}
+
+#[test]
+fn a_session_of_many_commands() {
+    let daemon = Daemon::start();
+    let acpx = Acpx::new(&daemon);
+    let session = acpx.says(&["sessions", "new"]).trim().to_owned();
+    assert!(acpx.says(&["prompt", "say one"]).contains("one"));
+    let turn = Running::start(&mut acpx.command(&["prompt", "say begun; slow ms=600000"]));
+    turn.wait_for_output("begun");
+    acpx.says(&["cancel"]);
+    let end = turn.finish();
+    assert!(end.stdout.contains("[done] cancelled"), "{end:?}");
+    assert!(acpx.says(&["prompt", "say two"]).contains("two"));
+    assert!(acpx.says(&["sessions", "list"]).contains(&session));
+    acpx.says(&["sessions", "close"]);
+
+    let trace = Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap());
+    trace.check_frames();
+    for method in [
+        "session/new",
+        "session/resume",
+        "session/list",
+        "session/cancel",
+        "session/close",
+    ] {
+        assert_eq!(trace.did(method), 1, "{method}");
+    }
+}

@@ -1,0 +1,185 @@
+//! The part that each program plays: what it is told, and what must come of it.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::Daemon;
+use crate::trace::Trace;
+
+/// How an editor reaches the daemon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// `acpd acp`.
+    Stdio,
+    /// `/acp`, upgraded.
+    WebSocket,
+    /// `/acp`, posted messages and event streams.
+    Http,
+}
+
+/// What the agent is asked to write.
+pub const TEXT: &str = "one two";
+
+/// What is asked of an editor that lends its files and terminals.
+pub const LENT: [&str; 6] = [
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/release",
+    "terminal/wait_for_exit",
+];
+
+/// A text that comes in one piece, longer than what many programs read at once.
+const LONG_BYTES: usize = 100_000;
+
+/// A prompt, what the person at the client does meanwhile, and how it must end.
+struct Turn {
+    name: &'static str,
+    prompt: String,
+    /// The kind of the option that the person chooses.
+    answer: Option<&'static str>,
+    /// The agent's words at which the person cancels.
+    cancel_at: Option<&'static str>,
+    said: String,
+    stop_reason: &'static str,
+}
+
+/// A part.
+pub struct Part {
+    way: Way,
+    lend: bool,
+    work: PathBuf,
+    turns: Vec<Turn>,
+}
+
+fn turn(name: &'static str, prompt: impl Into<String>, said: impl Into<String>) -> Turn {
+    Turn {
+        name,
+        prompt: prompt.into(),
+        answer: None,
+        cancel_at: None,
+        said: said.into(),
+        stop_reason: "end_turn",
+    }
+}
+
+impl Part {
+    /// For a client of `daemon`; with `lend` it declares that it serves files and terminals.
+    pub fn new(daemon: &Daemon, way: Way, lend: bool) -> Self {
+        let work = daemon.place.work();
+        let file = work.join("notes.txt").display().to_string();
+        let ask = |name, answer, said: &str| Turn {
+            answer: Some(answer),
+            ..turn(name, "permission kind=execute command=make", said)
+        };
+        let tools =
+            "say hello; tool kind=edit id=t1 title=Edit path=a.txt; plan; think n=2; usage; image; say done";
+        let files = format!("write path={file} text='{TEXT}'; read path={file}");
+        let turns = vec![
+            turn("tools", tools, "hellodone"),
+            turn(
+                "long",
+                format!("longline bytes={LONG_BYTES}"),
+                "x".repeat(LONG_BYTES),
+            ),
+            ask("allowed", "allow_once", "allowed (allow_once)"),
+            ask("rejected", "reject_once", "rejected (reject_once)"),
+            turn("files", files, "wrote 7 bytesread 7 bytes: one two"),
+            turn("terminal", "terminal echo hello", "exit 0: hello"),
+            Turn {
+                cancel_at: Some("begun"),
+                stop_reason: "cancelled",
+                ..turn("cancelled", "say begun; slow ms=600000", "begun")
+            },
+            // Of the second connection.
+            turn("after", "say again", "again"),
+        ];
+        Self {
+            way,
+            lend,
+            work,
+            turns,
+        }
+    }
+
+    /// What the agent is asked to write and to read.
+    pub fn file(&self) -> PathBuf {
+        self.work.join("notes.txt")
+    }
+
+    /// What the program is told, but for `command`, which is another's.
+    pub fn told(&self, daemon: &Daemon, command: &[String]) -> Value {
+        let (way, scheme) = match self.way {
+            Way::Stdio => ("stdio", ""),
+            Way::WebSocket => ("websocket", "ws"),
+            Way::Http => ("http", "http"),
+        };
+        let mut turns: Vec<_> = self.turns.iter().map(Turn::told).collect();
+        let after = turns.pop();
+        json!({
+            "way": way,
+            "command": command,
+            "url": format!("{scheme}://{}/acp?agent=fake", daemon.address()),
+            "token": daemon.place.token().trim(),
+            "cwd": self.work,
+            "lend": self.lend,
+            "turns": turns,
+            "after": after,
+        })
+    }
+
+    /// What must hold of any client that has played it.
+    pub fn check(&self, trace: &Trace) {
+        trace.check_frames();
+        for hello in trace.steps("hello") {
+            assert_eq!((&hello["version"], &hello["load"]), (&json!(1), &json!(true)));
+        }
+        let ends = trace.steps("turn");
+        assert_eq!(ends.len(), self.turns.len(), "{ends:#?}");
+        let mut all = String::new();
+        for (turn, end) in self.turns.iter().zip(&ends) {
+            let said = end["said"].as_str().expect("a turn says something");
+            // A terminal of the daemon says "\r\n", one of an editor may say "\n".
+            assert_eq!(
+                (end["name"].as_str(), said.trim_end(), end["stopReason"].as_str()),
+                (Some(turn.name), turn.said.as_str(), Some(turn.stop_reason))
+            );
+            if turn.name != "after" {
+                all.push_str(said);
+            }
+        }
+        assert_eq!(trace.asked("session/request_permission"), 2);
+        assert_eq!(trace.did("session/cancel"), 1);
+
+        let listed = &trace.steps("listed")[0];
+        let sessions = listed["sessions"].as_array().expect("they are a list");
+        assert!(sessions.contains(&listed["session"]), "{listed}");
+        // What the SDK gave the program, and what went over the wire: all of the first connection, in its order.
+        assert_eq!(trace.steps("loaded")[0]["said"], all);
+        let (seen, replayed) = (trace.story(1), trace.story(2));
+        for (index, (seen, replayed)) in seen.iter().zip(&replayed).enumerate() {
+            assert_eq!(seen, replayed, "part {index} of the story");
+        }
+        assert_eq!(seen.len() + 2, replayed.len(), "{:#?}", replayed.last());
+
+        assert_eq!(trace.steps("closed").len(), 1);
+        let ends = trace.steps("ended");
+        assert_eq!(ends.len(), 2);
+        for end in ends {
+            assert!(self.way != Way::Stdio || end["code"] == 0, "{end}");
+        }
+    }
+}
+
+impl Turn {
+    fn told(&self) -> Value {
+        json!({
+            "name": self.name,
+            "prompt": self.prompt,
+            "answer": self.answer,
+            "cancelAt": self.cancel_at,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! The programs: where each is, what runs it, and which make target installs that.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::part::Part;
+use crate::support::{Daemon, outcome};
+use crate::trace::Trace;
+
+/// The oldest Node that acpx runs on.
+const OLDEST_NODE: (u32, u32) = (22, 13);
+
+/// How much of each line of a program is shown if the test fails.
+const SHOWN_BYTES: usize = 1000;
+
+/// A program that plays a part by an SDK.
+#[derive(Clone, Copy)]
+pub enum Program {
+    /// `@agentclientprotocol/sdk`.
+    TypeScript,
+    /// `agent-client-protocol` on `PyPI`.
+    Python,
+    /// `agent-client-protocol` and `agent-client-protocol-http`.
+    Rust,
+}
+
+/// A file of the project.
+pub fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A file that a make target fetches or builds.
+pub fn installed(path: &str, target: &str) -> PathBuf {
+    let file = file(path);
+    assert!(file.is_file(), "{path} is missing: run `make {target}`");
+    file
+}
+
+/// Node, of the project's own or of the machine.
+pub fn node() -> PathBuf {
+    let own = file(".tools/agents/node/bin/node");
+    let node = if own.is_file() { own } else { "node".into() };
+    let said = Command::new(&node).arg("--version").output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let version = said.unwrap_or_default();
+    let mut numbers = version.trim().trim_start_matches('v').split('.');
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    let new = number()
+        .zip(number())
+        .is_some_and(|version| version >= OLDEST_NODE);
+    let (major, minor) = OLDEST_NODE;
+    assert!(
+        new,
+        "Node {major}.{minor} or later is needed, there is {version:?}: run `make deps`"
+    );
+    node
+}
+
+/// A command in the environment in which `acpd` finds the daemon, and which knows how to start `acpd acp`.
+pub fn beside(daemon: &Daemon, program: impl AsRef<OsStr>) -> (Command, Vec<String>) {
+    let acpd = daemon.place.command(&["acp", "--agent", "fake"]);
+    let mut command = Command::new(program);
+    command.current_dir(daemon.place.work());
+    for (name, value) in acpd.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let words = std::iter::once(acpd.get_program()).chain(acpd.get_args());
+    let words = words.map(|word| word.to_str().expect("paths of tests are text").to_owned());
+    (command, words.collect())
+}
+
+impl Program {
+    fn line(self) -> Vec<PathBuf> {
+        match self {
+            Self::TypeScript => {
+                installed("tests/node/node_modules/.package-lock.json", "deps");
+                vec![node(), file("tests/interop/sdk.mjs")]
+            }
+            Self::Python => vec![
+                installed(".tools/interop/python/bin/python", "deps"),
+                file("tests/interop/sdk.py"),
+            ],
+            Self::Rust => vec![installed(".tools/interop/rust/debug/interop", "test-interop")],
+        }
+    }
+
+    /// Plays the part to its end; answers what it told.
+    pub fn play(self, daemon: &Daemon, part: &Part) -> Trace {
+        let line = self.line();
+        let (mut command, acpd) = beside(daemon, &line[0]);
+        let told = part.told(daemon, &acpd).to_string();
+        command.args(&line[1..]).env("INTEROP", &told);
+        let outcome = outcome(&mut command);
+        // Shown if the test fails.
+        eprintln!("INTEROP='{told}'");
+        for line in outcome.stdout.lines() {
+            eprintln!("{}", &line[..line.floor_char_boundary(SHOWN_BYTES)]);
+        }
+        // An SDK says there what it does not like about a message.
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+        Trace::read(&outcome.stdout)
+    }
+}
