@@ -119,7 +119,11 @@ pub async fn either(
     // Who says nothing, or is gone again, is no news.
     let Ok(Ok(begun)) = begun else { return };
     let is_http2 = begun == PREFACE;
-    let stream = Begun { begun, at: 0, stream };
+    let stream = Begun {
+        read: begun,
+        at: 0,
+        stream,
+    };
     if is_http2 {
         http2(stream, service, stop).await;
     } else {
@@ -206,7 +210,7 @@ async fn idle(asked: &Arc<AtomicUsize>) {
 
 /// A connection of which something was read already.
 struct Begun<S> {
-    begun: Vec<u8>,
+    read: Vec<u8>,
     /// How much of that was read again.
     at: usize,
     stream: S,
@@ -218,7 +222,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Begun<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
-        let rest = &self.begun[self.at..];
+        let rest = &self.read[self.at..];
         if rest.is_empty() {
             return Pin::new(&mut self.stream).poll_read(context, buffer);
         }
@@ -277,7 +281,7 @@ mod tests {
             let mut stream = first.chain(then);
             assert_eq!(begin(&mut stream).await.unwrap(), begun);
             let mut stream = Begun {
-                begun: begun.to_vec(),
+                read: begun.to_vec(),
                 at: 0,
                 stream,
             };
