@@ -39,7 +39,7 @@ fn connect(
         .expect("ring has them")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let name = ServerName::try_from("localhost").expect("a name");
     let mut connection = ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())?;
     let mut stream = TcpStream::connect(address).expect("the daemon listens");

@@ -342,6 +342,7 @@ mod tests {
             cwd: std::env::temp_dir().display().to_string(),
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
+            meta: None,
             earlier_session: None,
             leave_out: Vec::new(),
             foreign: false,

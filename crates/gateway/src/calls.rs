@@ -178,6 +178,7 @@ impl Calls {
             Request::TurnStart(On { thread, params }) => {
                 let command = Command::StartTurn {
                     input: blocks(params.text.as_deref(), params.input),
+                    meta: None,
                     client_turn_id: params.client_turn_id,
                 };
                 let answer = self.directory.command(thread, by, command).await?;
@@ -314,6 +315,7 @@ impl Calls {
             cwd,
             additional_directories,
             mcp_servers,
+            meta: None,
             session_id,
         };
         // What was said before comes first.
@@ -342,6 +344,7 @@ impl Calls {
         let input = blocks(text.as_deref(), input);
         let mut first = (!input.is_empty()).then_some(Command::StartTurn {
             input,
+            meta: None,
             client_turn_id,
         });
         let mut first_turn = None;

@@ -137,6 +137,7 @@ impl Stage {
     fn prompt() -> Command {
         Command::StartTurn {
             input: blocks(Some("go on"), None),
+            meta: None,
             client_turn_id: None,
         }
     }

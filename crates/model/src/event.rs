@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported` and `threadCreated.sessionId`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -226,6 +226,9 @@ pub struct ThreadCreated {
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
+    /// `_meta` for the agent, beside all that; passed on as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
     /// The session of the agent that it goes on with, which was made outside of acpd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -429,6 +432,9 @@ pub enum EventKind {
     TurnQueued {
         /// ACP content blocks.
         input: Vec<RawJson>,
+        /// `_meta` for the agent, beside them; passed on as it came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        meta: Option<RawJson>,
         /// The client's own id: the same one again is the same turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,

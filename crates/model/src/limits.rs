@@ -271,6 +271,20 @@ pub const EXPORT_TURN_BYTES: usize = 16 << 20;
 pub const HEAD_SECS: u64 = 10;
 /// Bytes of a connection that wait to be parsed as HTTP; a longer head is refused.
 pub const HTTP_BUFFER_BYTES: usize = 16 << 10;
+/// Requests of one HTTP/2 connection that are open at once, event streams included.
+pub const HTTP2_STREAMS: u32 = 128;
+/// Bytes of bodies that an HTTP/2 client may send before somebody reads them, in one request.
+pub const HTTP2_STREAM_BYTES: u32 = 256 << 10;
+/// The same, on one connection.
+pub const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
+/// Bytes of one answer that wait to be sent to an HTTP/2 client.
+pub const HTTP2_SEND_BYTES: usize = 64 << 10;
+/// Seconds without a word on an HTTP/2 connection after which it is asked whether its client is there.
+pub const HTTP2_PING_SECS: u64 = 30;
+/// Seconds that an HTTP/2 client has to say that it is.
+pub const HTTP2_PONG_SECS: u64 = 10;
+/// Seconds after which an HTTP/2 connection is closed on which nothing was asked meanwhile, and nothing is open.
+pub const HTTP2_IDLE_SECS: u64 = 60;
 /// Bytes of the body of an HTTP request.
 pub const BODY_BYTES: usize = 16 << 10;
 /// HTTP requests that one principal may make at once, besides those that open a socket.

@@ -151,9 +151,11 @@ pub(super) fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-fn sent_at(frame: &[u8]) -> Option<u64> {
-    const KEY: &[u8] = b"\"sentNs\":";
-    let at = memchr::memmem::find(frame, KEY)? + KEY.len();
+/// What a frame says about when it was sent: in `_meta`, or in the text.
+pub(super) fn sent_at(frame: &[u8]) -> Option<u64> {
+    const KEYS: [&[u8]; 2] = [b"\"sentNs\":", b"sentNs:"];
+    let mut keys = KEYS.iter();
+    let at = keys.find_map(|key| Some(memchr::memmem::find(frame, key)? + key.len()))?;
     let digits = frame[at..]
         .iter()
         .take_while(|byte| byte.is_ascii_digit())

@@ -135,7 +135,7 @@ impl Drop for Relay {
 }
 
 /// Ends a child of ours. One that is gone already is fine.
-fn end(child: &mut Child) {
+pub(super) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -3,6 +3,7 @@
 mod client;
 mod crowd;
 mod daemon;
+mod editor;
 mod measure;
 mod report;
 mod stream;
@@ -26,7 +27,7 @@ pub struct Binaries {
     pub relay: PathBuf,
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd` or `--terminal`, only prints that part.
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, `--terminal` or `--editor`, only prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
@@ -52,6 +53,9 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     if only("--terminal") {
         return terminal::flood(&binaries, quick, &mut report);
     }
+    if only("--editor") {
+        return editor::latency(&binaries, quick, &mut report);
+    }
     crowd::streaming(&binaries, quick, &mut report)?;
     if only("--crowd") {
         return Ok(());
@@ -59,6 +63,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     measure::all(&binaries, &sizes, &mut report)?;
     stream::costs(&binaries, &mut report)?;
     terminal::flood(&binaries, quick, &mut report)?;
+    editor::latency(&binaries, quick, &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
     std::fs::write(out.join("bench.json"), report.to_json())?;

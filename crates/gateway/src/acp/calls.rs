@@ -131,6 +131,7 @@ async fn act(
             cwd,
             additional_directories,
             mcp_servers,
+            meta,
         } => {
             let cwd = place.cwd.join(cwd);
             let spec = Spec {
@@ -138,6 +139,7 @@ async fn act(
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
                 mcp_servers,
+                meta,
                 session_id: None,
             };
             for directory in std::iter::once(&spec.cwd).chain(&spec.additional_directories) {
@@ -204,6 +206,7 @@ async fn act(
             thread,
             client_turn_id,
             blocks,
+            meta,
         } => {
             let client_turn_id = Some(client_turn_id);
             let input = blocks;
@@ -212,6 +215,7 @@ async fn act(
                     thread,
                     Command::StartTurn {
                         input,
+                        meta,
                         client_turn_id,
                     },
                 )

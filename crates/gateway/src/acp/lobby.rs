@@ -2,7 +2,6 @@
 //!
 //! In: transports, and who is at their other end. Out: editors that are served. Owns: what agents said of themselves.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_model::{ErrorCode, Failure, Role, ThreadId};

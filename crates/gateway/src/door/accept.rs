@@ -1,31 +1,22 @@
 //! Accepting connections: of the network, with TLS or without, and of the local socket.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::{HEAD_SECS, HTTP_BUFFER_BYTES};
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use acpd_model::limits::HEAD_SECS;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tower_service::Service;
 
 use super::guard::Place;
+use super::speak::{self, Service};
 use super::tls::Certified;
 use super::{Door, routes, socket};
-use crate::acp::{LAST_WORDS, Lines};
+use crate::acp::Lines;
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -127,15 +118,20 @@ pub async fn serve(listener: TcpListener, door: Door, tls: Option<watch::Receive
         door.peers.spawn(async move {
             let _permit = permit;
             let Some(acceptor) = acceptor else {
-                return speak(stream, arrival, router, stop).await;
+                return speak::either(stream, Service::new(arrival, router), stop).await;
             };
             let shaken = tokio::select! {
                 () = stop.cancelled() => return,
                 shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
             };
             // Who does not trust the certificate, or speaks no TLS, is no news.
-            if let Ok(Ok(stream)) = shaken {
-                speak(stream, arrival, router, stop).await;
+            let Ok(Ok(stream)) = shaken else { return };
+            // What version it is was agreed on with that.
+            let service = Service::new(arrival, router);
+            if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                speak::http2(stream, service, stop).await;
+            } else {
+                speak::http1(stream, service, stop).await;
             }
         });
     }
@@ -152,7 +148,7 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
         let (router, stop) = (router.clone(), door.stop.clone());
         door.peers.spawn(async move {
             let _permit = permit;
-            speak(stream, arrival, router, stop).await;
+            speak::either(stream, Service::new(arrival, router), stop).await;
         });
     }
 }
@@ -175,35 +171,4 @@ pub async fn serve_editors(listener: UnixListener, door: Door) {
             door.lobby.serve(transport, pass.visitor(), None).await;
         });
     }
-}
-
-async fn speak(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    arrival: Arrival,
-    router: Router,
-    stop: CancellationToken,
-) {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(arrival);
-        let mut router = router.clone();
-        async move {
-            let answer: Result<Response<Body>, Infallible> = router.call(request.map(Body::new)).await;
-            answer
-        }
-    });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(HEAD_SECS))
-        .max_buf_size(HTTP_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    let mut connection = pin!(connection);
-    tokio::select! {
-        // A client that breaks off or talks nonsense is no news.
-        _ = &mut connection => return,
-        () = stop.cancelled() => {}
-    }
-    // Who reads events has their last ones coming.
-    connection.as_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }

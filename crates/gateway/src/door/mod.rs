@@ -15,6 +15,7 @@ mod private;
 mod routes;
 mod sessions;
 pub mod socket;
+mod speak;
 mod throttle;
 pub mod tls;
 mod token;

@@ -119,7 +119,7 @@ fn read(cert: &Path, key: &Path) -> Result<Certified, TlsError> {
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
         .map_err(|error| fail(cert)(&error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Certified {
         config: Arc::new(config),
         fingerprint,

@@ -328,6 +328,7 @@ mod tests {
                 cwd: "/".into(),
                 additional_directories: Vec::new(),
                 mcp_servers: Vec::new(),
+                meta: None,
                 earlier_session: None,
                 leave_out: Vec::new(),
                 foreign: false,

@@ -30,6 +30,8 @@ pub struct Start {
     pub additional_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
+    /// `_meta` of whatever opens the session; passed on as it came.
+    pub meta: Option<RawJson>,
     /// The session to go on with, if there was one.
     pub earlier_session: Option<String>,
     /// Ways to go on with that session which are not to be tried: they broke an earlier process.
@@ -52,6 +54,8 @@ pub enum AgentCommand {
         turn: TurnId,
         /// ACP content blocks.
         prompt: Vec<RawJson>,
+        /// `_meta` beside them; passed on as it came.
+        meta: Option<RawJson>,
     },
     /// Ask the agent to end the running turn.
     Cancel,
@@ -284,12 +288,15 @@ impl AgentConnection {
                 self.write(line);
             }
             AgentCommand::Close => self.close(),
-            AgentCommand::Prompt { turn, prompt } => {
+            AgentCommand::Prompt { turn, prompt, meta } => {
                 let id = self.pending.open(Sent::Prompt(turn), None);
                 let session = self.session.as_deref().unwrap_or_default();
                 let mut line = Vec::new();
                 wire::request(&mut line, id, "session/prompt", |params| {
-                    params.put("sessionId", session).put("prompt", &prompt);
+                    params
+                        .put("sessionId", session)
+                        .put("prompt", &prompt)
+                        .json("_meta", meta.as_ref());
                 });
                 self.write(line);
             }
@@ -533,6 +540,7 @@ impl AgentConnection {
                     cwd: &self.start.cwd,
                     additional_directories: self.directories(),
                     mcp_servers: &self.start.mcp_servers,
+                    meta: self.start.meta.as_ref(),
                 };
                 wire::request(&mut line, id, &method, |params| other.fill(params, around));
             }

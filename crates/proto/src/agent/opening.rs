@@ -114,6 +114,7 @@ impl AgentConnection {
             if !directories.is_empty() {
                 params.put("additionalDirectories", directories);
             }
+            params.json("_meta", self.start.meta.as_ref());
         });
         self.write(line);
     }

@@ -84,6 +84,8 @@ pub(super) struct Around<'a> {
     /// Empty for an agent that cannot be told of them.
     pub additional_directories: &'a [String],
     pub mcp_servers: &'a [RawJson],
+    /// What was put beside these when the session was opened.
+    pub meta: Option<&'a RawJson>,
 }
 
 impl AgentRequest {
@@ -163,6 +165,7 @@ impl AgentRequest {
                 if !around.additional_directories.is_empty() {
                     params.put("additionalDirectories", around.additional_directories);
                 }
+                params.json("_meta", around.meta);
             }
             Self::Logout | Self::Extension { .. } => {}
         }

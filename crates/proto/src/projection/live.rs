@@ -27,6 +27,8 @@ pub struct Spec {
     pub additional_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
+    /// `_meta` for the agent, beside all that; passed on as it came.
+    pub meta: Option<RawJson>,
     /// The session of the agent to begin with, which was made outside of acpd.
     pub session_id: Option<String>,
 }
@@ -49,6 +51,8 @@ pub struct QueuedTurn {
     pub id: TurnId,
     /// ACP content blocks.
     pub input: Vec<RawJson>,
+    /// `_meta` for the agent, beside them.
+    pub meta: Option<RawJson>,
     /// The client's own id.
     pub client_turn_id: Option<String>,
 }
@@ -258,6 +262,7 @@ impl Live {
                     metadata,
                     additional_directories,
                     mcp_servers,
+                    meta,
                     session_id,
                 } = &**made;
                 self.spec = Spec {
@@ -265,6 +270,7 @@ impl Live {
                     cwd: cwd.clone(),
                     additional_directories: additional_directories.clone(),
                     mcp_servers: mcp_servers.clone(),
+                    meta: meta.clone(),
                     session_id: session_id.clone(),
                 };
                 self.session.clone_from(session_id);
@@ -299,6 +305,7 @@ impl Live {
             EventKind::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
             EventKind::TurnQueued {
                 input,
+                meta,
                 client_turn_id,
             } => {
                 let Some(id) = event.turn else { return };
@@ -307,6 +314,7 @@ impl Live {
                 self.queue.push_back(QueuedTurn {
                     id,
                     input: input.clone(),
+                    meta: meta.clone(),
                     client_turn_id,
                 });
             }

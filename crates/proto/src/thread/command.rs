@@ -154,6 +154,8 @@ pub enum Command {
     StartTurn {
         /// ACP content blocks.
         input: Vec<RawJson>,
+        /// `_meta` for the agent, beside them; passed on as it came.
+        meta: Option<RawJson>,
         /// The client's own id for the turn.
         client_turn_id: Option<String>,
     },

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::command::Reply;
 use super::errands::Errand;
 use super::steps::{AgentState, Thread};
-use super::turns::check_input;
+use super::turns::{Unsent, check_input};
 use crate::agent::AgentRequest;
 
 impl Thread {
@@ -53,7 +53,11 @@ impl Thread {
     }
 
     fn steer_later(&mut self, call: u64, by: By, input: Vec<RawJson>) {
-        let result = self.start_turn(by, input, None);
+        let prompt = Unsent {
+            blocks: input,
+            meta: None,
+        };
+        let result = self.start_turn(by, prompt, None);
         let result = result.map(|turn| {
             let told = json!({ "turnId": turn.id, "delivery": "queued" });
             Reply::Json(told.into())

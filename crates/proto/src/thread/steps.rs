@@ -13,6 +13,7 @@ use acpd_model::{
 
 use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
 use super::permits::{Held, Policies};
+use super::turns::Unsent;
 use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks, Start};
 use crate::fanout::{Coalescer, Delta, LiveTail, Source};
 use crate::policy::Request;
@@ -67,7 +68,7 @@ pub struct Thread {
     pub(super) agent: AgentState,
     pub(super) capabilities: Option<Capabilities>,
     /// The running turn's prompt, until the agent gets it.
-    pub(super) prompt: Option<Vec<RawJson>>,
+    pub(super) prompt: Option<Unsent>,
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
     pub(super) speaking: Option<Speaking>,
@@ -334,6 +335,7 @@ impl Thread {
                     metadata,
                     additional_directories: spec.additional_directories,
                     mcp_servers: spec.mcp_servers,
+                    meta: spec.meta,
                     session_id: spec.session_id,
                 }));
                 self.emit(None, by, kind, None);
@@ -349,8 +351,12 @@ impl Thread {
             }
             Command::StartTurn {
                 input,
+                meta,
                 client_turn_id,
-            } => self.start_turn(by, input, client_turn_id).map(Reply::Turn),
+            } => {
+                let prompt = Unsent { blocks: input, meta };
+                self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
+            }
             Command::Steer { input, turn } => return self.steer(call, by, input, turn),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
@@ -484,6 +490,7 @@ impl Thread {
             cwd: self.live.spec.cwd.clone(),
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
+            meta: self.live.spec.meta.clone(),
             earlier_session: self.live.session.clone(),
             foreign: !self.live.bound
                 && self.live.session.is_some()

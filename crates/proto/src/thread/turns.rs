@@ -14,6 +14,15 @@ use crate::wire::RpcError;
 /// What is needed is on its way.
 struct NotYet;
 
+/// A prompt that the agent has not got yet.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    /// ACP content blocks.
+    pub blocks: Vec<RawJson>,
+    /// `_meta` beside them, as it came.
+    pub meta: Option<RawJson>,
+}
+
 /// How a turn ended, before it is an event.
 pub(super) struct Ending {
     pub status: TurnStatus,
@@ -40,7 +49,7 @@ impl Thread {
     pub(super) fn start_turn(
         &mut self,
         by: By,
-        input: Vec<RawJson>,
+        prompt: Unsent,
         client_turn_id: Option<String>,
     ) -> Result<TurnView, Failure> {
         if let Some(turn) = client_turn_id
@@ -50,7 +59,7 @@ impl Thread {
             return Ok(self.turn_view(turn.id, turn.status));
         }
         self.check_takes_turns()?;
-        check_input(&input, self.capabilities.as_ref())?;
+        check_input(&prompt.blocks, self.capabilities.as_ref())?;
         if self.live.queue.len() >= self.limits.queued_turns {
             let waiting = self.live.queue.len();
             return Err(Failure::new(
@@ -64,13 +73,14 @@ impl Thread {
                 Some(turn),
                 by,
                 EventKind::TurnQueued {
-                    input,
+                    input: prompt.blocks,
+                    meta: prompt.meta,
                     client_turn_id,
                 },
                 None,
             );
         } else {
-            self.begin(turn, &by, input, client_turn_id);
+            self.begin(turn, &by, prompt, client_turn_id);
         }
         Ok(self.turn_view(turn, None))
     }
@@ -85,7 +95,7 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, turn: TurnId, by: &By, input: Vec<RawJson>, client_turn_id: Option<String>) {
+    fn begin(&mut self, turn: TurnId, by: &By, prompt: Unsent, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
         self.violations.clear();
@@ -100,8 +110,8 @@ impl Thread {
             None,
         );
         self.note_status();
-        self.add_user_message(turn, by, &input);
-        self.prompt = Some(input);
+        self.add_user_message(turn, by, &prompt.blocks);
+        self.prompt = Some(prompt);
         self.wake();
         self.prompt_if_ready();
     }
@@ -115,7 +125,11 @@ impl Thread {
             return;
         };
         let Ok(primer) = self.primer(turn) else { return };
-        let Some(mut prompt) = self.prompt.take() else {
+        let Some(Unsent {
+            blocks: mut prompt,
+            meta,
+        }) = self.prompt.take()
+        else {
             return;
         };
         if let Err(failure) = check_blocks(&prompt, self.capabilities.as_ref()) {
@@ -124,7 +138,7 @@ impl Thread {
         prompt.splice(0..0, primer);
         self.prompted = Some(turn);
         self.care.sign_of_life(self.now.mono);
-        self.tell_agent(AgentCommand::Prompt { turn, prompt });
+        self.tell_agent(AgentCommand::Prompt { turn, prompt, meta });
     }
 
     /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
@@ -300,7 +314,11 @@ impl Thread {
 
     fn begin_next(&mut self) {
         if let Some(next) = self.live.queue.front().cloned() {
-            self.begin(next.id, &By::Daemon, next.input, next.client_turn_id);
+            let prompt = Unsent {
+                blocks: next.input,
+                meta: next.meta,
+            };
+            self.begin(next.id, &By::Daemon, prompt, next.client_turn_id);
         }
     }
 

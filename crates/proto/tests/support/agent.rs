@@ -38,7 +38,12 @@ pub fn tool(id: &str, update: bool, more: &str) -> String {
 impl Scene {
     /// The thread is made and its agent's session is open.
     pub fn open_session(&mut self) {
-        let call = self.create();
+        self.open_session_with(None);
+    }
+
+    /// The same, with something beside it for the agent.
+    pub fn open_session_with(&mut self, meta: Option<acpd_model::RawJson>) {
+        let call = self.create_with(meta);
         self.answer("initialize", FULL);
         self.answer("session/new", r#"{"sessionId":"s-1"}"#);
         assert!(self.replies[&call].is_ok());

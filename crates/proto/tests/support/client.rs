@@ -39,9 +39,15 @@ impl Scene {
 
     /// Makes the thread; answered when the agent is ready.
     pub fn create(&mut self) -> u64 {
+        self.create_with(None)
+    }
+
+    /// The same, with something beside it for the agent.
+    pub fn create_with(&mut self, meta: Option<RawJson>) -> u64 {
         let spec = Spec {
             agent: "fake".into(),
             cwd: "/workspace".into(),
+            meta,
             ..Spec::default()
         };
         self.create_as(spec)
@@ -71,6 +77,7 @@ impl Scene {
         let client_turn_id = client_turn_id.map(str::to_owned);
         let reply = self.ask(Command::StartTurn {
             input,
+            meta: None,
             client_turn_id,
         })?;
         match reply {

@@ -21,6 +21,8 @@ pub enum Call {
         additional_directories: Vec<String>,
         /// ACP `McpServer` objects.
         mcp_servers: Vec<RawJson>,
+        /// `_meta` of the request, for the agent.
+        meta: Option<RawJson>,
     },
     /// Follow a thread from before its first event; answered at once with [`Reply::Opened`], where `until` is the last event
     /// that is there already. The agent is started in the background.
@@ -49,6 +51,8 @@ pub enum Call {
         client_turn_id: String,
         /// ACP content blocks.
         blocks: Vec<RawJson>,
+        /// `_meta` of the request, for the agent.
+        meta: Option<RawJson>,
     },
     /// End a turn, or take it back while it waits. No answer is expected.
     Interrupt {

@@ -15,6 +15,8 @@ pub(super) struct NewSession {
     pub additional_directories: Option<Vec<String>>,
     #[serde(default)]
     pub mcp_servers: Option<Vec<RawJson>>,
+    #[serde(default, rename = "_meta")]
+    pub meta: Option<RawJson>,
 }
 
 #[derive(Deserialize)]
@@ -33,6 +35,8 @@ pub(super) struct ListSessions {
 #[derive(Deserialize)]
 pub(super) struct Prompt {
     pub prompt: Vec<RawJson>,
+    #[serde(default, rename = "_meta")]
+    pub meta: Option<RawJson>,
 }
 
 #[derive(Deserialize)]

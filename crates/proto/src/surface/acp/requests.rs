@@ -25,11 +25,13 @@ impl Peer {
                     cwd,
                     additional_directories,
                     mcp_servers,
+                    meta,
                 } = params::read(method, params)?;
                 let call = Call::New {
                     cwd,
                     additional_directories: additional_directories.unwrap_or_default(),
                     mcp_servers: mcp_servers.unwrap_or_default(),
+                    meta,
                 };
                 (call, ReplyTo::Open(id, Way::New))
             }
@@ -106,7 +108,7 @@ impl Peer {
 
     fn prompt(&mut self, id: RawJson, params: Option<&RawValue>) -> Result<(Call, ReplyTo), Failure> {
         let thread = self.open_thread("session/prompt", params)?;
-        let params::Prompt { prompt: blocks } = params::read("session/prompt", params)?;
+        let params::Prompt { prompt: blocks, meta } = params::read("session/prompt", params)?;
         self.prompts_so_far += 1;
         let name = format!("acp:{}:{}", self.connection, self.prompts_so_far);
         self.prompts.push(Prompt {
@@ -120,6 +122,7 @@ impl Peer {
             thread,
             client_turn_id: name.clone(),
             blocks,
+            meta,
         };
         Ok((call, ReplyTo::Prompt(name)))
     }

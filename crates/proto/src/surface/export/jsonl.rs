@@ -292,6 +292,7 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
         EventKind::TurnQueued {
             input,
             client_turn_id,
+            ..
         } => {
             line.maybe("clientTurnId", client_turn_id.as_ref());
             line.put("text", &content_text(input)).put("content", input);

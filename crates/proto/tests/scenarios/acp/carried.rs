@@ -212,3 +212,59 @@ fn line_ends_within_a_persons_blocks_do_not_end_the_message() {
         assert_eq!(s.heard(who).last().unwrap(), "user_message_chunk a\nb");
     });
 }
+
+/// What a request of the agent has as its `_meta`, which stands last in its params.
+fn meta_of(line: &str) -> Option<&str> {
+    line.split_once(r#","_meta":"#)?.1.strip_suffix("}}")
+}
+
+const META: &str = r#"{"b":1.10,"a":1234567890123456789012,"é\u00e9":[null,{"_meta":1.0e9}],"a":2}"#;
+
+#[test]
+fn what_an_editor_puts_beside_a_prompt_reaches_the_agent() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let session = s.session();
+        let prompt = |text: &str, meta: &str| {
+            format!(
+                r#"{{"_meta":{meta},"sessionId":"{session}","prompt":[{{"type":"text","text":"{text}"}}]}}"#
+            )
+        };
+        let queued = META.replace("1.10", "2.20");
+        s.says(who, &request(90, "session/prompt", &prompt("one", META)));
+        s.says(who, &request(91, "session/prompt", &prompt("waits", &queued)));
+        s.says(who, &request(92, "session/prompt", &prompt("none", "null")));
+        for _ in 0..3 {
+            s.then(|scene| scene.stops_with("end_turn"));
+        }
+        let sent = s.scene.sent_as("session/prompt");
+        let metas: Vec<_> = sent.iter().map(|sent| meta_of(&sent.text)).collect();
+        assert_eq!(metas, [Some(META), Some(&queued), None]);
+    });
+}
+
+#[test]
+fn what_an_editor_puts_beside_a_new_session_reaches_the_agent() {
+    play(|s| {
+        let who = s.editor(ABLE);
+        let params = format!(r#"{{"cwd":"/workspace","_meta":{META},"mcpServers":[]}}"#);
+        s.says(who, &request(90, "session/new", &params));
+        assert_eq!(meta_of(&s.scene.sent_as("session/new")[0].text), Some(META));
+        // It is the session's for as long as the session is: another process gets it as well.
+        s.then(|scene| {
+            scene.exits("crashed");
+            scene.later(2_000);
+            scene.prompt("go on");
+            scene.answer("initialize", crate::support::FULL);
+        });
+        let sent = s.scene.sent.iter().rfind(|sent| sent.process == 2).unwrap();
+        assert_eq!(
+            (sent.json["method"].as_str(), meta_of(&sent.text)),
+            (Some("session/resume"), Some(META))
+        );
+    });
+}
+
+fn request(id: u32, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+}

@@ -394,8 +394,8 @@ impl Stage {
             Call::New { .. } if !self.scene.log.is_empty() => {
                 Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
             }
-            Call::New { .. } => {
-                self.scene.open_session();
+            Call::New { meta, .. } => {
+                self.scene.open_session_with(meta);
                 self.attach(who);
                 Ok(self.open(who, 0))
             }
@@ -427,6 +427,7 @@ impl Stage {
             Call::Prompt {
                 client_turn_id,
                 blocks,
+                meta,
                 ..
             } => {
                 let client_turn_id = Some(client_turn_id);
@@ -435,6 +436,7 @@ impl Stage {
                     token,
                     Command::StartTurn {
                         input: blocks,
+                        meta,
                         client_turn_id,
                     },
                 );

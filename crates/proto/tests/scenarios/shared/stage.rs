@@ -89,6 +89,7 @@ impl Stage {
             cwd: cwd.to_owned(),
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
+            meta: None,
             earlier_session: earlier.map(str::to_owned),
             leave_out: Vec::new(),
             foreign: false,
@@ -127,7 +128,14 @@ impl Stage {
     pub fn prompt(&mut self, seat: Seat, turn: u32) -> Value {
         let prompt = vec![RawJson::parse(r#"{"type":"text","text":"do it"}"#).unwrap()];
         let turn = TurnId(turn);
-        self.command(seat, AgentCommand::Prompt { turn, prompt });
+        self.command(
+            seat,
+            AgentCommand::Prompt {
+                turn,
+                prompt,
+                meta: None,
+            },
+        );
         self.next("session/prompt")
     }
 

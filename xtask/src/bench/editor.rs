@@ -1,0 +1,153 @@
+//! What acpd adds for an editor: updates one at a time through the daemon's socket for editors, beside the same agent run
+//! directly over its own pipes. Both ends and the clock are the same.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::Binaries;
+use super::client::sent_at;
+use super::daemon::{Daemon, end};
+use super::measure::percentile;
+use super::report::{Report, Target};
+
+/// How long nothing may come.
+const SILENCE: Duration = Duration::from_mins(1);
+
+/// An editor over lines of JSON.
+struct Editor {
+    read: BufReader<Box<dyn Read>>,
+    write: Box<dyn Write>,
+    line: Vec<u8>,
+}
+
+/// The agent itself; ended when dropped.
+struct Bare(Child);
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        end(&mut self.0);
+    }
+}
+
+/// Measures it: updates of a tool, which are passed on one by one, and chunks of text, which may be merged.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one run")]
+pub fn latency(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
+    let updates = if quick { 100 } else { 500 };
+    for (what, kind) in [("update", "update"), ("chunk", "delta")] {
+        let text = format!("lone n={updates} ms=10 bytes=300 kind={kind}");
+        let mut bare = direct(binaries, &text)?;
+        let mut ours = through(binaries, &text)?;
+        for (name, part, target) in [("p50", 0.50, Some(1.0)), ("p99", 0.99, None)] {
+            let (bare, ours) = (
+                percentile(&mut bare, part) as f64 / 1e6,
+                percentile(&mut ours, part) as f64 / 1e6,
+            );
+            report.add(
+                &format!("editor, lone {what}, {name}: agent alone"),
+                bare,
+                "ms",
+                None,
+            );
+            report.add(&format!("editor, lone {what}, {name}: acpd"), ours, "ms", None);
+            let added = (ours - bare).max(0.0);
+            let name = format!("editor, lone {what}, {name}: added");
+            report.add(&name, added, "ms", target.map(Target::AtMost));
+        }
+    }
+    Ok(())
+}
+
+/// Over the agent's own pipes.
+fn direct(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
+    let mut child = Command::new(&binaries.agent)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("the agent cannot be started")?;
+    let (write, read) = (child.stdin.take(), child.stdout.take());
+    let _bare = Bare(child);
+    let editor = Editor::new(read.context("no stdout")?, write.context("no stdin")?);
+    editor.turn(text)
+}
+
+/// Over the daemon's socket for editors.
+fn through(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
+    let dir = tempfile::tempdir()?;
+    let data = dir.path().join("data");
+    let _daemon = Daemon::start(binaries, &data)?;
+    let stream = UnixStream::connect(data.join("acp.sock")).context("no socket for editors")?;
+    stream.set_read_timeout(Some(SILENCE))?;
+    Editor::new(stream.try_clone()?, stream).turn(text)
+}
+
+impl Editor {
+    fn new(read: impl Read + 'static, write: impl Write + 'static) -> Self {
+        Self {
+            read: BufReader::with_capacity(64 << 10, Box::new(read)),
+            write: Box::new(write),
+            line: Vec::new(),
+        }
+    }
+
+    /// Runs one turn; the nanoseconds that each of its updates took.
+    fn turn(mut self, text: &str) -> anyhow::Result<Vec<u64>> {
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        self.request(0, "initialize", &hello)?;
+        let made = self.request(1, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))?;
+        let block = json!({ "type": "text", "text": text });
+        let params = json!({ "sessionId": made["sessionId"], "prompt": [block] });
+        self.send(2, "session/prompt", &params)?;
+        let mut found = Vec::new();
+        loop {
+            self.next()?;
+            let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos())?;
+            if let Some(sent) = sent_at(&self.line) {
+                found.push(now.saturating_sub(sent));
+            } else if self.answer(2)?.is_some() {
+                anyhow::ensure!(!found.is_empty(), "no update came");
+                return Ok(found);
+            }
+        }
+    }
+
+    fn send(&mut self, id: u64, method: &str, params: &Value) -> anyhow::Result<()> {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.write.write_all(format!("{message}\n").as_bytes())?;
+        Ok(self.write.flush()?)
+    }
+
+    fn request(&mut self, id: u64, method: &str, params: &Value) -> anyhow::Result<Value> {
+        self.send(id, method, params)?;
+        loop {
+            self.next()?;
+            if let Some(result) = self.answer(id)? {
+                return Ok(result);
+            }
+        }
+    }
+
+    fn next(&mut self) -> anyhow::Result<()> {
+        self.line.clear();
+        let read = self
+            .read
+            .read_until(b'\n', &mut self.line)
+            .context("nothing came")?;
+        anyhow::ensure!(read > 0, "the connection was closed");
+        Ok(())
+    }
+
+    /// The result of request `id`, if the line is that.
+    fn answer(&self, id: u64) -> anyhow::Result<Option<Value>> {
+        let message: Value = serde_json::from_slice(&self.line)?;
+        if message["id"] != id || message.get("method").is_some() {
+            return Ok(None);
+        }
+        anyhow::ensure!(message.get("error").is_none(), "{}", message["error"]);
+        Ok(Some(message["result"].clone()))
+    }
+}
