@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, row, say, startThread, until } from "./support/acts.ts";
-import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+import { accessible, DESKTOP, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
 
 /** The policy under which the UI must work. */
 const CSP =
@@ -20,7 +20,20 @@ let other: Client;
 let page: Page;
 
 beforeAll(async () => {
-  stage = await Stage.set({ config: ["[agents.absent]", 'command = "/nowhere/agent"'] });
+  stage = await Stage.set({
+    config: [
+      "[agents.absent]",
+      'command = "/nowhere/agent"',
+      "[agents.mute]",
+      'command = "/bin/sh"',
+      `args = ["-c", "echo hello there; echo 'no licence' >&2; exit 3"]`,
+      "[agents.fake.policy]",
+      'deny = ["Delete"]',
+      "[policy]",
+      'ask = ["WebFetch"]',
+      'default = "ask"',
+    ],
+  });
   other = await stage.daemon.client("other-program");
   page = await stage.page();
 });
@@ -37,8 +50,54 @@ test("agents: what is installed, and why the others are not", async () => {
   expect(await absent.getByRole("button").count()).toBe(0);
   await shoot(page, "agents-desktop");
   await accessible(page);
-  await page.locator(".agent", { hasText: "fake" }).first().getByRole("button").click();
+  await page.getByRole("button", { name: "New thread with fake" }).click();
   await expect.poll(() => page.locator("#agent").inputValue()).toBe("fake");
+});
+
+test("agents: a check says what one is, or why it does not work; who looks on checks none", async () => {
+  await page.goto(`${stage.url}/agents`);
+  await page.getByRole("button", { name: "Check fake" }).click();
+  const works = page.locator(".agent", { hasText: "It works" });
+  await works.waitFor();
+  expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions/);
+  await page.getByRole("button", { name: "Check mute" }).click();
+  const mute = page.locator(".agent", { hasText: "It does not work" });
+  await mute.waitFor();
+  expect(await mute.innerText()).toMatch(/code 3[^]*hello there/);
+  expect(await mute.getByText("no licence").isVisible()).toBe(false);
+  await mute.getByText("The last of its standard error").click();
+  await mute.getByText("no licence").waitFor();
+  await shoot(page, "agents-checked-desktop");
+  await accessible(page);
+  await page.setViewportSize({ width: 320, height: 700 });
+  await shoot(page, "agents-checked-phone");
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  await page.setViewportSize(DESKTOP);
+
+  const token = (await stage.daemon.run("token", "create", "--name", "eve", "--role", "observer")).trim();
+  const looker = await stage.page({ token });
+  await looker.goto(`${stage.url}/agents`);
+  await looker.getByRole("button", { name: "Check fake" }).waitFor();
+  expect(await looker.getByRole("button", { name: "Check fake" }).isDisabled()).toBe(true);
+  await looker.getByText("needs the role operator").waitFor();
+});
+
+test("policy: what holds in a thread and everywhere, in the order in which it counts", async () => {
+  const id = await startThread(stage, other, undefined, { policy: { base: "readonly", allow: ["Bash(git *)"] } });
+  await page.goto(`${stage.url}/threads/${id}/policy`);
+  const layers = page.locator(".policy-layer");
+  await expect.poll(() => layers.count()).toBe(3);
+  const [own, agents, daemons] = await layers.allInnerTexts();
+  expect(own).toMatch(/This thread’s own[^]*readonly[^]*Bash\(git \*\)[^]*no rule is about is denied/);
+  expect(agents).toMatch(/The agent’s\s*fake[^]*Denied[^]*Delete/);
+  expect(daemons).toMatch(/The daemon’s[^]*Asked[^]*WebFetch[^]*does not count/);
+  await page.selectOption("#preset", "");
+  await layers.first().getByText("None.").waitFor();
+  await layers.nth(2).getByText("Everything that no rule is about is asked of a person.").waitFor();
+  await page.goto(`${stage.url}/policy`);
+  await layers.filter({ hasText: "WebFetch" }).waitFor();
+  expect(await layers.count()).toBe(1);
+  await accessible(page);
 });
 
 test("policy: what it would say, what is remembered, who decided what", async () => {
@@ -50,7 +109,7 @@ test("policy: what it would say, what is remembered, who decided what", async ()
   await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, optionId: "allow_always" });
   await until(other, id, "idle");
   await page.goto(`${stage.url}/threads/${id}/policy`);
-  await page.locator(".policy-own", { hasText: "Bash(rm *)" }).waitFor();
+  await page.locator(".policy-layer", { hasText: "Bash(rm *)" }).waitFor();
   await page.fill("#explain-subject", "git status && rm -rf x");
   await page.getByRole("button", { name: "Ask" }).click();
   await page.locator(".explained-head", { hasText: "Denied" }).waitFor();

@@ -1,28 +1,19 @@
-/** The agents: what is installed, how it is run, and why the others cannot be started. */
+/** The agents: what is installed, how it is run, whether it works, and why the others cannot be started. */
 
-import type { Agent } from "@acpd/client";
+import type { Agent, AgentExamined } from "@acpd/client";
 
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
-import { standing } from "../../connection/connection.ts";
+import { client, online, standing } from "../../connection/connection.ts";
 import { Head } from "../shell/Head.tsx";
+import { AgentRow } from "./AgentRow.tsx";
 
 import "./agents.css";
 
-const SOURCES: Record<string, string> = {
-  config: "configured",
-  registry: "from the registry",
-  installed: "installed here",
-};
-const RUNS: Record<string, string> = {
-  path: "its own program",
-  installed: "installed by acpd",
-  npx: "run by npx",
-  uvx: "run by uvx",
-};
-
 export function Agents() {
   const all = agents.value;
+  const { value: who } = standing;
+  const may = who.name === "in" && (who.session.role === "owner" || who.session.role === "operator");
   return (
     <>
       <Head title="Agents">
@@ -41,10 +32,12 @@ export function Agents() {
             <p class="empty">Looking…</p>
           ) : (
             <>
-              <Group title="Ready" list={all.filter((one) => one.installed)} />
-              <Group title="Missing" list={all.filter((one) => !one.installed)} />
+              <Group title="Ready" list={all.filter((one) => one.installed)} may={may} />
+              <Group title="Missing" list={all.filter((one) => !one.installed)} may={may} />
               <p class="hint agents-hint">
-                <code>acpd doctor</code> looks closer: it starts each agent and says what is wrong with it.
+                {may
+                  ? "A check starts the agent, asks it what it is, and ends it. No thread is made."
+                  : "Checking an agent starts it, which needs the role operator."}
               </p>
             </>
           )}
@@ -54,41 +47,33 @@ export function Agents() {
   );
 }
 
-function Group({ title, list }: { title: string; list: readonly Agent[] }) {
-  const { value: who } = standing;
-  const may = who.name === "in" && (who.session.role === "owner" || who.session.role === "operator");
+async function check(agentType: string): Promise<AgentExamined> {
+  const now = client.peek();
+  if (!now) {
+    throw new Error("there is no connection");
+  }
+  return now.call("agent/doctor", { agentType });
+}
+
+function Group({ title, list, may }: { title: string; list: readonly Agent[]; may: boolean }) {
   if (list.length === 0) {
     return null;
   }
+  const barred = !may ? "Needs the role operator" : !online.value ? "There is no connection" : undefined;
   return (
     <section>
       <h2>
         {title} <span class="agents-count">{list.length}</span>
       </h2>
       <ul role="list" class="card rows">
-        {list.map(({ id, title: name, description, version, source, runs, installed, reason }) => (
-          <li class="agent" key={id}>
-            <div class="agent-text">
-              <p class="agent-name">
-                <strong>{name}</strong>
-                {name !== id && <code>{id}</code>}
-                {version && <span class="hint">{version}</span>}
-              </p>
-              {description && <p class="agent-about">{description}</p>}
-              {reason && <p class="agent-reason">{reason}</p>}
-              <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(", ")}</p>
-            </div>
-            {installed && may && (
-              <button
-                type="button"
-                class="button"
-                aria-label={`New thread with ${name}`}
-                onClick={() => go({ view: "home", agent: id })}
-              >
-                New thread
-              </button>
-            )}
-          </li>
+        {list.map((agent) => (
+          <AgentRow
+            key={agent.id}
+            agent={agent}
+            check={check}
+            barred={barred}
+            onThread={may ? () => go({ view: "home", agent: agent.id }) : undefined}
+          />
         ))}
       </ul>
     </section>

@@ -1,32 +1,60 @@
-/** The policy that holds for a thread, what it would say of a call, and who has decided what so far. */
+/** The policies in force, the daemon's or a thread's, what they would say of a call, and who has decided what so far. */
 
 import { useEffect, useState } from "preact/hooks";
 
 import { go, pathOf } from "../../app/route.ts";
 import { attempt, threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
+import { type Layer, layersOf, PRESETS } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
+import { Layers } from "./Layers.tsx";
 import { Remembered } from "./Remembered.tsx";
 
 import "./policy.css";
 
-const PRESETS = ["standard", "restricted", "readonly", "permissive"];
-
 export function Policy({ threadId }: { threadId?: string }) {
+  return threadId === undefined ? <OfDaemon /> : <OfThread threadId={threadId} />;
+}
+
+function OfDaemon() {
+  const [layers, setLayers] = useState<readonly Layer[]>();
+  const [error, setError] = useState<string>();
   const list = threads.value ?? [];
-  if (threadId === undefined) {
-    return (
-      <>
-        <Head title="Policy" />
-        <div class="page" tabIndex={0} role="region" aria-label="Policy">
-          <div class="page-column">
+  useEffect(() => {
+    if (!online.value) {
+      return;
+    }
+    client.peek()?.call("policy/read", {}).then(
+      ({ daemon }) => {
+        setLayers(layersOf([["daemon", daemon]]));
+        setError(undefined);
+      },
+      (why: unknown) => setError(sentence(why)),
+    );
+  }, [online.value]);
+  return (
+    <>
+      <Head title="Policy" />
+      <div class="page" tabIndex={0} role="region" aria-label="Policy">
+        <div class="page-column">
+          <section aria-labelledby="force">
+            <h2 id="force">In force everywhere</h2>
+            {error !== undefined && (
+              <p class="error-text" role="alert">
+                {error}
+              </p>
+            )}
+            {layers && <Layers layers={layers} />}
+          </section>
+          <section aria-labelledby="threads">
+            <h2 id="threads">In a thread</h2>
             <p class="policy-intro">
-              A policy says what agents may do without asking. It holds for the daemon, an agent, or one thread; the
-              strictest word about a call counts. Pick a thread to see what holds in it.
+              An agent and a thread may have policies of their own. Pick a thread to see what holds in it, and who has
+              decided what.
             </p>
             {list.length === 0 && <p class="empty">No threads yet.</p>}
             <ul role="list" class="card rows">
@@ -46,17 +74,18 @@ export function Policy({ threadId }: { threadId?: string }) {
                 </li>
               ))}
             </ul>
-          </div>
+          </section>
         </div>
-      </>
-    );
-  }
-  return <OfThread threadId={threadId} />;
+      </div>
+    </>
+  );
 }
 
 function OfThread({ threadId }: { threadId: string }) {
   const [name, setName] = useState<string>();
   const [policy, setPolicy] = useState<unknown>();
+  const [agent, setAgent] = useState<string>();
+  const [layers, setLayers] = useState<readonly Layer[]>();
   const [error, setError] = useState<string>();
   const [round, setRound] = useState(0);
   const { value: who } = standing;
@@ -65,14 +94,33 @@ function OfThread({ threadId }: { threadId: string }) {
     if (!online.value) {
       return;
     }
-    client.peek()?.call("thread/read", { threadId }).then(
-      ({ thread }) => {
-        setName(nameOf(thread));
-        setPolicy(thread.policy ?? null);
+    const now = client.peek();
+    let over = false;
+    const read = async () => {
+      if (!now) {
+        return;
+      }
+      const { thread } = await now.call("thread/read", { threadId });
+      if (over) {
+        return;
+      }
+      setName(nameOf(thread));
+      setAgent(thread.agentType);
+      setPolicy(thread.policy ?? null);
+      const configured = await now.call("policy/read", { agentType: thread.agentType });
+      if (!over) {
+        setLayers(
+          layersOf([
+            ["thread", thread.policy],
+            ["agent", configured.agent],
+            ["daemon", configured.daemon],
+          ]),
+        );
         setError(undefined);
-      },
-      (why: unknown) => setError(sentence(why)),
-    );
+      }
+    };
+    read().catch((why: unknown) => !over && setError(sentence(why)));
+    return () => void (over = true);
   }, [threadId, online.value, round]);
   const set = async (preset: string) => {
     const wanted = preset === "" ? null : preset;
@@ -102,16 +150,23 @@ function OfThread({ threadId }: { threadId: string }) {
               {error}
             </p>
           )}
-          <section aria-labelledby="own">
-            <h2 id="own">This thread’s policy</h2>
-            {policy === null && <p class="policy-intro">It has none of its own: the agent’s and the daemon’s hold.</p>}
-            {policy != null && preset === undefined && (
-              <pre class="policy-own card">{JSON.stringify(policy, null, 2)}</pre>
-            )}
-            {owner ? (
+          <section aria-labelledby="force">
+            <div class="audit-head">
+              <h2 id="force">The policy in force</h2>
+              <button
+                type="button"
+                class="button quiet"
+                aria-label="Look again at the policy"
+                onClick={() => setRound(round + 1)}
+              >
+                Look again
+              </button>
+            </div>
+            {layers && <Layers layers={layers} agent={agent} />}
+            {owner && (
               <div class="policy-set">
                 <label class="label" for="preset">
-                  Preset
+                  This thread’s preset
                 </label>
                 <select
                   id="preset"
@@ -122,15 +177,13 @@ function OfThread({ threadId }: { threadId: string }) {
                 >
                   <option value="">None of its own</option>
                   {policy != null && preset === undefined && <option value="own">Its own rules</option>}
-                  {PRESETS.map((one) => (
+                  {Object.keys(PRESETS).map((one) => (
                     <option key={one} value={one}>
                       {one}
                     </option>
                   ))}
                 </select>
               </div>
-            ) : (
-              preset !== undefined && <p>{preset}</p>
             )}
           </section>
           <Explain threadId={threadId} />
@@ -149,5 +202,5 @@ function presetOf(policy: unknown): string | undefined {
   }
   const { base, ...rest } = policy as Record<string, unknown>;
   const empty = Object.values(rest).every((value) => value == null || (Array.isArray(value) && value.length === 0));
-  return typeof base === "string" && empty && PRESETS.includes(base) ? base : undefined;
+  return typeof base === "string" && empty && Object.hasOwn(PRESETS, base) ? base : undefined;
 }

@@ -1,0 +1,98 @@
+/** One agent: what it is, how it is run or why it cannot be, and a closer look at it. */
+
+import type { Agent, AgentExamined } from "@acpd/client";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { sentence } from "../../connection/connection.ts";
+import { visible } from "../../text/visible.ts";
+import { Examined } from "./Examined.tsx";
+
+const SOURCES: Record<string, string> = {
+  config: "configured",
+  registry: "from the registry",
+  installed: "installed here",
+};
+const RUNS: Record<string, string> = {
+  path: "its own program",
+  installed: "installed by acpd",
+  npx: "run by npx",
+  uvx: "run by uvx",
+};
+
+interface Props {
+  agent: Agent;
+  /** Has it examined. */
+  check: (agentType: string) => Promise<AgentExamined>;
+  /** Why it cannot be examined now; nothing if it can. */
+  barred?: string;
+  /** Goes where a thread is started with it; nothing for those who may not. */
+  onThread?: () => void;
+}
+
+type Look = { name: "none" } | { name: "busy" } | { name: "found"; found: AgentExamined } | { name: "failed"; why: string };
+
+export function AgentRow({ agent, check, barred, onThread }: Props) {
+  const { id, title: name, description, version, source, runs, installed, reason } = agent;
+  const [look, setLook] = useState<Look>({ name: "none" });
+  const here = useRef(true);
+  useEffect(() => () => void (here.current = false), []);
+  const busy = look.name === "busy";
+  const examine = async () => {
+    if (busy || barred !== undefined) {
+      return;
+    }
+    setLook({ name: "busy" });
+    const next = await check(id).then(
+      (found): Look => ({ name: "found", found }),
+      (why: unknown): Look => ({ name: "failed", why: sentence(why) }),
+    );
+    if (here.current) {
+      setLook(next);
+    }
+  };
+  return (
+    <li class="agent">
+      <div class="agent-head">
+        <div class="agent-text">
+          <p class="agent-name">
+            <strong>{name}</strong>
+            {name !== id && <code>{id}</code>}
+            {version && <span class="hint">{version}</span>}
+          </p>
+          {description && <p class="agent-about">{description}</p>}
+          {reason && <p class="agent-reason">{reason}</p>}
+          <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(", ")}</p>
+        </div>
+        {installed && (
+          <div class="agent-acts">
+            {/* While it is busy it keeps the focus, so that the keyboard stays where it was. */}
+            <button
+              type="button"
+              class="button"
+              aria-label={`Check ${name}`}
+              aria-busy={busy}
+              aria-disabled={busy || undefined}
+              disabled={barred !== undefined}
+              title={barred}
+              onClick={() => void examine()}
+            >
+              {busy ? "Checking…" : "Check"}
+            </button>
+            {onThread && (
+              <button type="button" class="button" aria-label={`New thread with ${name}`} onClick={onThread}>
+                New thread
+              </button>
+            )}
+          </div>
+        )}
+      </div>
+      {installed && (
+        <div role="status" aria-live="polite" aria-label={`What a look at ${name} found`}>
+          {busy && <p class="hint agent-look">Starting it, and asking it what it is…</p>}
+          {look.name === "failed" && <p class="error-text agent-look">It was not checked: {visible(look.why)}</p>}
+          {look.name === "found" && <Examined {...look.found} />}
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,89 @@
+/** What a look at an agent found: what it is and can do, or why it does not work. */
+
+import type { AgentExamined, AgentHello } from "@acpd/client";
+
+import { visible, visibleLine } from "../../text/visible.ts";
+import { objects, text } from "../thread/acp.ts";
+import { duration } from "../thread/format.ts";
+import { abilities } from "./capabilities.ts";
+
+export function Examined({ error, hello, millis, stderr, strayLines }: AgentExamined) {
+  const works = hello != null && error == null;
+  return (
+    <div class="examined">
+      {works ? (
+        <p class="examined-works">
+          <strong>It works.</strong> It was ready after {duration(millis)}.
+        </p>
+      ) : (
+        <p class="examined-fails">
+          <strong>It does not work.</strong> {error == null ? "It did not say what it is." : visible(error)}{" "}
+          <span class="hint">After {duration(millis)}.</span>
+        </p>
+      )}
+      {works && <Hello {...hello} />}
+      {strayLines.length > 0 && (
+        <div class="examined-stray">
+          <p>It wrote lines to its standard output that are no messages:</p>
+          <pre>{strayLines.map(visibleLine).join("\n")}</pre>
+        </div>
+      )}
+      {stderr !== "" && (
+        <details>
+          <summary>The last of its standard error</summary>
+          <pre>{visible(stderr)}</pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Hello({ protocolVersion, agentInfo, agentCapabilities, authMethods }: AgentHello) {
+  const called = [text(agentInfo?.title) ?? text(agentInfo?.name), text(agentInfo?.version)]
+    .flatMap((part) => (part === undefined ? [] : [visibleLine(part)]))
+    .join(" ");
+  const { can, cannot } = abilities(agentCapabilities);
+  const ways = objects(authMethods).flatMap((way) => {
+    const name = text(way.name) ?? text(way.id);
+    return name === undefined ? [] : [{ name, about: text(way.description) }];
+  });
+  return (
+    <dl>
+      <div>
+        <dt>Protocol</dt>
+        <dd>ACP version {protocolVersion}</dd>
+      </div>
+      {called !== "" && (
+        <div>
+          <dt>Says it is</dt>
+          <dd>{called}</dd>
+        </div>
+      )}
+      {can.length > 0 && (
+        <div>
+          <dt>Can</dt>
+          <dd>{can.map(visibleLine).join(", ")}</dd>
+        </div>
+      )}
+      {cannot.length > 0 && (
+        <div>
+          <dt>Cannot</dt>
+          <dd>{cannot.map(visibleLine).join(", ")}</dd>
+        </div>
+      )}
+      <div>
+        <dt>Signing in</dt>
+        <dd>
+          {ways.length === 0
+            ? "It names no way."
+            : ways.map(({ name, about }, index) => (
+                <span class="examined-way" key={index}>
+                  {visibleLine(name)}
+                  {about !== undefined && <span class="hint"> {visibleLine(about)}</span>}
+                </span>
+              ))}
+        </dd>
+      </div>
+    </dl>
+  );
+}

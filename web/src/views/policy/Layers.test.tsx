@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+
+import { layersOf, readPolicy } from "../../state/policy.ts";
+import { drawn } from "../thread/testing.ts";
+import { Layers } from "./Layers.tsx";
+
+test("a policy is read as it may be written: a name, an object, its older names", () => {
+  const none = { deny: [], ask: [], allow: [] };
+  expect(readPolicy("standard")).toEqual({ base: "standard", rules: none, rest: "ask" });
+  expect(readPolicy({ preset: "readonly", deny: ["Bash"], defaultMode: "allow" })).toEqual({
+    base: "readonly",
+    rules: { ...none, deny: ["Bash"] },
+    rest: "allow",
+  });
+  expect(readPolicy({ base: "toString" })).toEqual({ base: "toString", rules: none, rest: undefined });
+  for (const nothing of [null, undefined]) expect(readPolicy(nothing)).toBeUndefined();
+});
+
+test("only the innermost default counts", () => {
+  const counts = (thread: unknown, agent: unknown, daemon: unknown) =>
+    layersOf([["thread", thread], ["agent", agent], ["daemon", daemon]]).map(({ restCounts }) => restCounts);
+  expect(counts({ deny: ["Bash"] }, "readonly", { default: "allow" })).toEqual([false, true, false]);
+  expect(counts({ default: "ask" }, "readonly", "standard")).toEqual([true, false, false]);
+  expect(counts(null, null, { deny: ["Bash"] })).toEqual([false, false, false]);
+});
+
+test("layers stand in the order in which they count, rules by what they do, the strictest first", () => {
+  const layers = layersOf([
+    ["thread", { allow: ["Bash(git *)", "Think"], deny: ["Bash(rm *)"] }],
+    ["agent", "restricted"],
+    ["daemon", { ask: ["Edit\u202E"], default: "allow" }],
+  ]);
+  const view = drawn(<Layers layers={layers} agent="claude" />);
+  expect(view.all("h3").map((title) => title.textContent)).toEqual(["This thread’s own", "The agent’sclaude", "The daemon’s"]);
+  const [thread, agent, daemon] = view.all(".policy-layer");
+  const rules = (layer: HTMLElement) =>
+    [...layer.querySelectorAll(".policy-rules")].map((list) => [
+      list.querySelector(".effect")?.textContent,
+      ...[...list.querySelectorAll("code")].map((rule) => rule.textContent),
+    ]);
+  expect(rules(thread!)).toEqual([["Denied", "Bash(rm *)"], ["Allowed", "Bash(git *)", "Think"]]);
+  expect(thread!.textContent).not.toContain("no rule is about");
+  expect(agent!.textContent).toMatch(/Preset restricted: .*Everything that no rule is about is denied\.$/);
+  expect(rules(daemon!)).toEqual([["Asked", "Edit⟨U+202E⟩"]]);
+  expect(daemon!.textContent).toMatch(/Its default \(all else is allowed\) does not count/);
+  expect(view.one(".policy-intro").textContent).toMatch(/^A rule that denies wins/);
+});
+
+test("without any policy everything is asked; with rules alone, what they are not about", () => {
+  const view = drawn(<Layers layers={layersOf([["thread", null], ["agent", null], ["daemon", undefined]])} />);
+  expect(view.one(".policy-intro").textContent).toContain("everything is asked");
+  expect(view.all(".policy-layer p").map((word) => word.textContent)).toEqual(["None.", "None.", "None."]);
+  view.draw(<Layers layers={layersOf([["daemon", { deny: ["Bash"] }]])} />);
+  expect(view.one(".policy-rest").textContent).toBe("What no rule is about is asked of a person.");
+  expect(view.all(".policy-intro")).toEqual([]);
+});

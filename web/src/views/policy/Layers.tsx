@@ -1,0 +1,76 @@
+/** Policies in force, the one that counts first on top. */
+
+import { EFFECTS, type Effect, type Layer, PRESETS, type Whose, type Written } from "../../state/policy.ts";
+import { visibleLine } from "../../text/visible.ts";
+
+const TITLES: Record<Whose, string> = { thread: "This thread’s own", agent: "The agent’s", daemon: "The daemon’s" };
+const WORDS: Record<Effect, string> = { deny: "Denied", ask: "Asked", allow: "Allowed" };
+const REST: Record<Effect, string> = { deny: "denied", ask: "asked of a person", allow: "allowed" };
+
+export function Layers({ layers, agent }: { layers: readonly Layer[]; agent?: string }) {
+  const any = layers.some(({ policy }) => policy !== undefined);
+  const said = layers.some(({ restCounts }) => restCounts);
+  return (
+    <div class="policy-force">
+      {!any && (
+        <p class="policy-intro">
+          There is no policy: everything is asked. What agents ask for is asked of a person; what they do through acpd
+          without asking goes ahead.
+        </p>
+      )}
+      {any && layers.length > 1 && (
+        <p class="policy-intro">
+          A rule that denies wins, in whichever policy it stands. Else the first policy below with a rule about it decides.
+        </p>
+      )}
+      <ol role="list" class="card rows">
+        {layers.map(({ whose, policy, restCounts }) => (
+          <li class="policy-layer" key={whose}>
+            <h3>
+              {TITLES[whose]}
+              {whose === "agent" && agent !== undefined && <code>{agent}</code>}
+            </h3>
+            {policy === undefined ? (
+              <p class="hint">None.</p>
+            ) : (
+              <Rules {...policy} restCounts={restCounts} />
+            )}
+          </li>
+        ))}
+      </ol>
+      {any && !said && <p class="policy-rest">What no rule is about is asked of a person.</p>}
+    </div>
+  );
+}
+
+function Rules({ base, rules, rest, restCounts }: Written & { restCounts: boolean }) {
+  const about = base !== undefined && Object.hasOwn(PRESETS, base) ? PRESETS[base]!.about : undefined;
+  return (
+    <>
+      {base !== undefined && (
+        <p>
+          Preset <strong>{base}</strong>
+          {about !== undefined && `: ${about}.`}
+        </p>
+      )}
+      {EFFECTS.filter((effect) => rules[effect].length > 0).map((effect) => (
+        <div class="policy-rules" key={effect}>
+          <span class={`effect effect-${effect}`}>{WORDS[effect]}</span>
+          <ul role="list" aria-label={WORDS[effect]}>
+            {rules[effect].map((rule, index) => (
+              <li key={index}>
+                <code>{visibleLine(rule)}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      {rest !== undefined &&
+        (restCounts ? (
+          <p>Everything that no rule is about is {REST[rest]}.</p>
+        ) : (
+          <p class="hint">Its default (all else is {REST[rest]}) does not count: a policy above has one.</p>
+        ))}
+    </>
+  );
+}
