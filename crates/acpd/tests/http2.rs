@@ -139,7 +139,8 @@ impl Events {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let data = event.lines().find_map(|line| line.strip_prefix("data:"));
                 let data = data.map(|data| serde_json::from_str(data).expect("JSON"));
-                self.text = rest.to_owned();
+                let rest = rest.to_owned();
+                self.text = rest;
                 if let Some(data) = data {
                     return data;
                 }

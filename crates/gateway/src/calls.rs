@@ -14,6 +14,7 @@ use acpd_proto::surface::app::{
     blocks, summary_json, thread_json, turn_json, turns_json,
 };
 use acpd_proto::thread::{Command, Reply};
+use acpd_proto::wire;
 use serde_json::json;
 
 use crate::directory::{Answer, Directory, log_failure};
@@ -258,7 +259,10 @@ impl Calls {
         let answer = self.directory.command(thread, by, Command::Ask(request)).await?;
         Ok(Called::answer(async move {
             match heard(answer).await? {
-                Reply::Json(result) => Ok(json!({ "result": result }).into()),
+                // Its own words, number for number.
+                Reply::Json(result) => Ok(wire::object(|told| {
+                    told.json("result", Some(&result));
+                })),
                 _ => Ok(json!({ "result": null }).into()),
             }
         }))
@@ -412,12 +416,16 @@ impl Calls {
             let thread_json = match after {
                 Some(_) => thread_json(&live, None, None),
                 None => {
-                    let transcript = calls.transcript(thread, Some(latest)).await?.1;
+                    let transcript = calls.transcript(thread, latest, None).await?;
                     let (turns, older) = turns_json(&transcript, None, limit.unwrap_or(TURNS_PAGE));
                     thread_json(&live, Some(&turns), older.map(|at| at.to_string()).as_deref())
                 }
             };
-            Ok(json!({ "thread": thread_json, "latestSeq": latest }).into())
+            Ok(wire::object(|result| {
+                result
+                    .json("thread", Some(&thread_json))
+                    .put("latestSeq", &latest);
+            }))
         });
         Ok(Called {
             follow: Some(Follow {
@@ -468,7 +476,9 @@ impl Calls {
             .iter()
             .map(|listed| summary_json(listed.thread, &listed.summary))
             .collect();
-        Ok(json!({ "data": data, "nextCursor": next }).into())
+        Ok(wire::object(|result| {
+            result.list("data", &data).put("nextCursor", &next);
+        }))
     }
 
     async fn read(
@@ -481,34 +491,42 @@ impl Calls {
         let before = cursor
             .map(|text| text.parse().map_err(|_| bad_cursor()))
             .transpose()?;
-        let (live, transcript) = self.transcript(thread, None).await?;
+        let mut live = Live::new(thread);
+        let transcript = self.transcript(thread, Seq::MAX, Some(&mut live)).await?;
         let result = if include_turns {
             let (turns, older) = turns_json(&transcript, before, limit.unwrap_or(TURNS_PAGE));
             thread_json(&live, Some(&turns), older.map(|at| at.to_string()).as_deref())
         } else {
             thread_json(&live, None, None)
         };
-        Ok(json!({ "thread": result }).into())
+        Ok(wire::object(|found| {
+            found.json("thread", Some(&result));
+        }))
     }
 
-    /// Folds a thread out of the log, up to `until`.
-    async fn transcript(&self, thread: ThreadId, until: Option<Seq>) -> Result<(Live, Transcript), Failure> {
-        let until = until.unwrap_or(Seq::MAX);
-        let mut live = Live::new(thread);
+    /// Folds a thread's turns out of the log, up to `until`; and what it is by then, where that is wanted.
+    async fn transcript(
+        &self,
+        thread: ThreadId,
+        until: Seq,
+        mut live: Option<&mut Live>,
+    ) -> Result<Transcript, Failure> {
         let mut transcript = Transcript::default();
         loop {
             let page = self
                 .around
                 .log
-                .read(thread, live.last_seq)
+                .read(thread, transcript.last_seq)
                 .await
                 .map_err(|error| log_failure(&error))?;
             for event in page.events.iter().filter(|event| event.seq <= until) {
-                live.fold(event);
+                if let Some(live) = &mut live {
+                    live.fold(event);
+                }
                 transcript.fold(event);
             }
-            if page.at_end || live.last_seq >= until {
-                return Ok((live, transcript));
+            if page.at_end || transcript.last_seq >= until {
+                return Ok(transcript);
             }
         }
     }
@@ -533,7 +551,9 @@ pub(crate) async fn heard(answer: Answer) -> Result<Reply, Failure> {
 
 fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
     match reply {
-        Reply::Turn(turn) => Ok(json!({ "turn": turn_json(&turn) }).into()),
+        Reply::Turn(turn) => Ok(wire::object(|result| {
+            result.json("turn", Some(&turn_json(&turn)));
+        })),
         Reply::Done | Reply::Json(_) | Reply::Fork(_) => Err(Failure::new(
             ErrorCode::Internal,
             "the thread answered without a turn",

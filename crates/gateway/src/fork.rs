@@ -6,7 +6,7 @@ use acpd_model::limits::FORK_BYTES;
 use acpd_model::{By, ErrorCode, Event, Failure, ThreadId, TurnId};
 use acpd_proto::surface::app::{ForkThread, thread_json};
 use acpd_proto::thread::{Adopted, Command, Copied, Reply};
-use serde_json::json;
+use acpd_proto::wire;
 
 use crate::calls::{Answered, Called, Calls, Follow, heard};
 use crate::directory::log_failure;
@@ -23,14 +23,17 @@ impl Calls {
         Ok(Called::answered(async move {
             let (new, fidelity) = split.await?;
             let subscribed = calls.directory.subscribe(new).await?;
-            let json = json!({ "thread": thread_json(&subscribed.live, None, None), "fidelity": fidelity });
+            let thread = thread_json(&subscribed.live, None, None);
+            let result = wire::object(|result| {
+                result.json("thread", Some(&thread)).put("fidelity", &fidelity);
+            });
             let follow = Follow {
                 thread: new,
                 cursor: subscribed.live.last_seq,
                 subscribed,
             };
             Ok(Answered {
-                result: json.into(),
+                result,
                 follow: Some(follow),
             })
         }))

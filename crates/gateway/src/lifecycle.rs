@@ -3,7 +3,7 @@
 use acpd_model::{By, Failure, RawJson, ThreadId};
 use acpd_proto::surface::app::{Named, On, Request, thread_json};
 use acpd_proto::thread::{Change, Command};
-use serde_json::json;
+use acpd_proto::wire;
 
 use crate::calls::{Called, Calls, heard, misplaced};
 
@@ -48,7 +48,9 @@ impl Calls {
             heard(done).await?;
             let live = directory.subscribe(thread).await?.live;
             let thread: RawJson = thread_json(&live, None, None);
-            Ok(json!({ "thread": thread }).into())
+            Ok(wire::object(|found| {
+                found.json("thread", Some(&thread));
+            }))
         }))
     }
 }

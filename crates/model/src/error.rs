@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::RawJson;
+
 /// The closed set. The text form is stable and stands in `error.data.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,6 +103,9 @@ pub struct Failure {
     /// What explains it further, such as the end of an agent's stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The agent's own JSON-RPC error, as it came, where that is what failed: for editors, who speak its language.
+    #[serde(skip)]
+    pub agent_error: Option<RawJson>,
 }
 
 impl Failure {
@@ -110,7 +115,15 @@ impl Failure {
             code,
             message: message.into(),
             detail: None,
+            agent_error: None,
         }
+    }
+
+    /// Adds the agent's own error.
+    #[must_use]
+    pub fn with_agent_error(mut self, error: RawJson) -> Self {
+        self.agent_error = Some(error);
+        self
     }
 
     /// Adds what explains it further; an empty text adds nothing.

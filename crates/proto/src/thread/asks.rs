@@ -133,6 +133,10 @@ impl Thread {
             Ok(answer) => answer,
             Err(error) => {
                 let failure = Failure::agent(format!("the agent refused {}: {error}", request.method()));
+                let failure = match RawJson::of(&error) {
+                    Ok(error) => failure.with_agent_error(error),
+                    Err(_) => failure,
+                };
                 return self.refuse(call, failure);
             }
         };

@@ -15,4 +15,6 @@ pub use lines::{Line, LineDecoder};
 pub use members::members;
 pub use pending::Pending;
 pub use text::Text;
-pub use write::{Object, error_response, notification, notification_with, request, request_with, response};
+pub use write::{
+    Object, error_response, list, notification, notification_with, object, request, request_with, response,
+};

@@ -82,6 +82,13 @@ impl<'a> Object<'a> {
         self
     }
 
+    /// Adds a member that is a list of what is JSON text already.
+    pub fn list(&mut self, key: &str, values: &[RawJson]) -> &mut Self {
+        self.key(key);
+        write_list(self.out, values);
+        self
+    }
+
     /// Adds a member that is an object.
     pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
         self.key(key);
@@ -95,6 +102,38 @@ impl<'a> Object<'a> {
     pub fn close(self) {
         self.out.push(b'}');
     }
+}
+
+/// An object by itself.
+pub fn object(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    fill(&mut object);
+    object.close();
+    text(&out)
+}
+
+/// A list by itself.
+pub fn list(values: &[RawJson]) -> RawJson {
+    let mut out = Vec::new();
+    write_list(&mut out, values);
+    text(&out)
+}
+
+/// What was written here is JSON: members that came as text were looked at when they came.
+fn text(out: &[u8]) -> RawJson {
+    RawJson::trusted(&String::from_utf8_lossy(out))
+}
+
+fn write_list(out: &mut Vec<u8>, values: &[RawJson]) {
+    out.push(b'[');
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(value.get().as_bytes());
+    }
+    out.push(b']');
 }
 
 fn message(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {

@@ -140,11 +140,14 @@ impl Scene {
 
     /// The agent answers our request of `method` with an error.
     pub fn refuse(&mut self, method: &str, code: i64, text: &str) {
+        self.refuse_with(method, &format!(r#"{{"code":{code},"message":"{text}"}}"#));
+    }
+
+    /// The same, with exactly this error.
+    pub fn refuse_with(&mut self, method: &str, error: &str) {
         let id = self.open_request(method);
         self.open.remove(&id);
-        self.says(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{text}"}}}}"#
-        ));
+        self.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
     }
 
     /// The agent ends the turn.

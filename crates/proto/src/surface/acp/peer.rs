@@ -378,6 +378,12 @@ impl Peer {
     }
 
     pub(super) fn refuse(&mut self, id: &RawJson, failure: &Failure) {
+        let own = failure.agent_error.as_ref();
+        if let Some(error) = own.and_then(|error| error.read::<RpcError>().ok()) {
+            let mut out = Vec::new();
+            wire::error_response(&mut out, id.get(), &error);
+            return self.send(out);
+        }
         let mut error = RpcError::from(failure);
         // ACP has words for these.
         error.code = match failure.code {

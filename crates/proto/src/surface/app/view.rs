@@ -5,7 +5,7 @@ use acpd_model::{EventKind, MessageType, Millis, RawJson, Summary, ThreadId};
 use super::encode::{Frame, fill_content, fill_start};
 use crate::projection::{Live, Transcript, Turn};
 use crate::thread::TurnView;
-use crate::wire::{Object, notification};
+use crate::wire::{self, Object, notification};
 
 pub(super) fn role_word(role: MessageType) -> &'static str {
     match role {
@@ -13,15 +13,6 @@ pub(super) fn role_word(role: MessageType) -> &'static str {
         MessageType::AgentMessage => "agentMessage",
         MessageType::AgentThought => "agentThought",
     }
-}
-
-fn json(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    fill(&mut object);
-    object.close();
-    let text = String::from_utf8(out).unwrap_or_default();
-    RawJson::parse(text).unwrap_or_else(|_| serde_json::json!({}).into())
 }
 
 fn fill_summary(thread: &mut Object<'_>, id: ThreadId, summary: &Summary) {
@@ -80,12 +71,12 @@ const LIST_RESET: &str = "thread/list/reset";
 
 /// A thread in a list.
 pub fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
-    json(|thread| fill_summary(thread, id, summary))
+    wire::object(|thread| fill_summary(thread, id, summary))
 }
 
 /// A thread with its state, and with `turns` if they are wanted (a JSON list).
 pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) -> RawJson {
-    json(|thread| {
+    wire::object(|thread| {
         fill_summary(thread, live.thread, &live.summary);
         thread.put("latestSeq", &live.last_seq);
         thread.put("additionalDirectories", &live.spec.additional_directories);
@@ -116,13 +107,13 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
                     .maybe("cost", cost.as_ref());
             });
         }
-        thread.maybe("turns", turns).maybe("cursor", older.as_ref());
+        thread.json("turns", turns).maybe("cursor", older.as_ref());
     })
 }
 
 /// A turn as `turn/start` answers it.
 pub fn turn_json(turn: &TurnView) -> RawJson {
-    json(|object| {
+    wire::object(|object| {
         object.put("id", &turn.id);
         match turn.status {
             Some(status) => object.put("status", &status),
@@ -138,12 +129,11 @@ pub fn turns_json(transcript: &Transcript, before: Option<usize>, limit: usize) 
     let end = before.unwrap_or(usize::MAX).min(transcript.turns.len());
     let start = end.saturating_sub(limit);
     let turns: Vec<RawJson> = transcript.turns[start..end].iter().map(full_turn).collect();
-    let list = RawJson::of(&turns).unwrap_or_else(|_| serde_json::json!([]).into());
-    (list, (start > 0).then_some(start))
+    (wire::list(&turns), (start > 0).then_some(start))
 }
 
 fn full_turn(turn: &Turn) -> RawJson {
-    json(|object| {
+    wire::object(|object| {
         object
             .maybe("id", turn.id.as_ref())
             .maybe("clientTurnId", turn.client_turn_id.as_ref())
@@ -167,12 +157,12 @@ fn full_turn(turn: &Turn) -> RawJson {
         }
         object.maybe("startedAt", turn.started_at.as_ref());
         let items: Vec<RawJson> = turn.items.iter().map(item).collect();
-        object.put("items", &items);
+        object.list("items", &items);
     })
 }
 
 fn item(item: &crate::projection::Item) -> RawJson {
-    json(|object| {
+    wire::object(|object| {
         object
             .put("itemId", &item.id)
             .maybe("parentItemId", item.parent.as_ref());

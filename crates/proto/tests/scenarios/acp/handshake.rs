@@ -248,6 +248,20 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
 }
 
 #[test]
+fn what_an_agent_refuses_is_refused_in_its_own_words() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let id = s.request(who, "_vendor/do", "{}");
+        let error =
+            r#"{"code":-32602,"message":"no such value","data":{"b":1.10,"a":12345678901234567890123}}"#;
+        s.then(|scene| scene.refuse_with("_vendor/do", error));
+        assert!(s.answer_to(who, &id).is_some());
+        let text = s.editors[who].texts.last().unwrap();
+        assert!(text.ends_with(&format!(r#""error":{error}}}"#)), "{text}");
+    });
+}
+
+#[test]
 fn what_an_agent_answers_to_an_extension_comes_back_unchanged() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
