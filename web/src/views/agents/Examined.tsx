@@ -7,18 +7,21 @@ import { objects, text } from "../thread/acp.ts";
 import { duration } from "../thread/format.ts";
 import { abilities } from "./capabilities.ts";
 
+/** A quick start is told in milliseconds. */
+const took = (millis: number): string => (millis < 1_000 ? `${Math.round(millis)} ms` : duration(millis));
+
 export function Examined({ error, hello, millis, stderr, strayLines }: AgentExamined) {
   const works = hello != null && error == null;
   return (
     <div class="examined">
       {works ? (
         <p class="examined-works">
-          <strong>It works.</strong> It was ready after {duration(millis)}.
+          <strong>It works.</strong> It was ready after {took(millis)}.
         </p>
       ) : (
         <p class="examined-fails">
           <strong>It does not work.</strong> {error == null ? "It did not say what it is." : visible(error)}{" "}
-          <span class="hint">After {duration(millis)}.</span>
+          <span class="hint">After {took(millis)}.</span>
         </p>
       )}
       {works && <Hello {...hello} />}

@@ -60,7 +60,8 @@ test("one that works: how long it took, the protocol, what it is, what it can do
 });
 
 test("one that says next to nothing of itself works as well", () => {
-  const view = drawn(<Examined {...found} hello={{ protocolVersion: 1 }} />);
+  const view = drawn(<Examined {...found} hello={{ protocolVersion: 1 }} millis={42} />);
+  expect(view.one("p").textContent).toBe("It works. It was ready after 42 ms.");
   expect(view.all("dl > div").map((row) => row.textContent)).toEqual(["ProtocolACP version 1", "Signing inIt names no way."]);
 });
 
