@@ -82,8 +82,9 @@ pub struct Terminal {
 
 /// Read at once; the system gives no more.
 const READ_BYTES: usize = 4096;
-/// Reads until others have their turn.
-const READS: usize = 16;
+/// Reads until others have their turn: one that finds nothing waits for the system's own worker, whatever the descriptor
+/// was told, and holds up whoever runs on the same thread.
+const READS: usize = 4;
 
 impl Terminal {
     /// Runs the command. What it does goes to `updates`.
