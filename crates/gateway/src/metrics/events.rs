@@ -152,7 +152,18 @@ fn group(kind: &EventKind) -> Group {
         | EventKind::FileWritten { .. }
         | EventKind::TerminalKilled { .. }
         | EventKind::TerminalReleased { .. } => Group::Machine,
-        // What is not named here is about the thread as a whole.
-        _ => Group::Thread,
+        EventKind::LeaseMoved { .. }
+        | EventKind::MetadataSet { .. }
+        | EventKind::PolicySet { .. }
+        | EventKind::StatusChanged { .. }
+        | EventKind::SteerRequested { .. }
+        | EventKind::ThreadArchived { .. }
+        | EventKind::ThreadCreated { .. }
+        | EventKind::ThreadDeleted { .. }
+        | EventKind::ThreadForked { .. }
+        | EventKind::ThreadRenamed { .. }
+        | EventKind::ThreadUnarchived { .. }
+        | EventKind::TurnsRolledBack { .. }
+        | EventKind::Unknown => Group::Thread,
     }
 }

@@ -14,6 +14,7 @@
 mod dropped;
 mod extract;
 mod item;
+mod kept;
 mod lifecycle;
 mod live;
 mod names;

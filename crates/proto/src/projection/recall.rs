@@ -4,15 +4,13 @@ use std::collections::VecDeque;
 
 use acpd_model::{Event, EventKind, ItemEnd, MessageType, TurnId};
 
+use super::kept::Kept;
 use super::{Dropped, ToolView};
 
 /// Collects the end of a conversation, in whole messages.
 #[derive(Debug)]
 pub struct Recall {
-    except: Option<TurnId>,
-    dropped: Dropped,
-    /// The turn of the last event that had one: what happens between turns belongs to the last one.
-    turn: Option<TurnId>,
+    kept: Kept,
     room: usize,
     bytes: usize,
     parts: VecDeque<String>,
@@ -23,9 +21,7 @@ impl Recall {
     /// Collects at most `room` bytes; nothing of the turn `except`, nor of those that were dropped.
     pub fn new(except: Option<TurnId>, dropped: Dropped, room: usize) -> Self {
         Self {
-            except,
-            dropped,
-            turn: None,
+            kept: Kept::new(except, dropped),
             room,
             bytes: 0,
             parts: VecDeque::new(),
@@ -35,14 +31,7 @@ impl Recall {
 
     /// Takes the next event of the log.
     pub fn fold(&mut self, event: &Event) {
-        if event.turn.is_some() && event.turn == self.except {
-            return;
-        }
-        self.turn = event.turn.or(self.turn);
-        if matches!(event.kind, EventKind::TurnsRolledBack { .. }) {
-            self.turn = None;
-        }
-        if self.turn.is_some_and(|turn| self.dropped.contains(turn)) {
+        if !self.kept.has(event) {
             return;
         }
         let EventKind::ItemCompleted { end, .. } = &event.kind else {

@@ -11,6 +11,7 @@ use acpd_model::event::TurnStatus;
 use acpd_model::limits::{KNOWN_ROUNDS, ROUND_HEAD_BYTES, TOLD_ROUNDS};
 use acpd_model::{Event, EventKind, ItemStart, MessageType, TurnId};
 
+use super::kept::Kept;
 use super::{Dropped, content_text};
 
 /// A text without its white space, as far as it must be told from others.
@@ -129,9 +130,7 @@ impl Round {
 pub struct Rounds {
     all: VecDeque<Round>,
     most: usize,
-    except: Option<TurnId>,
-    dropped: Dropped,
-    turn: Option<TurnId>,
+    kept: Kept,
 }
 
 /// What of an agent's telling the log does not have.
@@ -149,9 +148,7 @@ impl Rounds {
         Self {
             all: VecDeque::new(),
             most: KNOWN_ROUNDS,
-            except,
-            dropped,
-            turn: None,
+            kept: Kept::new(except, dropped),
         }
     }
 
@@ -204,14 +201,7 @@ impl Rounds {
 
     /// Takes the next event of the log.
     pub fn fold(&mut self, event: &Event) {
-        if event.turn.is_some() && event.turn == self.except {
-            return;
-        }
-        self.turn = event.turn.or(self.turn);
-        if matches!(event.kind, EventKind::TurnsRolledBack { .. }) {
-            self.turn = None;
-        }
-        if self.turn.is_some_and(|turn| self.dropped.contains(turn)) {
+        if !self.kept.has(event) {
             return;
         }
         match &event.kind {
