@@ -19,6 +19,9 @@ mod events;
 mod follow;
 mod http;
 mod message;
+#[path = "../../../proto/tests/support/official.rs"]
+#[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
+mod official;
 mod processes;
 
 use std::time::{Duration, Instant};

@@ -75,6 +75,13 @@ async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
     Calls { directory, around }
 }
 
+/// Ends the daemon, and takes away what it kept.
+async fn close(calls: Calls, data_dir: &std::path::Path) {
+    let directory = calls.directory;
+    directory.close_within(std::time::Duration::from_secs(10)).await;
+    std::fs::remove_dir_all(data_dir).unwrap();
+}
+
 struct Editor {
     read: Lines<BufReader<ReadHalf<DuplexStream>>>,
     write: WriteHalf<DuplexStream>,
@@ -111,13 +118,10 @@ impl Editor {
     /// Makes a request, and gives what comes up to its answer.
     async fn ask(&mut self, method: &str, params: Value) -> Vec<String> {
         let request = json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params });
-        self.write
-            .write_all(format!("{request}\n").as_bytes())
-            .await
-            .unwrap();
+        self.say(&request).await;
         let mut heard = Vec::new();
         loop {
-            let line = self.read.next_line().await.unwrap().expect("the daemon stays");
+            let line = self.hear().await;
             let is_answer = line.contains(&format!("\"id\":\"{method}\""));
             heard.push(line);
             if is_answer {
@@ -165,12 +169,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
         loaded[0].contains("user_message_chunk") && loaded[1].contains(&update),
         "{loaded:?}"
     );
-    calls
-        .directory
-        .clone()
-        .close_within(std::time::Duration::from_secs(10))
-        .await;
-    std::fs::remove_dir_all(&data_dir).unwrap();
+    close(calls, &data_dir).await;
 }
 
 /// The handshake of one that writes files.
@@ -247,12 +246,7 @@ async fn the_holder_of_the_lease_answers_the_agent() {
         end.contains(r#""error":{"code":-32002,"message":"read only"}"#),
         "{end}"
     );
-    calls
-        .directory
-        .clone()
-        .close_within(std::time::Duration::from_secs(10))
-        .await;
-    std::fs::remove_dir_all(&data_dir).unwrap();
+    close(calls, &data_dir).await;
 }
 
 #[tokio::test]
@@ -273,10 +267,5 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
         end.contains("it is not known whether /none/a was written"),
         "{end}"
     );
-    calls
-        .directory
-        .clone()
-        .close_within(std::time::Duration::from_secs(10))
-        .await;
-    std::fs::remove_dir_all(&data_dir).unwrap();
+    close(calls, &data_dir).await;
 }

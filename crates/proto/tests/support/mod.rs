@@ -8,6 +8,7 @@ pub mod app_schema;
 mod client;
 mod invariants;
 mod look;
+pub mod official;
 pub mod recording;
 pub mod replay;
 mod scene;

@@ -6,10 +6,7 @@ use std::sync::LazyLock;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-const FOLDER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../tests/node/node_modules/@agentclientprotocol/sdk/schema/v1"
-);
+use super::official::{self, part, read};
 
 /// Methods of which only the unstable schema knows.
 const UNSTABLE: [&str; 1] = ["session/fork"];
@@ -42,7 +39,7 @@ impl Schema {
             let (name, _) = all
                 .find(|(name, definition)| definition["x-method"] == method && name.ends_with("Request"))
                 .unwrap();
-            params.insert(method.to_owned(), self::part(&unstable, name));
+            params.insert(method.to_owned(), official::part(&unstable, name));
         }
         for (name, definition) in whole["$defs"].as_object().unwrap() {
             let (Some(method), Some(side)) = (definition["x-method"].as_str(), definition["x-side"].as_str())
@@ -62,18 +59,6 @@ impl Schema {
             error: part("Error"),
         }
     }
-}
-
-fn read(file: &str) -> Value {
-    let text = std::fs::read_to_string(format!("{FOLDER}/{file}")).unwrap_or_else(|error| {
-        panic!("the official ACP schema is not there: run `make deps` ({FOLDER}/{file}: {error})")
-    });
-    serde_json::from_str(&text).unwrap()
-}
-
-fn part(whole: &Value, name: &str) -> Validator {
-    let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": whole["$defs"] });
-    jsonschema::draft202012::new(&schema).unwrap()
 }
 
 /// Checks one line that was written to an agent; `answers` is the method that it answers, if it does.

@@ -12,3 +12,5 @@ mod schema;
 mod stage;
 mod transcripts;
 mod turns;
+
+use crate::support::official;

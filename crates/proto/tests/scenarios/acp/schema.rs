@@ -6,10 +6,7 @@ use std::sync::LazyLock;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-const FOLDER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../tests/node/node_modules/@agentclientprotocol/sdk/schema/v1"
-);
+use super::official::{part, read};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
 
@@ -24,14 +21,6 @@ struct Schema {
 
 impl Schema {
     fn load() -> Self {
-        let read = |file: &str| -> Value {
-            let text = std::fs::read_to_string(format!("{FOLDER}/{file}"));
-            serde_json::from_str(&text.expect("run `make deps` for the official ACP schema")).unwrap()
-        };
-        let part = |whole: &Value, name: &str| {
-            let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": whole["$defs"] });
-            jsonschema::draft202012::new(&schema).unwrap()
-        };
         let (stable, unstable) = (read("schema.json"), read("schema.unstable.json"));
         let (mut params, mut results) = (BTreeMap::new(), BTreeMap::new());
         // What is stable counts before what is not.
