@@ -27,6 +27,7 @@ mod follow;
 mod fork;
 mod heartbeat;
 mod lifecycle;
+mod look;
 mod machine;
 #[cfg(test)]
 mod many_clients;

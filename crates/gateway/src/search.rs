@@ -7,8 +7,9 @@ use acpd_proto::projection::extract;
 use acpd_proto::surface::app::SearchThreads;
 use serde_json::{Value, json};
 
-use crate::calls::{Calls, bad_cursor};
+use crate::calls::Calls;
 use crate::directory::log_failure;
+use crate::look::bad_cursor;
 
 impl Calls {
     /// Answers `thread/search`.

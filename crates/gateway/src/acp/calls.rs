@@ -17,10 +17,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::hellos::Hellos;
 use super::preamble::Unanswered;
 use super::resumed::{Claimed, claim};
-use crate::calls::{Calls, check_directory, heard, parse_cursor, write_cursor};
+use crate::calls::{Calls, check_directory, heard};
 use crate::directory::{Answer, log_failure};
 use crate::doctor::anywhere;
 use crate::editors::{Attachment, ToEditor};
+use crate::look::{parse_cursor, write_cursor};
 use crate::thread::Subscribed;
 
 /// What an editor came for.
