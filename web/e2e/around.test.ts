@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, row, say, startThread, until } from "./support/acts.ts";
-import { accessible, DESKTOP, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
 
 /** The policy under which the UI must work. */
 const CSP =
@@ -37,10 +37,7 @@ beforeAll(async () => {
   other = await stage.daemon.client("other-program");
   page = await stage.page();
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 test("agents: what is installed, and why the others are not", async () => {
   await page.getByRole("link", { name: "Agents" }).click();

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, say, startThread, until } from "./support/acts.ts";
-import { accessible, endBrowser, shoot, Stage } from "./support/browser.ts";
+import { accessible, shoot, Stage } from "./support/browser.ts";
 
 /** Has the page reconnect at once, unless it has done so by itself meanwhile. */
 async function tryNow(page: Page): Promise<void> {
@@ -19,10 +19,7 @@ beforeAll(async () => {
   stage = await Stage.set();
   other = await stage.daemon.client();
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 test("who is nobody signs in with a token, which is kept nowhere", async () => {
   const page = await stage.page({ signIn: false });

@@ -7,7 +7,7 @@ import type { Client } from "@acpd/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread as start, until } from "./support/acts.ts";
-import { DESKTOP, endBrowser, PHONE, Stage } from "./support/browser.ts";
+import { DESKTOP, PHONE, Stage } from "./support/browser.ts";
 
 const OUT = fileURLToPath(new URL(process.env.ACPD_PICTURES === "1" ? "../../docs/images/" : "./out/", import.meta.url));
 /** A picture's size in a README, in bytes, at most. */
@@ -29,10 +29,7 @@ beforeAll(async () => {
   id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting");
   await until(other, id, "waiting");
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 for (const [name, size] of Object.entries({ desktop: { ...DESKTOP, height: 900 }, phone: PHONE })) {
   test(`a thread with a plan, a diff and a question, as on a ${name}`, async () => {

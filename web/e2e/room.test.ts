@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread, until } from "./support/acts.ts";
-import { endBrowser, shoot, Stage } from "./support/browser.ts";
+import { shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
 let other: Client;
@@ -21,10 +21,7 @@ beforeAll(async () => {
   asking = await startThread(stage, other, "permission kind=execute command='npm run a-script-with-a-long-name -- --and-one-more-flag-that-is-long'");
   await until(other, asking, "waiting");
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 /** What reaches beyond the window's edge and is not in something that scrolls or cuts it off. */
 function beyond(page: Page): Promise<string[]> {

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread, until } from "./support/acts.ts";
-import { endBrowser, Stage } from "./support/browser.ts";
+import { Stage } from "./support/browser.ts";
 
 let stage: Stage;
 let other: Client;
@@ -14,10 +14,7 @@ beforeAll(async () => {
   stage = await Stage.set();
   other = await stage.daemon.client();
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 /** What the page's own thread has worked so far, in seconds of processor time: however busy the machine is otherwise. */
 async function meter(page: Page): Promise<() => Promise<{ work: number; at: number }>> {

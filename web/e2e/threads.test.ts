@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { pick, row, say, startThread, until } from "./support/acts.ts";
-import { accessible, endBrowser, PHONE, shoot, Stage } from "./support/browser.ts";
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
 let other: Client;
@@ -16,10 +16,7 @@ beforeAll(async () => {
   other = await stage.daemon.client();
   page = await stage.page();
 });
-afterAll(async () => {
-  await stage.end();
-  await endBrowser();
-});
+afterAll(() => stage.end());
 
 test("the list shows who waits, runs, has failed and is idle, with agent, workspace and age", async () => {
   await startThread(stage, other, "say done", { name: "Idle one" });

@@ -36,7 +36,7 @@ async function browser(): Promise<Browser> {
   return running;
 }
 
-export async function endBrowser(): Promise<void> {
+async function endBrowser(): Promise<void> {
   await running?.close();
   running = undefined;
 }
@@ -119,6 +119,7 @@ export class Stage {
     }
     await this.cable.end();
     await this.daemon.end();
+    await endBrowser();
     assert.deepEqual(this.wrongs, []);
   }
 }
