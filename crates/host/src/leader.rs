@@ -175,10 +175,16 @@ fn pid_of(child: &Child) -> Option<Pid> {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the runtime cannot know that a descriptor stays open")]
 fn handle_of(pid: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
     use rustix::process::{PidfdFlags, pidfd_open};
+    use tokio::io::Interest;
     match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(handle) => crate::pty::readable(handle).map(Some),
+        // SAFETY: an owned descriptor is always the same one, and is open until it is dropped, which the result
+        // does after it was taken off the runtime.
+        Ok(handle) => Ok(Some(unsafe {
+            AsyncFd::register_with_interest(handle, Interest::READABLE)?
+        })),
         Err(rustix::io::Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
     }

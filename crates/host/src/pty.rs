@@ -1,6 +1,6 @@
 //! A pseudo-terminal: its two ends, and bytes out of ours.
 //!
-//! In: nothing but ends of input. Out: what is written to the terminal. Owns: the master. Never: blocks.
+//! In: nothing but ends of input. Out: what is written to the terminal. Owns: the master. Never: waits for output.
 //!
 //! Output is as a terminal shows it: the line discipline makes `\r\n` of `\n`, as programs that talk to a
 //! terminal expect.
@@ -11,7 +11,7 @@
 //! waits until it is killed, as it would for a person who went away.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use acpd_model::limits::{TERMINAL_COLUMNS, TERMINAL_ENDS_OF_INPUT, TERMINAL_ROWS};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -19,13 +19,11 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Winsize, tcgetattr, tcsetattr, tcsetwinsize,
 };
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::process::Command;
 
 /// Our end of a terminal.
 #[derive(Debug)]
-pub(crate) struct Master(AsyncFd<OwnedFd>);
+pub(crate) struct Master(OwnedFd);
 
 /// Opens a terminal of 120 by 30: our end, and the one for the command.
 pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
@@ -47,15 +45,7 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
     // The queue takes some thousand; if it took fewer, readers would only wait earlier.
     rustix::io::write(&master, &[end_of_input; TERMINAL_ENDS_OF_INPUT])?;
-    Ok((Master(readable(master)?), slave))
-}
-
-/// Has the runtime say when there is something to read.
-#[expect(unsafe_code, reason = "the runtime cannot know that a descriptor stays open")]
-pub(crate) fn readable(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an owned descriptor is always the same one, and is open until it is dropped, which the result
-    // does after it was taken off the runtime.
-    Ok(unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE)? })
+    Ok((Master(master), slave))
 }
 
 #[cfg(target_os = "linux")]
@@ -101,29 +91,21 @@ pub(crate) fn attach(command: &mut Command, slave: OwnedFd) -> io::Result<()> {
 }
 
 impl Master {
-    /// Waits for output. Safe to cancel. 0 is the end: nobody has the other end open any more.
-    pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Output that is there already. 0 is the end: nobody has the other end open any more.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let mut ready = self.0.readable().await?;
-            if let Ok(read) = ready.try_io(|master| read(master.get_ref(), buffer)) {
-                return read;
+            match rustix::io::read(&self.0, &mut *buffer) {
+                Err(rustix::io::Errno::INTR) => {}
+                // The last one has closed the other end, and all that was written has been read.
+                Err(rustix::io::Errno::IO) => return Ok(0),
+                read => return Ok(read?),
             }
         }
     }
-
-    /// Output that is there already.
-    pub fn read_now(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        read(self.0.get_ref(), buffer)
-    }
 }
 
-fn read(master: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match rustix::io::read(master, &mut *buffer) {
-            Err(rustix::io::Errno::INTR) => {}
-            // The last one has closed the other end, and all that was written has been read.
-            Err(rustix::io::Errno::IO) => return Ok(0),
-            read => return Ok(read?),
-        }
+impl AsFd for Master {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that an agent runs through us, each on a terminal of its own.
 //!
-//! In: a command; questions. Out: its output, live and on demand; its end. Owns: the command, all that comes
-//! from it, and the last of its output. Never: waits for who hears the output, or keeps more of it than asked.
+//! In: a command; questions. Out: its output, live and on demand; its end. Owns: the command, and all that comes
+//! from it. Never: waits for who hears the output.
 //!
 //! The end of the command is the end of all that it started: as on any terminal that is closed.
 
@@ -20,8 +20,8 @@ use tokio::time::Instant;
 use crate::command::Program;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
-use crate::pty::{self, Master};
-use crate::tail::Tail;
+use crate::output::Output;
+use crate::pty;
 
 /// What to run, and how much of its output to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,12 +80,6 @@ pub struct Terminal {
     stage: watch::Receiver<Stage>,
 }
 
-/// Read at once; the system gives no more.
-const READ_BYTES: usize = 4096;
-/// Reads until others have their turn: one that finds nothing waits for the system's own worker, whatever the descriptor
-/// was told, and holds up whoever runs on the same thread.
-const READS: usize = 4;
-
 impl Terminal {
     /// Runs the command. What it does goes to `updates`.
     pub fn spawn(spec: &TerminalSpec, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
@@ -100,6 +94,7 @@ impl Terminal {
             )
         };
         let (master, slave) = pty::open().map_err(no_terminal)?;
+        let output = Output::read(master, spec.output_bytes.min(TERMINAL_BYTES_MAX)).map_err(no_terminal)?;
         let mut command = leader::command(&spec.program);
         let leader = Leader::start(&mut command, |command| pty::attach(command, slave)).map_err(failed)?;
         // It has our copies of the command's end; as long as they are open, output has no end.
@@ -107,14 +102,13 @@ impl Terminal {
         let (asks, asked) = mpsc::channel(16);
         let (stage, staged) = watch::channel(Stage::Running);
         let screen = Screen {
-            kept: Tail::new(spec.output_bytes.min(TERMINAL_BYTES_MAX)),
+            output,
             sent: 0,
             held: 0,
-            over: false,
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(leader, master, screen, asked, stage));
+        tokio::spawn(run(leader, screen, asked, stage));
         Ok(Self { asks, stage: staged })
     }
 
@@ -162,13 +156,11 @@ impl Terminal {
 
 /// What was written, and who hears of it.
 struct Screen {
-    kept: Tail,
-    /// Bytes that `updates` has heard of. What it has not heard of is in `kept` anyway, and merged there.
+    output: Output,
+    /// Bytes that `updates` has heard of. What it has not heard of is in `output` anyway, and merged there.
     sent: u64,
     /// Up to here there was nothing to tell but the first part of a character.
     held: u64,
-    /// Nothing more is written.
-    over: bool,
     /// The last update.
     end: Option<TerminalUpdate>,
     /// `None` when nobody listens any more, or when all is told.
@@ -178,24 +170,27 @@ struct Screen {
 impl Screen {
     /// Whether there is something to tell.
     fn behind(&self) -> bool {
-        let written = self.kept.written();
+        let written = self.output.written();
         self.updates.is_some() && (self.end.is_some() || (self.sent < written && self.held < written))
     }
 
-    /// Tells the next thing as soon as there is room for it. Safe to cancel.
+    /// Waits for something to tell, or tells the next thing as soon as there is room for it. Safe to cancel.
     async fn tell(&mut self) {
+        if !self.behind() {
+            return self.output.written_to().await;
+        }
         let Some(updates) = &self.updates else { return };
         let Ok(room) = updates.reserve().await else {
             self.updates = None;
             return;
         };
-        match self.kept.since(self.sent, TERMINAL_UPDATE_BYTES, self.over) {
+        match self.output.since(self.sent, TERMINAL_UPDATE_BYTES) {
             Some((text, at)) => {
                 self.sent = at;
                 room.send(TerminalUpdate::Output(text));
             }
             None => {
-                self.held = self.kept.written();
+                self.held = self.output.written();
                 if let Some(end) = self.end.take() {
                     room.send(end);
                     self.updates = None;
@@ -206,7 +201,7 @@ impl Screen {
 
     /// Puts the end behind all that was written, and tells what there is room for at once.
     fn tell_end(&mut self, exit: &Exit) {
-        let (output, truncated) = self.kept.text(true);
+        let (output, truncated) = self.output.text();
         self.end = Some(TerminalUpdate::Exited {
             exit: exit.clone(),
             output,
@@ -222,21 +217,20 @@ impl Screen {
 
     fn answer(&self, answer: oneshot::Sender<(String, bool)>) {
         // Who has asked may be gone.
-        drop(answer.send(self.kept.text(self.over)));
+        drop(answer.send(self.output.text()));
     }
 }
 
 async fn run(
     mut leader: Leader,
-    master: Master,
     mut screen: Screen,
     mut asked: mpsc::Receiver<Ask>,
     stage: watch::Sender<Stage>,
 ) {
-    let mut buffer = vec![0; READ_BYTES];
-    let (mut ended, mut reading, mut told) = (false, true, false);
+    let (mut ended, mut told) = (false, false);
     let mut deadline = None;
-    while reading || !ended {
+    loop {
+        let hung_up = screen.output.hung_up();
         tokio::select! {
             ask = asked.recv() => match ask {
                 Some(Ask::Output(answer)) => screen.answer(answer),
@@ -252,51 +246,28 @@ async fn run(
                     break;
                 }
             },
-            read = master.read(&mut buffer), if reading => {
-                reading = keep(&mut screen, &master, &mut buffer, read);
-            }
-            () = screen.tell(), if screen.behind() => {}
+            () = screen.tell(), if screen.updates.is_some() => {}
             () = leader.exited(), if !ended => {
                 ended = true;
-                // Whoever had closed the terminal may have opened it again.
-                reading = true;
+                screen.output.look_again();
                 deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_DRAIN_MILLIS));
             }
+            () = hung_up, if ended => break,
             () = sleep_until(deadline) => {
-                deadline = None;
                 if ended {
-                    reading = false;
-                } else {
-                    leader.signal(Signal::KILL);
+                    break;
                 }
+                deadline = None;
+                leader.signal(Signal::KILL);
             }
         }
     }
-    drop(buffer);
-    finish(leader, master, screen, asked, stage, told).await;
-}
-
-/// Keeps what was read, and what else is there. Whether there may be more.
-fn keep(screen: &mut Screen, master: &Master, buffer: &mut [u8], read: std::io::Result<usize>) -> bool {
-    let mut read = read;
-    for turn in 1.. {
-        match read {
-            Ok(0) => return false,
-            Ok(bytes) => screen.kept.push(&buffer[..bytes]),
-            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
-        }
-        if turn == READS {
-            break;
-        }
-        read = master.read_now(buffer);
-    }
-    true
+    finish(leader, screen, asked, stage, told).await;
 }
 
 /// The command is gone, or nobody wants it any more.
 async fn finish(
     mut leader: Leader,
-    master: Master,
     mut screen: Screen,
     mut asked: mpsc::Receiver<Ask>,
     stage: watch::Sender<Stage>,
@@ -307,9 +278,7 @@ async fn finish(
         // Before the line goes dead, which may end it as well, by another signal.
         leader.signal(Signal::KILL);
     }
-    // Hangs up on whoever still has the terminal.
-    drop(master);
-    screen.over = true;
+    screen.output.close().await;
     if let Some(exit) = &known {
         // Those who listen hear it before those who wait, if they are not behind.
         screen.tell_end(exit);

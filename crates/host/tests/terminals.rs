@@ -283,16 +283,25 @@ async fn a_limit_of_nothing_and_one_beyond_the_cap() {
     assert_eq!((output.len(), truncated), (10 << 20, true));
 }
 
+/// Threads that read a terminal.
+fn readers() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+    names.filter(|name| name.trim_end() == "terminal").count()
+}
+
 #[tokio::test]
-async fn terminals_leave_no_descriptor_and_no_process() {
+async fn terminals_leave_no_descriptor_no_thread_and_no_process() {
     // The first one opens what the runtime keeps.
     output_of("true").await;
     until("the first is gone", || support::own_children().is_empty()).await;
     let before = descriptors();
+    assert_eq!(readers(), 0);
     for round in 0..40 {
         let (terminal, _updated) = sh("setsid sleep $0 & echo up; sleep $0", 1000);
         if round % 2 == 0 {
             until_output(&terminal, "up").await;
+            assert_eq!(readers(), 1);
         }
         tokio::time::timeout(Duration::from_secs(30), terminal.release())
             .await
@@ -310,5 +319,6 @@ async fn terminals_leave_no_descriptor_and_no_process() {
         };
         Terminal::spawn(&spec, updates).unwrap_err();
     }
-    assert_eq!(descriptors(), before);
+    until("what was opened for them is closed", || descriptors() == before).await;
+    until("nobody reads any more", || readers() == 0).await;
 }
