@@ -1,5 +1,7 @@
 /** A conversation as it is seen: what is said, planned, done, asked and written. */
 
+import { readFile } from "node:fs/promises";
+
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -89,6 +91,21 @@ test("tool calls show what they do: diffs, terminals, places", async () => {
   await page.getByText(/exit(ed with)?( code)? 3/i).first().waitFor();
   await shoot(page, "tools-desktop");
   await accessible(page);
+});
+
+test("of long output the end is shown, and all of it can be downloaded", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await say(page, "terminal seq 30000");
+  await line("exit code 0").first().waitFor();
+  const card = page.locator(".th-command").last();
+  // A long output of a command that went well is folded.
+  await card.getByText("Output, ").click();
+  await card.getByText("30000").first().waitFor();
+  const downloads = page.waitForEvent("download");
+  const [download] = await Promise.all([downloads, card.getByRole("link", { name: "Download all of it" }).click()]);
+  const whole = await readFile(await download.path(), "utf8");
+  expect(whole.split("\r\n").slice(0, -1)).toEqual(Array.from({ length: 30_000 }, (_, at) => `${at + 1}`));
 });
 
 test("what the agent asks is answered by its own options", async () => {

@@ -29,9 +29,6 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
     // This same program; where it is cannot always be known, and then the next start ends what is left.
     settings.daemon.keeper = std::env::current_exe().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // While all workers are busy, as with a terminal that floods, what has come in from elsewhere is looked for after so
-        // many tasks. Tokio's 61 let other threads' updates wait for 70 ms.
-        .event_interval(8)
         .enable_all()
         .build()?;
     runtime.block_on(serve_until_told(settings))?;

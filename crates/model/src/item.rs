@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::BlobId;
 use crate::json::RawJson;
 
 /// Who speaks in a message-like item.
@@ -98,6 +99,9 @@ pub enum ItemEnd {
         signal: Option<String>,
         /// The last of its output.
         output: String,
+        /// All of the output that was kept, where `output` is only the end of that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_blob: Option<Box<BlobId>>,
         /// Whether some of its output is missing: earlier output was dropped, or what it wrote at last, while the
         /// daemon was killed, is not known.
         truncated: bool,

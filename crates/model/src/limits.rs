@@ -369,6 +369,8 @@ pub const ROUND_HEAD_BYTES: usize = 1 << 10;
 pub const INLINE_BYTES: usize = 64 << 10;
 /// Of longer text, the bytes that stand in the event all the same.
 pub const PREVIEW_BYTES: usize = 4 << 10;
+/// The same of what a command wrote: the last of it.
+pub const TERMINAL_PREVIEW_BYTES: usize = 16 << 10;
 /// Largest file that acpd reads of an installed package, in bytes.
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines that are no message, and that a look at an agent repeats to the person.

@@ -914,10 +914,12 @@ export interface TerminalCommand {
   exitCode?: number | null;
   /** The end of what it wrote. */
   output?: string | null;
+  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  outputBlob?: string | null;
   /** The name of the signal that ended it. */
   signal?: string | null;
   terminalId: string;
-  /** Whether there was more. */
+  /** Whether it wrote more than was kept. */
   truncated?: boolean | null;
   type: TerminalCommandType;
 }
@@ -935,13 +937,15 @@ export interface TerminalCommandCompleted {
   outcome: ItemOutcome;
   /** The end of what it wrote. */
   output?: string | null;
+  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  outputBlob?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   /** The name of the signal that ended it. */
   signal?: string | null;
   terminalId: string;
   threadId: string;
-  /** Whether there was more. */
+  /** Whether it wrote more than was kept. */
   truncated?: boolean | null;
   /** Milliseconds since the epoch. */
   ts: number;
@@ -962,6 +966,8 @@ export interface TerminalCommandStarted {
   itemId: string;
   /** The end of what it wrote. */
   output?: string | null;
+  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  outputBlob?: string | null;
   parentItemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
@@ -969,7 +975,7 @@ export interface TerminalCommandStarted {
   signal?: string | null;
   terminalId: string;
   threadId: string;
-  /** Whether there was more. */
+  /** Whether it wrote more than was kept. */
   truncated?: boolean | null;
   /** Milliseconds since the epoch. */
   ts: number;

@@ -22,7 +22,7 @@ const FULL: u64 = 1 << 30;
 const QUICK: u64 = 64 << 20;
 
 /// What a terminal is kept of, in bytes: the default of `terminal/create`.
-const RING: usize = 1024 * 1024;
+const RING: usize = 1 << 20;
 
 /// What is written again and again: as long as lines are in a build's output.
 const LINE: &str = "the quick brown fox jumps over the lazy dog and comes back for the other one, again";

@@ -9,7 +9,7 @@ use crate::turn::{Choice, End, Flow, Turn};
 use crate::wire;
 
 /// How much output a terminal is asked to keep.
-const OUTPUT_LIMIT: u64 = 64 << 10;
+const OUTPUT_LIMIT: u64 = 1 << 20;
 
 /// The options of a permission request; their ids are their kinds.
 fn options() -> Value {

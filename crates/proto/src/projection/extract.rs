@@ -51,7 +51,7 @@ fn add_item(extract: &mut Extract, event: &Event, end: &ItemEnd) {
         ItemEnd::ToolCall { call, .. } => add_tool(extract, event, call),
         ItemEnd::FileChange { path, .. } => add(extract, event, TextKind::Path, path.clone()),
         // Its command was there when it began.
-        ItemEnd::TerminalCommand { .. } => {}
+        ItemEnd::TerminalCommand { output_blob, .. } => extract.blobs.extend(output_blob.as_deref()),
     }
 }
 

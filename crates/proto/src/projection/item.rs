@@ -139,6 +139,7 @@ impl ItemView {
                 exit_code: None,
                 signal: None,
                 output: output.clone(),
+                output_blob: None,
                 // Once as much was written as is kept, the log has no more until the end.
                 truncated: kept.is_some_and(|kept| *written >= kept),
             },

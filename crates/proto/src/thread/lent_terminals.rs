@@ -5,7 +5,7 @@
 //! is lost: then it has ended, as one whose line was cut.
 
 use acpd_model::limits::{EDITOR_TERMINALS, TERMINAL_BYTES};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, RawJson};
+use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, ItemOutcome, RawJson};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -220,13 +220,7 @@ impl Thread {
         if !self.live.items.contains_key(&item) {
             return;
         }
-        let end = ItemEnd::TerminalCommand {
-            terminal_id: terminal_id.to_owned(),
-            exit_code: exit.code,
-            signal: exit.signal,
-            output,
-            truncated,
-        };
+        let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
         let kind = EventKind::ItemCompleted { item, outcome, end };
         self.emit(self.current_turn(), by, kind, None);
     }
@@ -249,13 +243,12 @@ impl Thread {
         if !self.live.items.contains_key(&terminal.item) {
             return;
         }
-        let end = ItemEnd::TerminalCommand {
-            terminal_id: terminal_id.to_owned(),
-            exit_code: None,
-            signal: None,
-            output: terminal.seen,
-            truncated: true,
-        };
+        let end = self.terminal_end(
+            terminal_id.to_owned(),
+            TerminalExit::default(),
+            terminal.seen,
+            true,
+        );
         let kind = EventKind::ItemCompleted {
             item: terminal.item,
             outcome: ItemOutcome::Interrupted,

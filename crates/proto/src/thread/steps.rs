@@ -280,11 +280,17 @@ impl Thread {
             let text = text.to_owned();
             return Content { text, blob: None };
         }
-        self.blobs.push(text.as_bytes().to_owned());
         Content {
             text: text[..text.floor_char_boundary(PREVIEW_BYTES)].to_owned(),
-            blob: Some(BlobId::of(text.as_bytes())),
+            blob: Some(self.blob(text.as_bytes().to_owned())),
         }
+    }
+
+    /// Has this content stored beside the events.
+    pub(super) fn blob(&mut self, content: Vec<u8>) -> BlobId {
+        let id = BlobId::of(&content);
+        self.blobs.push(content);
+        id
     }
 
     /// What is to be done next, once all events so far are stored.

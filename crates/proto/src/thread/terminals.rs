@@ -1,6 +1,8 @@
 //! Terminals of the agent: how they begin, what they say, and how they end.
 
-use acpd_model::limits::{TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::limits::{
+    INLINE_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
+};
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
 
 use super::command::{Effect, MachineCall, MachineEvent};
@@ -163,27 +165,41 @@ impl Thread {
                 } else {
                     ItemOutcome::Failed
                 };
-                let TerminalExit {
-                    code: exit_code,
-                    signal,
-                } = exit;
                 // What is still held comes before the end.
                 if let Some(shown) = self.live_tail.end(item).unshown {
                     self.show(shown);
                 }
                 self.kept_output.remove(terminal_id);
-                let terminal_id = terminal_id.to_owned();
-                let end = ItemEnd::TerminalCommand {
-                    terminal_id,
-                    exit_code,
-                    signal,
-                    output,
-                    truncated,
-                };
+                let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
                 EventKind::ItemCompleted { item, outcome, end }
             }
         };
         self.emit(self.current_turn(), By::Agent, kind, None);
+    }
+
+    /// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
+    pub(super) fn terminal_end(
+        &mut self,
+        terminal_id: String,
+        exit: TerminalExit,
+        output: String,
+        truncated: bool,
+    ) -> ItemEnd {
+        let mut end = output;
+        let output_blob = (end.len() > INLINE_BYTES).then(|| {
+            let last = end.split_off(end.ceil_char_boundary(end.len() - TERMINAL_PREVIEW_BYTES));
+            let mut all = std::mem::replace(&mut end, last);
+            all.push_str(&end);
+            Box::new(self.blob(all.into_bytes()))
+        });
+        ItemEnd::TerminalCommand {
+            terminal_id,
+            exit_code: exit.code,
+            signal: exit.signal,
+            output: end,
+            output_blob,
+            truncated,
+        }
     }
 
     /// Ends every terminal: the agent that they belong to is gone.
@@ -219,13 +235,8 @@ impl Thread {
         let kept = self.kept_output.remove(&terminal_id);
         let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
         output.drain(..output.ceil_char_boundary(excess));
-        let end = ItemEnd::TerminalCommand {
-            terminal_id,
-            exit_code: None,
-            signal: None,
-            output,
-            truncated: begins_later || cut || excess > 0 || kept.is_none(),
-        };
+        let truncated = begins_later || cut || excess > 0 || kept.is_none();
+        let end = self.terminal_end(terminal_id, TerminalExit::default(), output, truncated);
         let kind = EventKind::ItemCompleted {
             item,
             outcome: ItemOutcome::Interrupted,

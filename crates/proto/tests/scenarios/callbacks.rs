@@ -3,6 +3,7 @@
 use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
 use acpd_model::{Before, ErrorCode, EventKind, Failure, ItemEnd};
 use acpd_proto::agent::TerminalExit;
+use acpd_proto::projection::extract;
 use acpd_proto::thread::{Input, MachineCall, MachineEvent, MachineReply};
 use serde_json::{Value, json};
 
@@ -571,6 +572,44 @@ fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
         }
         s.stops_with("end_turn");
     });
+}
+
+#[test]
+fn long_output_is_a_blob_of_which_the_end_is_told() {
+    use acpd_model::BlobId;
+    use acpd_model::limits::{INLINE_BYTES, TERMINAL_PREVIEW_BYTES};
+    for bytes in [INLINE_BYTES, 3 * INLINE_BYTES] {
+        check(|s| {
+            running(s, "");
+            let all = "é".repeat(bytes / 2 - 1) + "\r\n";
+            let terminal_id = s.params("item/terminalCommand/started").last().unwrap()["terminalId"].clone();
+            let exited = MachineEvent::Exited {
+                exit: exit(0),
+                output: all.clone(),
+                truncated: false,
+            };
+            s.terminal_says(terminal_id.as_str().unwrap(), exited);
+            let told = s.params("item/terminalCommand/completed").pop().unwrap();
+            let end = told["output"].as_str().unwrap();
+            assert_eq!(told["truncated"], false, "all of it was kept");
+            if bytes > INLINE_BYTES {
+                assert!(all.ends_with(end) && end.len().abs_diff(TERMINAL_PREVIEW_BYTES) <= 1);
+                let id = BlobId::of(all.as_bytes());
+                assert_eq!(told["outputBlob"], id.to_string());
+                assert!(
+                    s.blobs.contains(&all.into_bytes()),
+                    "it is stored before the event"
+                );
+                let named = extract(&s.log).blobs;
+                assert_eq!(named, [id], "it lives as long as the thread");
+            } else {
+                assert_eq!(end, all);
+                assert!(told.get("outputBlob").is_none());
+            }
+            s.stops_with("end_turn");
+            s.exits("exit status 0");
+        });
+    }
 }
 
 #[test]

@@ -41,7 +41,15 @@ export function CommandCard({ item }: { item: Item & TerminalCommand }) {
         open={live || failed || lines <= LONG}
         summary={<span class="th-quiet">Output{lines > 1 ? `, ${count(lines)} lines` : ""}</span>}
       >
-        {() => <Output output={output} truncated={item.truncated === true} live={live} label={`Output of ${visibleLine(line)}`} />}
+        {() => (
+          <Output
+            output={output}
+            truncated={item.truncated === true}
+            blob={item.outputBlob ?? undefined}
+            live={live}
+            label={`Output of ${visibleLine(line)}`}
+          />
+        )}
       </Fold>
     </section>
   );

@@ -20,18 +20,21 @@ export interface OutputProps {
   output: string;
   /** Whether the beginning, or something in between, is missing. */
   truncated?: boolean;
+  /** The content that `output` is only the end of: all that was kept. */
+  blob?: string;
   /** What it is, for screen readers. */
   label: string;
   /** Whether the command goes on. */
   live?: boolean;
 }
 
-export function Output({ output, truncated = false, label, live = false }: OutputProps) {
+export function Output({ output, truncated = false, blob, label, live = false }: OutputProps) {
   const terminal = useOutput(output);
   const place = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const atEnd = useRef(true);
   const lines = withoutLastEmpty(terminal.lines);
+  const missing = missed(truncated, blob !== undefined, terminal.dropped > 0);
 
   const scrolled = useCallback((event: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = event.currentTarget as HTMLElement;
@@ -54,9 +57,14 @@ export function Output({ output, truncated = false, label, live = false }: Outpu
   }
   return (
     <div class="th-terminal-frame">
-      {(truncated || terminal.dropped > 0) && (
+      {missing !== undefined && (
         <p class="th-truncated" role="note">
-          {truncated ? "Truncated: not all of the output was kept." : `Only the last ${count(LINES_KEPT)} lines are shown.`}
+          {missing}
+          {blob !== undefined && (
+            <a href={`/api/blobs/${encodeURIComponent(blob)}`} download="output.txt">
+              Download {truncated ? "all that was kept" : "all of it"}
+            </a>
+          )}
         </p>
       )}
       <div class="th-terminal" ref={place} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={label}>
@@ -71,6 +79,13 @@ export function Output({ output, truncated = false, label, live = false }: Outpu
       <CopyButton text={() => terminal.plain()} what="output" class="th-copy-corner" />
     </div>
   );
+}
+
+/** What is not to be seen, in words. */
+function missed(truncated: boolean, elsewhere: boolean, dropped: boolean): string | undefined {
+  if (truncated) return "Truncated: not all of the output was kept.";
+  if (elsewhere) return "Only the end of the output is shown.";
+  return dropped ? `Only the last ${count(LINES_KEPT)} lines are shown.` : undefined;
 }
 
 /** The output, of which only what is new is read. */

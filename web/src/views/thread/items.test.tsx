@@ -138,6 +138,12 @@ test("output that is not all there says so", () => {
   expect(view({ type: "terminalCommand", terminalId: "t", output: "end", truncated: true }).one(".th-truncated").textContent).toContain("Truncated");
 });
 
+test("of long output the end is shown, and all of it can be had", () => {
+  const shown = view({ type: "terminalCommand", terminalId: "t", output: "end", outputBlob: "0af1" });
+  expect(shown.one(".th-truncated").textContent).toContain("Only the end");
+  expect(shown.one<HTMLAnchorElement>(".th-truncated a").getAttribute("href")).toBe("/api/blobs/0af1");
+});
+
 test("of many lines few are drawn, and all are copied", async () => {
   const output = Array.from({ length: 12_000 }, (_, at) => `\u001B[31mline ${at}\u001B[0m`).join("\n");
   const shown = view({ type: "terminalCommand", terminalId: "t", command: "seq", output, outcome: null });

@@ -591,13 +591,17 @@ pub(super) fn fill_content(params: &mut Object<'_>, end: &ItemEnd) {
             exit_code,
             signal,
             output,
+            output_blob,
             truncated,
         } => {
             params
                 .put("type", "terminalCommand")
                 .put("terminalId", terminal_id);
             params.put("exitCode", exit_code).put("signal", signal);
-            params.put("output", output).put("truncated", truncated);
+            params
+                .put("output", output)
+                .maybe("outputBlob", output_blob.as_ref());
+            params.put("truncated", truncated);
         }
     }
 }

@@ -146,6 +146,7 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
         exit_code,
         signal,
         output,
+        output_blob,
         truncated,
     } = end
     else {
@@ -159,6 +160,12 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
     block = block.line(spans);
     if *truncated {
         block = block.line(vec![word("Only the end of its output was kept.")]);
+    }
+    if let Some(blob) = output_blob {
+        block = block.line(vec![
+            word("This is the end of it; all that was kept is content "),
+            code(blob.to_string()),
+        ]);
     }
     block = block.verbatim("", output);
     match (exit_code, signal) {

@@ -374,11 +374,13 @@ fn fill_end(line: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
             exit_code,
             signal,
             output,
+            output_blob,
             truncated,
         } => {
             line.put("terminalId", terminal_id).put("exitCode", exit_code);
             line.put("signal", signal)
                 .put("output", output)
+                .maybe("blob", output_blob.as_ref())
                 .put("truncated", truncated);
         }
     }

@@ -355,7 +355,9 @@ pub struct TerminalCommand {
     signal: Option<String>,
     /// The end of what it wrote.
     output: Option<String>,
-    /// Whether there was more.
+    /// All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that.
+    output_blob: Option<String>,
+    /// Whether it wrote more than was kept.
     truncated: Option<bool>,
 }
 
