@@ -28,9 +28,7 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
     settings.daemon.server.insecure_listen |= args.insecure_listen;
     // This same program; where it is cannot always be known, and then the next start ends what is left.
     settings.daemon.keeper = std::env::current_exe().ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve_until_told(settings))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -218,7 +218,12 @@ impl Actor {
     }
 
     fn collect(&mut self) {
-        self.outbox.append(&mut self.connection.take_writes());
+        let mut writes = self.connection.take_writes();
+        if self.outbox.is_empty() {
+            self.outbox = writes;
+        } else {
+            self.outbox.append(&mut writes);
+        }
         let mut events = self.connection.take_events();
         if self.events.is_empty() {
             self.events = events;

@@ -179,7 +179,12 @@ impl Actor {
     }
 
     fn collect(&mut self) {
-        self.outbox.append(&mut self.agent.take_writes());
+        let mut writes = self.agent.take_writes();
+        if self.outbox.is_empty() {
+            self.outbox = writes;
+        } else {
+            self.outbox.append(&mut writes);
+        }
         while let Some((seat, news)) = self.agent.poll_news() {
             let Some(told) = self.told.get_mut(&seat) else {
                 continue;

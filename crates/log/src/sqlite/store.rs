@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
 
 use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::blob::ZeroBlob;
+use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::index::{self, Entries};
 use crate::{LogError, chunk};
@@ -314,9 +315,18 @@ impl Store {
         let Some(Position { row, .. }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
-        self.connection
+        let size = ZeroBlob(content.len() as u64);
+        let is_new = self
+            .connection
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
-            .execute((id.0, content))?;
+            .execute((id.0, size))?;
+        if is_new > 0 {
+            // As part of a statement it would be copied twice more.
+            let at = self.connection.last_insert_rowid();
+            let mut body = self.connection.blob_open(MAIN_DB, c"blob", c"body", at, false)?;
+            body.write_at(content, 0)?;
+            body.close()?;
+        }
         index::claim(&self.connection, row, id)?;
         Ok(Ok(()))
     }

@@ -611,8 +611,12 @@ impl AgentConnection {
                 *byte = b' ';
             }
         }
-        self.writes.append(&mut line);
-        self.writes.push(b'\n');
+        line.push(b'\n');
+        if self.writes.is_empty() {
+            self.writes = line;
+        } else {
+            self.writes.append(&mut line);
+        }
     }
 }
 

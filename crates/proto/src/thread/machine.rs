@@ -12,6 +12,7 @@ use super::steps::{AgentState, Thread};
 use super::undecided::Undecided;
 use crate::agent::{AgentCommand, Call, TerminalExit, not_found};
 use crate::projection::{ItemView, unified_diff};
+use crate::wire;
 
 /// A callback that the machine works on, with what its end needs to know.
 #[derive(Debug)]
@@ -51,6 +52,16 @@ impl Work {
         match self {
             Self::Lent(lent) => lent.changes(),
             _ => !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other),
+        }
+    }
+
+    /// The method it came as, if a failure of it is worth a place in the record.
+    fn recorded_method(&self) -> Option<&'static str> {
+        match self {
+            Self::Read { .. } => Some("fs/read_text_file"),
+            Self::Write { .. } => Some("fs/write_text_file"),
+            Self::Create { .. } => Some("terminal/create"),
+            _ => None,
         }
     }
 
@@ -98,12 +109,7 @@ impl Thread {
     /// One that was told to go gets nothing done any more.
     fn refuse_stopping(&mut self, call: u64, request: &Call) {
         let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
-        let kind = EventKind::CallRefused {
-            method: request.method().to_owned(),
-            reason: failure.message.clone(),
-        };
-        self.emit(self.current_turn(), By::Daemon, kind, None);
-        self.refuse_call(call, &failure);
+        self.refuse_on_record(call, request.method(), &failure);
     }
 
     /// Has it done what was decided on; `at` is where its file was then.
@@ -242,6 +248,7 @@ impl Thread {
                 content: String::new(),
             },
             Err(failure) => {
+                let method = work.recorded_method();
                 if let Work::Create { terminal_id, .. } = &work {
                     self.kept_output.remove(terminal_id);
                 }
@@ -263,9 +270,13 @@ impl Thread {
                     };
                     self.emit(self.current_turn(), By::Daemon, kind, None);
                 }
-                return self.refuse_call(call, &failure);
+                return match method {
+                    Some(method) => self.refuse_on_record(call, method, &failure),
+                    None => self.refuse_call(call, &failure),
+                };
             }
         };
+        let nothing = RawJson::trusted("{}");
         let result = match (work, reply) {
             (Work::Read { path }, MachineReply::Read { content }) => {
                 let bytes = content.len() as u64;
@@ -275,7 +286,9 @@ impl Thread {
                     EventKind::FileRead { path, bytes },
                     None,
                 );
-                json!({ "content": content })
+                wire::object(|result| {
+                    result.put("content", &content);
+                })
             }
             (
                 Work::Write {
@@ -287,7 +300,7 @@ impl Thread {
                 MachineReply::Written { old },
             ) => {
                 self.file_written(path, &content, &old, item, turn, By::Agent);
-                json!({})
+                nothing
             }
             (
                 Work::Create {
@@ -298,7 +311,7 @@ impl Thread {
                 },
                 MachineReply::Created,
             ) => {
-                let result = json!({ "terminalId": terminal_id });
+                let result = RawJson::from(json!({ "terminalId": terminal_id }));
                 self.terminal_created(call, terminal_id, command, args, cwd, By::Agent);
                 result
             }
@@ -309,25 +322,26 @@ impl Thread {
                     truncated,
                     exit,
                 },
-            ) => {
-                json!({ "output": output, "truncated": truncated, "exitStatus": exit.as_ref().map(exit_json) })
-            }
-            (_, MachineReply::Exited(exit)) => exit_json(&exit),
+            ) => wire::object(|result| {
+                result.put("output", &output).put("truncated", &truncated);
+                result.put("exitStatus", &exit.as_ref().map(exit_json));
+            }),
+            (_, MachineReply::Exited(exit)) => exit_json(&exit).into(),
             (Work::Kill { terminal_id }, _) => {
                 let kind = EventKind::TerminalKilled { terminal_id };
                 self.emit(self.current_turn(), By::Agent, kind, None);
-                json!({})
+                nothing
             }
             (Work::Release { terminal_id }, _) => {
                 let kind = EventKind::TerminalReleased { terminal_id };
                 self.emit(self.current_turn(), By::Agent, kind, None);
-                json!({})
+                nothing
             }
-            _ => json!({}),
+            _ => nothing,
         };
         self.tell_agent(AgentCommand::Answer {
             call,
-            result: Ok(result.into()),
+            result: Ok(result),
         });
     }
 

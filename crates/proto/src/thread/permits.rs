@@ -43,15 +43,6 @@ pub(super) struct Held {
     pub at: Option<String>,
 }
 
-/// ACP's name for a call that is decided on.
-fn method_of(call: &Call) -> &'static str {
-    match call {
-        Call::ReadFile { .. } => "fs/read_text_file",
-        Call::WriteFile { .. } => "fs/write_text_file",
-        _ => "terminal/create",
-    }
-}
-
 /// The answers to a question of our own.
 fn own_options() -> Vec<PermissionOption> {
     [
@@ -176,7 +167,7 @@ impl Thread {
             Ruled::Ask if self.is_granted(call, request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
-                    method: method_of(call).to_owned(),
+                    method: call.method().to_owned(),
                     subject: decision.subject.clone(),
                 };
                 self.emit(self.current_turn(), ruling(&decision), kind, None);
@@ -246,7 +237,7 @@ impl Thread {
 
     pub(super) fn refuse_by_policy(&mut self, call: u64, request: &Call, decision: &Decision) {
         let kind = EventKind::CallRefused {
-            method: method_of(request).to_owned(),
+            method: request.method().to_owned(),
             reason: decision.reason.clone(),
         };
         self.emit(self.current_turn(), ruling(decision), kind, None);

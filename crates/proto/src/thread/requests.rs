@@ -249,6 +249,19 @@ impl Thread {
         });
     }
 
+    /// Refuses what could not be done, so that it is known what the agent tried. That something is not there is no more
+    /// than an answer.
+    pub(super) fn refuse_on_record(&mut self, call: u64, method: &str, failure: &Failure) {
+        if failure.code != ErrorCode::NotFound {
+            let kind = EventKind::CallRefused {
+                method: method.to_owned(),
+                reason: failure.message.clone(),
+            };
+            self.emit(self.current_turn(), By::Daemon, kind, None);
+        }
+        self.refuse_call(call, failure);
+    }
+
     pub(super) fn refuse_call(&mut self, call: u64, failure: &Failure) {
         self.tell_agent(AgentCommand::Answer {
             call,

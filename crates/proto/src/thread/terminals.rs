@@ -23,7 +23,7 @@ impl Thread {
         limit: Option<u64>,
     ) {
         if let Err(failure) = self.check_terminals() {
-            return self.refuse_call(call, &failure);
+            return self.refuse_on_record(call, "terminal/create", &failure);
         }
         // An agent that is known to send a whole shell line means it.
         let quirky = self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines);

@@ -114,7 +114,7 @@ impl Thread {
         match (permit, wanted, at.transpose()) {
             (Permit::No(decision), ..) => self.refuse_by_policy(call, &request, &decision),
             // It would fail the same way; nobody need be asked about it.
-            (_, _, Err(failure)) => self.refuse_call(call, &failure),
+            (_, _, Err(failure)) => self.refuse_on_record(call, request.method(), &failure),
             (Permit::Ask, Some(wanted), Ok(at)) => self.ask_first(call, request, wanted, at),
             (_, _, Ok(at)) => self.do_call(call, request, at),
         }

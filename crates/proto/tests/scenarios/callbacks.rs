@@ -389,6 +389,52 @@ fn params_that_do_not_fit_are_refused_and_recorded() {
 }
 
 #[test]
+fn what_could_not_be_done_is_on_record() {
+    check(|s| {
+        s.open_turn();
+        let refused = |s: &Scene| -> Vec<(String, String)> {
+            let of = |kind: &EventKind| match kind {
+                EventKind::CallRefused { method, reason } => Some((method.clone(), reason.clone())),
+                _ => None,
+            };
+            s.kinds().filter_map(of).collect()
+        };
+        let outside = Failure::invalid_params("path outside workspace: /etc/shadow");
+        let calls = [
+            ("fs/read_text_file", r#"{"sessionId":"s-1","path":"/etc/shadow"}"#),
+            (
+                "fs/write_text_file",
+                r#"{"sessionId":"s-1","path":"/etc/shadow","content":""}"#,
+            ),
+            (
+                "terminal/create",
+                r#"{"sessionId":"s-1","command":"x","cwd":"/etc/shadow"}"#,
+            ),
+        ];
+        for (at, (method, params)) in calls.iter().enumerate() {
+            s.script.push_back(Err(outside.clone()));
+            s.calls(&(at + 1).to_string(), method, params);
+            assert_eq!(
+                refused(s)[at..],
+                [((*method).to_owned(), outside.message.clone())]
+            );
+        }
+        // Agents look whether a file is there by reading it.
+        s.script.push_back(Err(Failure::not_found("/workspace/x")));
+        s.calls(
+            "4",
+            "fs/read_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/x"}"#,
+        );
+        assert_eq!(refused(s).len(), calls.len());
+        let told = s.params("thread/notice");
+        assert_eq!(told.len(), calls.len());
+        assert!(told.iter().all(|told| told["code"] == "callRefused"));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
 fn a_callback_may_be_withdrawn() {
     check(|s| {
         s.open_turn();
