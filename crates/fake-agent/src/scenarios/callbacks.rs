@@ -10,6 +10,8 @@ use crate::wire;
 
 /// How much output a terminal is asked to keep.
 const OUTPUT_LIMIT: u64 = 1 << 20;
+/// How much of it is said again.
+const SAID_BYTES: usize = 16 << 10;
 
 /// The options of a permission request; their ids are their kinds.
 fn options() -> Value {
@@ -130,7 +132,7 @@ pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
-/// "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...".
+/// "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...". Of long output the end.
 fn outcome(exit: &Value, output: &Value) -> String {
     let how = match (exit["exitCode"].as_u64(), exit["signal"].as_str()) {
         (_, Some(signal)) => format!("signal {signal}"),
@@ -142,7 +144,9 @@ fn outcome(exit: &Value, output: &Value) -> String {
     } else {
         ""
     };
-    format!("{how}{cut}: {}", output["output"].as_str().unwrap_or_default())
+    let output = output["output"].as_str().unwrap_or_default();
+    let end = output.ceil_char_boundary(output.len().saturating_sub(SAID_BYTES));
+    format!("{how}{cut}: {}", &output[end..])
 }
 
 pub fn elicit(turn: &mut Turn, args: &Args) -> Flow {
