@@ -8,6 +8,7 @@ import { go } from "../../app/route.ts";
 import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
+import { PRESET_NAMES } from "../../state/policy.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
 import { configOption, modesOf } from "../thread/acp.ts";
@@ -16,7 +17,6 @@ import "./home.css";
 
 /** An empty answer stands for what the agent does by itself. */
 const BY_ITSELF = "";
-const PRESETS = ["standard", "restricted", "readonly", "permissive"];
 
 export function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
@@ -239,7 +239,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             </label>
             <select id="policy" class="field" value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>
               <option value={BY_ITSELF}>The daemon’s</option>
-              {PRESETS.map((preset) => (
+              {PRESET_NAMES.map((preset) => (
                 <option key={preset} value={preset}>
                   {preset}
                 </option>

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { go, pathOf } from "../../app/route.ts";
 import { attempt, threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
-import { type Layer, layersOf, PRESETS } from "../../state/policy.ts";
+import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
@@ -177,7 +177,7 @@ function OfThread({ threadId }: { threadId: string }) {
                 >
                   <option value="">None of its own</option>
                   {policy != null && preset === undefined && <option value="own">Its own rules</option>}
-                  {Object.keys(PRESETS).map((one) => (
+                  {PRESET_NAMES.map((one) => (
                     <option key={one} value={one}>
                       {one}
                     </option>
@@ -202,5 +202,5 @@ function presetOf(policy: unknown): string | undefined {
   }
   const { base, ...rest } = policy as Record<string, unknown>;
   const empty = Object.values(rest).every((value) => value == null || (Array.isArray(value) && value.length === 0));
-  return typeof base === "string" && empty && Object.hasOwn(PRESETS, base) ? base : undefined;
+  return typeof base === "string" && empty && PRESET_NAMES.includes(base) ? base : undefined;
 }
