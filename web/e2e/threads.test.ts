@@ -99,6 +99,17 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
     .toContain('"currentValue":"fake-large"');
 });
 
+test("a browser that has had no thread of the agent offers what its newest one can be set to", async () => {
+  const fresh = await stage.page();
+  await fresh.selectOption("#mode", "code");
+  await fresh.selectOption("#option-model", "fake-large");
+  await fresh.fill("#folder", stage.daemon.work);
+  await fresh.locator(".home-form button[type=submit]").click();
+  await fresh.waitForURL(/\/threads\//);
+  const id = fresh.url().split("/").at(-1)!;
+  await expect.poll(async () => (await other.call("thread/read", { threadId: id })).thread.modeId).toBe("code");
+});
+
 test("a thread is renamed", async () => {
   await page.goto(stage.url);
   await row(page, "From the page").waitFor();

@@ -3,7 +3,7 @@
 import type { ConfigValue, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { agents, agentsError, folders, lastAgent, settingsOf } from "../../app/agents.ts";
+import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
 import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
@@ -33,6 +33,26 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       </div>
     </>
   );
+}
+
+/** What threads of an agent can be set to, as this browser remembers it, or as the newest one of them says. */
+function useSettings(agent: string | undefined): Settings | undefined {
+  const remembered = agent === undefined ? undefined : settingsOf.value[agent];
+  const [found, setFound] = useState<{ agent: string; settings?: Settings }>();
+  useEffect(() => {
+    const now = client.peek();
+    if (agent === undefined || remembered !== undefined || !now || !online.value) {
+      return;
+    }
+    let over = false;
+    newestSettings(now, agent).then(
+      (settings) => !over && setFound({ agent, settings }),
+      // Then the thread begins as the agent does by itself.
+      () => {},
+    );
+    return () => void (over = true);
+  }, [agent, remembered === undefined, online.value]);
+  return remembered ?? (found?.agent === agent ? found?.settings : undefined);
 }
 
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
@@ -102,7 +122,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     }
   };
 
-  const settings = (agent !== undefined && settingsOf.value[agent]) || {};
+  const settings = useSettings(agent) ?? {};
   const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
   const modes = modesOf(settings.modes);
   const hasModeOption = options.some((option) => option.category === "mode" && !option.id.startsWith("acpd."));
