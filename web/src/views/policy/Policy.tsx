@@ -12,6 +12,7 @@ import { Head } from "../shell/Head.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
 import { Layers } from "./Layers.tsx";
+import { OfAgents } from "./OfAgents.tsx";
 import { Remembered } from "./Remembered.tsx";
 
 import "./policy.css";
@@ -50,11 +51,11 @@ function OfDaemon() {
             )}
             {layers && <Layers layers={layers} />}
           </section>
+          {layers && <OfAgents />}
           <section aria-labelledby="threads">
             <h2 id="threads">In a thread</h2>
             <p class="policy-intro">
-              An agent and a thread may have policies of their own. Pick a thread to see what holds in it, and who has
-              decided what.
+              A thread may have a policy of its own. Pick one to see what holds in it, and who has decided what.
             </p>
             {list.length === 0 && <p class="empty">No threads yet.</p>}
             <ul role="list" class="card rows">
