@@ -27,7 +27,9 @@ test("the list shows who waits, runs, has failed and is idle, with agent, worksp
   await mark("Waiting one").waitFor();
   await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for you");
   await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
-  await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("failed");
+  await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("Last turn failed");
+  expect(await mark("Failed one").getAttribute("title")).toBe("Last turn failed");
+  expect(await row(page, "Failed one").innerText()).toMatch(/Last turn failed · fake · work/);
   await expect.poll(() => mark("Idle one").getAttribute("aria-label")).toBe("idle");
   expect(await row(page, "Idle one").innerText()).toMatch(/fake · work/);
   expect(await row(page, "Idle one").locator("time").innerText()).toBe("now");
