@@ -47,6 +47,19 @@ function beyond(page: Page): Promise<string[]> {
   });
 }
 
+/** Text that stands below the button which copies it. */
+function covered(frames: Element[]): string[] {
+  return frames.flatMap((frame) => {
+    const button = frame.querySelector(".th-copy")!.getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(frame.querySelector("pre")!);
+    const under = [...range.getClientRects()].filter(
+      ({ left, right, top, bottom }) => left < button.right && right > button.left && top < button.bottom && bottom > button.top,
+    );
+    return under.map(({ right }) => `${frame.textContent}: text to ${right}, button from ${button.left}`);
+  });
+}
+
 for (const width of [390, 320]) {
   test(`at ${width} px nothing is out of reach`, async () => {
     const page = await stage.page({ size: { width, height: 700 } });
@@ -64,6 +77,7 @@ for (const width of [390, 320]) {
     await openThread(stage, page, asking);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
     await fits("approval");
+    expect(await page.locator(".th-framed").evaluateAll(covered)).toEqual([]);
     await openThread(stage, page, running);
     await page.locator(".pane textarea").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
