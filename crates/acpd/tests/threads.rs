@@ -369,10 +369,15 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
     client.turn(&first, "tool; say two");
     let session = client.call("thread/read", &json!({ "threadId": first }))["thread"]["sessionId"].take();
     client.call("thread/unsubscribe", &json!({ "threadId": first }));
-    let started = client.call(
-        "thread/start",
-        &json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": session, "text": "say three" }),
-    );
+    let start =
+        json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": session, "text": "say three" });
+    // Two threads would not know of each other's turns.
+    let refused = client.refused("thread/start", &start);
+    assert_eq!(refused["data"]["code"], "conflict");
+    assert!(refused["message"].as_str().unwrap().contains(&first));
+    // A thread that begins anew lets its session go.
+    client.call("thread/rollback", &json!({ "threadId": first, "turnId": null }));
+    let started = client.call("thread/start", &start);
     let second = started["thread"]["id"].as_str().unwrap().to_owned();
     assert_eq!(started["thread"]["sessionId"], session);
     assert_eq!(
@@ -429,4 +434,34 @@ fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
         "{:?}",
         lost.collect::<Vec<_>>()
     );
+}
+
+#[test]
+fn who_follows_a_thread_knows_who_else_does_and_who_is_asked() {
+    let daemon = Daemon::start();
+    let mut first = Client::named(
+        &daemon,
+        "desk",
+        &json!({ "approvals": true, "subscribers": true }),
+    );
+    let thread = first.thread(&daemon);
+    let changed = "thread/subscribers/changed";
+    assert_eq!(first.wait_for(changed).params["others"], json!([]), "it is alone");
+    let mut second = Client::named(&daemon, "phone", &json!({ "subscribers": true }));
+    second.resume(&thread, 0);
+    let told = first.wait_for(changed);
+    let others = told.params["others"].as_array().unwrap();
+    assert_eq!(others.len(), 1, "{told:?}");
+    assert_eq!(others[0]["mayAnswer"], false);
+    assert!(told.params.get("seq").is_none());
+    let told = second.wait_for(changed);
+    assert_eq!(
+        (
+            &told.params["others"][0]["client"],
+            &told.params["others"][0]["mayAnswer"]
+        ),
+        (&"desk".into(), &true.into())
+    );
+    second.vanish();
+    assert_eq!(first.wait_for(changed).params["others"], json!([]));
 }

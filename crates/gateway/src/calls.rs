@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::pin::Pin;
 
+use acpd_log::{Filter, Listed};
 use acpd_model::limits::TURNS_PAGE;
 use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension};
@@ -15,7 +16,7 @@ use acpd_proto::thread::{Command, Reply};
 use acpd_proto::wire;
 use serde_json::json;
 
-use crate::directory::{Answer, Directory};
+use crate::directory::{Answer, Directory, log_failure};
 use crate::thread::{Subscribed, Surroundings};
 
 /// A client's request, as far as it was carried out at once.
@@ -273,6 +274,9 @@ impl Calls {
         for directory in std::iter::once(&cwd).chain(&additional_directories) {
             check_directory(directory)?;
         }
+        if let Some(session) = &session_id {
+            self.check_session(&agent_type, session).await?;
+        }
         let thread = ThreadId(uuid::Uuid::now_v7());
         let spec = Spec {
             agent: agent_type,
@@ -351,6 +355,23 @@ impl Calls {
 
     fn check_agent(&self, name: &str) -> Result<(), Failure> {
         self.around.agents.find(name).map(drop)
+    }
+
+    /// A session that a thread goes on with is that thread's: two would not know of each other's turns.
+    async fn check_session(&self, agent: &str, session: &str) -> Result<(), Failure> {
+        let filter = Filter {
+            agent: Some(agent.to_owned()),
+            session_id: Some(session.to_owned()),
+            ..Filter::default()
+        };
+        let found = self.around.log.list(filter, None, 1).await;
+        match found.map_err(|error| log_failure(&error))?.first() {
+            None => Ok(()),
+            Some(Listed { thread, .. }) => Err(Failure::new(
+                ErrorCode::Conflict,
+                format!("the thread {thread} goes on with this session already"),
+            )),
+        }
     }
 
     async fn resume(

@@ -29,6 +29,7 @@ use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
+use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
 /// A daemon that serves.
@@ -176,6 +177,7 @@ impl Daemon {
             policies: policies_now,
             answers: Answers::open(&data_dir)?,
             board: Board::new(),
+            subscribers: Subscribers::default(),
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {

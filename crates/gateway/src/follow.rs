@@ -7,14 +7,16 @@ use std::sync::Arc;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::{ErrorCode, RequestId, Seq, ThreadId};
 use acpd_proto::fanout::{Step, Subscription};
-use acpd_proto::surface::app::frame;
+use acpd_proto::surface::app::{frame, subscribers_frame};
 use tokio::sync::{broadcast, mpsc};
 
 use crate::batch::Batch;
 use crate::calls::Follow;
+use crate::clock::Clock;
 use crate::directory::Directory;
 use crate::metrics::Metrics;
-use crate::thread::Subscribed;
+use crate::subscribers::Presence;
+use crate::thread::{Subscribed, Surroundings};
 
 /// Frames for one client.
 #[derive(Debug)]
@@ -59,9 +61,9 @@ pub enum Ended {
 /// `subscription`.
 pub async fn follow(
     directory: Directory,
-    log: SharedLog,
-    metrics: Arc<Metrics>,
+    around: Surroundings,
     follow: Follow,
+    (presence, tells_others): (Presence, bool),
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
 ) -> Ended {
@@ -71,8 +73,11 @@ pub async fn follow(
         subscribed: first,
     } = follow;
     let mut follower = Follower {
-        log,
-        metrics,
+        log: around.log,
+        metrics: around.metrics,
+        clock: around.clock,
+        presence,
+        tells_others,
         lags: false,
         name: thread.to_string(),
         thread,
@@ -105,6 +110,11 @@ pub async fn follow(
 struct Follower {
     log: SharedLog,
     metrics: Arc<Metrics>,
+    clock: Clock,
+    /// The client's own among those who follow the thread.
+    presence: Presence,
+    /// Whether it wants to know of the others.
+    tells_others: bool,
     /// Whether it has missed something that is kept for it no longer.
     lags: bool,
     thread: ThreadId,
@@ -188,6 +198,12 @@ impl Follower {
         loop {
             let batch = tokio::select! {
                 batch = batches.recv() => batch,
+                others = self.presence.others_changed(), if self.tells_others => {
+                    let frame = subscribers_frame(self.thread, self.clock.now().wall, others);
+                    let told = Arc::new(Batch::shown(self.at.cursor(), frame));
+                    self.deliver(told, 0, None).await.ok_or(Ended::Gone)?;
+                    continue;
+                }
                 () = self.deliver.closed() => return Err(Ended::Gone),
             };
             match batch {
@@ -220,10 +236,11 @@ mod tests {
     use acpd_log::{EventLog, Memory};
     use acpd_model::{By, Event, EventKind, Summary};
     use acpd_proto::projection::Live;
-    use acpd_proto::surface::app::Frame;
+    use acpd_proto::surface::app::{Frame, Subscriber};
     use bytes::Bytes;
 
     use super::*;
+    use crate::subscribers::Subscribers;
 
     fn event(seq: Seq) -> Event {
         Event {
@@ -273,8 +290,16 @@ mod tests {
             pending: BTreeSet::new(),
         };
         let (deliver, mut delivered) = mpsc::channel(16);
+        let someone = Subscriber {
+            principal: String::new(),
+            client: String::new(),
+            may_answer: false,
+        };
         let mut follower = Follower {
             metrics: Arc::new(Metrics::new(log.clone())),
+            clock: Clock::new(),
+            presence: Subscribers::default().join(thread, someone),
+            tells_others: false,
             lags: false,
             log,
             thread,

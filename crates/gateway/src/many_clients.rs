@@ -8,7 +8,7 @@ use std::time::Duration;
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::{By, ErrorCode, Event, Limits, Seq, ThreadId};
 use acpd_proto::projection::{Live, Spec};
-use acpd_proto::surface::app::{blocks, frames};
+use acpd_proto::surface::app::{Subscriber, blocks, frames};
 use acpd_proto::thread::Command;
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
@@ -25,6 +25,7 @@ use crate::follow::{Delivery, Ended, follow};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
+use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
 /// An agent of one turn: words, a thought, tool calls, a plan.
@@ -109,6 +110,7 @@ impl Stage {
             clock,
             answers: Answers::open(&place).unwrap(),
             board: Board::new(),
+            subscribers: Subscribers::default(),
         };
         let directory = Directory::open(around.clone()).await.unwrap();
         let stage = Self {
@@ -187,11 +189,16 @@ impl Watcher {
             subscribed,
         };
         let (deliver, deliveries) = mpsc::channel(stage.around.limits.outbound_queue);
+        let someone = Subscriber {
+            principal: "someone".into(),
+            client: "test".into(),
+            may_answer: false,
+        };
         let task = follow(
             stage.directory.clone(),
-            stage.around.log.clone(),
-            Arc::clone(&stage.around.metrics),
+            stage.around.clone(),
             to_follow,
+            (stage.around.subscribers.join(stage.thread, someone), false),
             0,
             deliver,
         );

@@ -332,11 +332,13 @@ impl PeerActor {
             return;
         }
         let Calls { directory, around } = self.calls.clone();
+        let presence = around.subscribers.join(thread, self.peer.subscriber());
+        let others = self.peer.client().subscribers;
         let task = follow(
             directory,
-            around.log,
-            around.metrics,
+            around,
             to_follow,
+            (presence, others),
             number,
             self.deliver.clone(),
         );

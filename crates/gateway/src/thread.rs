@@ -25,6 +25,7 @@ use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
 use crate::recall::{recall, rounds};
+use crate::subscribers::Subscribers;
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -82,6 +83,8 @@ pub struct Surroundings {
     pub answers: Answers,
     /// Where threads say how they are listed.
     pub board: Board,
+    /// Who follows them.
+    pub subscribers: Subscribers,
 }
 
 /// One thread while it is awake.

@@ -14,14 +14,15 @@ impl Filter {
             && self
                 .active
                 .is_none_or(|active| active == summary.status.is_active())
-            && self.admits_doing(summary)
+            && self.admits_rest(summary)
             && self.admits_name(summary.name.as_deref())
     }
 
-    /// Whether a thread that does this, and whose last turn ended so, is shown.
-    pub fn admits_doing(&self, summary: &Summary) -> bool {
+    /// Whether a thread with this summary is shown, as far as it is left to nothing else.
+    pub fn admits_rest(&self, summary: &Summary) -> bool {
         self.status.is_none_or(|status| status == summary.status)
             && self.last_turn.is_none_or(|end| Some(end) == summary.last_turn)
+            && (self.session_id.is_none() || self.session_id == summary.session_id)
     }
 
     /// Whether `search` finds this name. A thread without a name has the empty one.

@@ -88,6 +88,8 @@ pub struct Filter {
     pub status: Option<ThreadStatus>,
     /// How their last turn ended.
     pub last_turn: Option<TurnStatus>,
+    /// The agent's session that they go on with.
+    pub session_id: Option<String>,
     /// Case-insensitive part of the name.
     pub search: Option<String>,
 }

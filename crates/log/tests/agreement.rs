@@ -83,14 +83,16 @@ fn summary() -> impl Strategy<Value = Summary> {
         0..4_i64,
         any::<bool>(),
         ended(),
+        proptest::option::of(text()),
     )
         .prop_map(
-            |(agent, cwd, name, status, updated_at, archived, last_turn)| Summary {
+            |(agent, cwd, name, status, updated_at, archived, last_turn, session_id)| Summary {
                 agent,
                 cwd,
                 name,
                 status: STATUSES[usize::from(status)],
                 last_turn,
+                session_id,
                 archived,
                 ..sample::summary("", updated_at)
             },
@@ -107,9 +109,10 @@ fn filter() -> impl Strategy<Value = Filter> {
         weighted(0.2, text()),
         weighted(0.2, 0..3_usize),
         ended(),
+        weighted(0.2, text()),
     )
         .prop_map(
-            |(archived, agent, cwd, active, search, status, last_turn)| Filter {
+            |(archived, agent, cwd, active, search, status, last_turn, session_id)| Filter {
                 archived,
                 agent,
                 cwd,
@@ -117,6 +120,7 @@ fn filter() -> impl Strategy<Value = Filter> {
                 search,
                 status: status.map(|status| STATUSES[status]),
                 last_turn,
+                session_id,
             },
         )
 }

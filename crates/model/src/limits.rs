@@ -365,6 +365,10 @@ pub const KNOWN_ROUNDS: usize = 128;
 pub const TOLD_ROUNDS: usize = 256;
 /// Bytes of a text, without its white space, by which it is found inside of another one.
 pub const ROUND_HEAD_BYTES: usize = 1 << 10;
+/// Milliseconds between two messages that tell a client who else follows its thread.
+pub const SUBSCRIBERS_MILLIS: u64 = 200;
+/// Others who follow a thread, of whom a client is told; of more their number.
+pub const SUBSCRIBERS_TOLD: usize = 32;
 /// Text that stands in an event as it is, in bytes; longer text is a blob.
 pub const INLINE_BYTES: usize = 64 << 10;
 /// Of longer text, the bytes that stand in the event all the same.

@@ -49,6 +49,9 @@ pub struct Summary {
     /// How the last turn ended that is over; none if there was none, or if it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TurnStatus>,
+    /// The agent's id for the session that it was last bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// When it was made, or split off another one, milliseconds since the epoch.
     pub created_at: Millis,
     /// When a turn last started or ended, milliseconds since the epoch.

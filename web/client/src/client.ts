@@ -248,7 +248,7 @@ export class Client {
       this.#emit(method, params);
       return;
     }
-    if (method.startsWith("thread/list/")) {
+    if (method.startsWith("thread/list/") || method === "thread/subscribers/changed") {
       if (!this.#optedOut.has(method)) {
         this.#emit(method, params);
       }

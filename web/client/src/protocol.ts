@@ -225,6 +225,8 @@ export interface ClientCapabilities {
   /** Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is asked all the same. */
   optOutNotificationMethods?: string[];
   streaming?: boolean;
+  /** It wants to know who else follows its threads: `thread/subscribers/changed`. */
+  subscribers?: boolean;
   tools?: boolean;
 }
 
@@ -903,6 +905,27 @@ export interface StatusChanged {
   ts: number;
   /** The turn inside which it is. */
   turnId?: string | null;
+}
+
+/** Somebody who follows a thread. */
+export interface Subscriber {
+  /** The program's name for itself. */
+  client: string;
+  /** Whether it is asked what the agent asks: it says that it answers, and has the role for it. */
+  mayAnswer: boolean;
+  /** Whose credentials. */
+  principal: string;
+}
+
+/** Who else follows a thread. */
+export interface SubscribersChanged {
+  /** How many more there are. */
+  more: number;
+  /** All others; of more than 32 those who came first. Those who are asked stand before those who only look. */
+  others: Subscriber[];
+  threadId: string;
+  /** When it was told: milliseconds since the epoch. */
+  ts: number;
 }
 
 /** A command in a terminal. */
@@ -1773,6 +1796,8 @@ export interface Notifications {
   "thread/started": ThreadMade;
   /** A turn begins, ends, or waits for a person. */
   "thread/status/changed": StatusChanged;
+  /** To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and when others do than before. It is no event of the thread: it has no `seq`. */
+  "thread/subscribers/changed": SubscribersChanged;
   /** The agent ended a terminal's command. */
   "thread/terminal/killed": TerminalNamed;
   /** The agent needs a terminal no longer. */

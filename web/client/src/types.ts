@@ -43,8 +43,11 @@ export type NotificationMethod = keyof Notifications;
 /** What the daemon may ask. */
 export type QuestionMethod = keyof ServerRequests;
 
-/** What is about a thread's events: all but what is about an answer of this client's, or the list of threads. */
-type EventMethod = Exclude<NotificationMethod, "serverRequest/rejected" | `thread/list/${string}`>;
+/** What is no event of a thread: it is about an answer of this client's, the list of threads, or who else is there. */
+type Aside = "serverRequest/rejected" | "thread/subscribers/changed" | `thread/list/${string}`;
+
+/** What is about a thread's events. */
+type EventMethod = Exclude<NotificationMethod, Aside>;
 
 /** One event of a thread: a notification, or a question as everyone sees it. */
 export type ThreadEvent =

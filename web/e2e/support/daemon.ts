@@ -108,6 +108,7 @@ export class Daemon {
       url: `http://${this.#listen}`,
       token: token ?? (await this.token()),
       clientInfo: { name, version: "1" },
+      capabilities: { approvals: true },
       WebSocket,
     });
     this.#clients.push(client);

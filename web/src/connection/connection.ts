@@ -67,7 +67,7 @@ function become(session: Session): void {
   const made = connect({
     url: "/",
     clientInfo: CLIENT_INFO,
-    capabilities: { approvals: true, streaming: true, tools: true },
+    capabilities: { approvals: true, streaming: true, subscribers: true, tools: true },
     onError: (error) => console.warn(error),
   });
   holdQuestions(made);

@@ -3,11 +3,11 @@
  * events come. Also what a person can do in it.
  */
 
-import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscription, ThreadEvent } from "@acpd/client";
+import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent } from "@acpd/client";
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, prependOlder, remind } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, prependOlder, remind, withOthers } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
@@ -59,6 +59,9 @@ export class OpenThread implements ThreadActions {
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Who else is there may be told before what is there. */
+  #others: readonly Subscriber[] = [];
+  readonly #offOthers: () => void;
   readonly #over = new AbortController();
   readonly #rows = layOut();
 
@@ -66,6 +69,15 @@ export class OpenThread implements ThreadActions {
     private readonly client: Client,
     readonly threadId: string,
   ) {
+    this.#offOthers = client.on("thread/subscribers/changed", (told) => {
+      if (told.threadId === threadId) {
+        this.#others = told.others;
+        if (this.#state) {
+          this.#state = withOthers(this.#state, told.others);
+          this.#publishSoon();
+        }
+      }
+    });
     this.#follow();
   }
 
@@ -73,6 +85,7 @@ export class OpenThread implements ThreadActions {
     this.#closed = true;
     this.#over.abort();
     this.#offQuestions?.();
+    this.#offOthers();
     clearTimeout(this.#lookTimer);
     clearTimeout(this.#learnTimer);
     clearTimeout(this.#timer);
@@ -97,7 +110,7 @@ export class OpenThread implements ThreadActions {
         if (this.#closed || this.#subscription !== subscription) {
           return;
         }
-        this.#state = openThread(resumed);
+        this.#state = withOthers(openThread(resumed), this.#others);
         const early = this.#early;
         this.#early = [];
         for (const event of early) {

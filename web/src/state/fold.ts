@@ -4,7 +4,7 @@
  * no network, no page.
  */
 
-import type { Json, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
 import { foldHead } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
@@ -32,6 +32,7 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     decisions: [],
     notices: [],
     steering: [],
+    others: [],
   };
 }
 
@@ -50,6 +51,11 @@ export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "c
 /** What was learnt about the agent elsewhere, if its own word has not come yet. */
 export function learn(state: ThreadState, initialize: Json): ThreadState {
   return state.initialize === undefined ? { ...state, initialize } : state;
+}
+
+/** Who else follows the thread from now on. */
+export function withOthers(state: ThreadState, others: readonly Subscriber[]): ThreadState {
+  return { ...state, others };
 }
 
 /** What this page has sent for a turn that waits. */

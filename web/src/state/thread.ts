@@ -14,6 +14,7 @@ import type {
   Remembered,
   Resolved,
   Revoked,
+  Subscriber,
   Thread,
   ThreadEvent,
   Turn,
@@ -83,6 +84,8 @@ export interface ThreadState {
   readonly decisions: readonly Decision[];
   readonly notices: readonly PlacedNotice[];
   readonly steering: readonly Steering[];
+  /** Who else follows the thread now: those who are asked first. */
+  readonly others: readonly Subscriber[];
   /**
    * The agent's answer to `initialize`: what prompts may have in them, for `promptCapabilitiesOf`. It is learnt after the
    * thread is there, so that it may be missing for a moment: then only text may be sent.

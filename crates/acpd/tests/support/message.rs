@@ -32,7 +32,8 @@ impl Incoming {
     pub fn check(&self) {
         let params = &self.params;
         assert!(params["threadId"].is_string(), "no threadId: {self:?}");
-        assert!(params["seq"].is_u64(), "no seq: {self:?}");
+        let is_event = self.method != "thread/subscribers/changed";
+        assert_eq!(params["seq"].is_u64(), is_event, "{self:?}");
         assert!(
             params["ts"].as_u64().is_some_and(|ts| ts > 1_700_000_000_000),
             "no ts in milliseconds: {self:?}"

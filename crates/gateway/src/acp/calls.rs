@@ -355,7 +355,7 @@ async fn to_agent(
 ) -> Result<Option<RawJson>, Failure> {
     let Some(params) = params else { return Ok(None) };
     let live = calls.directory.subscribe(thread).await?.live;
-    Ok(Some(match &live.session {
+    Ok(Some(match &live.summary.session_id {
         Some(session) => with_session(&params, session),
         None => params,
     }))

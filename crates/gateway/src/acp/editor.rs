@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use acpd_model::event::Caller;
 use acpd_model::limits::EDITOR_INBOX;
-use acpd_model::{By, ErrorCode, RawJson, RequestId, Seq, ThreadId};
+use acpd_model::{By, ErrorCode, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
+use acpd_proto::surface::app::Subscriber;
 use acpd_proto::thread::EditorOrder;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -23,6 +24,7 @@ use super::marks;
 use super::transport::Transport;
 use crate::calls::Calls;
 use crate::editors::{Claim, FromEditor, ToEditor};
+use crate::subscribers::Presence;
 
 /// A connection that begins.
 pub struct Visit {
@@ -105,6 +107,8 @@ struct Following {
     _task: AbortOnDropHandle<()>,
     /// The thread counts on the editor as long as this is there.
     _attached: Option<DropGuard>,
+    /// Others see the editor as long as this is there.
+    _presence: Presence,
 }
 
 struct Asked {
@@ -298,11 +302,18 @@ impl<T: Transport> Editor<T> {
             self.deliver.clone(),
         );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
+        let present = Subscriber {
+            principal: self.peer.principal().to_owned(),
+            client: self.peer.client().name.clone(),
+            may_answer: self.peer.role().may(Role::Approver),
+        };
+        let presence = self.calls.around.subscribers.join(thread, present);
         let following = Following {
             number,
             until: last,
             _task: task,
             _attached: until,
+            _presence: presence,
         };
         self.follows.insert(thread, following);
         Ok(())

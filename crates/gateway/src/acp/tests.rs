@@ -21,6 +21,7 @@ use crate::directory::Directory;
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
+use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
 /// Answers what it is sent line by line: the handshake, a session, a prompt.
@@ -70,6 +71,7 @@ async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
         clock,
         answers: Answers::open(data_dir).unwrap(),
         board: Board::new(),
+        subscribers: Subscribers::default(),
     };
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }

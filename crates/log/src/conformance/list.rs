@@ -104,6 +104,7 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
     let named = create(log, &cwd, 6, |summary| {
         summary.name = Some("50%_ÄRGER \\ 'q'".into());
         summary.last_turn = Some(TurnStatus::Failed);
+        summary.session_id = Some("s-1".into());
     })
     .await;
     let nameless = create(log, &cwd, 7, |summary| summary.name = None).await;
@@ -134,6 +135,9 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
     let ended = |end| narrowed(&move |filter| filter.last_turn = Some(end));
     assert_eq!(ended(TurnStatus::Failed).await, [named]);
     assert_eq!(ended(TurnStatus::Refused).await, []);
+    let of = |session: &'static str| narrowed(&move |filter| filter.session_id = Some(session.into()));
+    assert_eq!(of("s-1").await, [named]);
+    assert_eq!(of("s-2").await, []);
     let failed_page = Filter {
         active: Some(false),
         last_turn: Some(TurnStatus::Failed),

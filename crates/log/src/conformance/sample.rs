@@ -80,6 +80,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         metadata: None,
         status: ThreadStatus::Idle,
         last_turn: None,
+        session_id: None,
         created_at: 1,
         updated_at,
         turns: 1,

@@ -92,7 +92,7 @@ pub(super) fn list(
         if filter.admits_name(name) {
             let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
             let summary = read_summary(row, 2, thread)?;
-            if filter.admits_doing(&summary) {
+            if filter.admits_rest(&summary) {
                 listed.push(Listed { thread, summary });
             }
         }

@@ -42,7 +42,7 @@ impl Live {
 
     fn let_session_go(&mut self, next: Option<String>) {
         self.forgotten = next.is_none() && self.summary.turns > 0;
-        self.session = next;
+        self.summary.session_id = next;
         self.tools.clear();
     }
 }

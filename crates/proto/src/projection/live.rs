@@ -125,8 +125,6 @@ pub struct Live {
     pub spec: Spec,
     /// Who answers what the agent asks of its client, if not the daemon.
     pub lease: Option<LeaseHolder>,
-    /// The agent's id for the session that the thread was last bound to.
-    pub session: Option<String>,
     /// Whether it was ever bound to one.
     pub bound: bool,
     /// The turn that runs.
@@ -187,7 +185,6 @@ impl Live {
             declared: Declared::default(),
             spec: Spec::default(),
             lease: None,
-            session: None,
             bound: false,
             turn: None,
             queue: VecDeque::new(),
@@ -273,7 +270,6 @@ impl Live {
                     meta: meta.clone(),
                     session_id: session_id.clone(),
                 };
-                self.session.clone_from(session_id);
                 self.names.person.clone_from(name);
                 self.summary = Summary {
                     agent: agent.clone(),
@@ -281,6 +277,7 @@ impl Live {
                     name: name.clone(),
                     project_id: project_id.clone(),
                     metadata: metadata.clone(),
+                    session_id: session_id.clone(),
                     created_at: event.at,
                     updated_at: event.at,
                     ..Summary::default()
@@ -514,11 +511,11 @@ impl Live {
 
 impl Live {
     fn fold_bound(&mut self, session_id: &str, how: Binding, session: &RawJson) {
-        self.forgotten |= how == Binding::New && self.session.is_some() && self.summary.turns > 0;
-        if self.session.as_deref() != Some(session_id) {
+        self.forgotten |= how == Binding::New && self.summary.session_id.is_some() && self.summary.turns > 0;
+        if self.summary.session_id.as_deref() != Some(session_id) {
             self.tools.clear();
         }
-        self.session = Some(session_id.to_owned());
+        self.summary.session_id = Some(session_id.to_owned());
         self.bound = true;
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {

@@ -29,7 +29,8 @@ impl Thread {
         };
         let rests = self.live.turn.is_none() && self.live.queue.is_empty();
         let whole = rests && last.is_some() && last == self.live.last_kept();
-        if whole && self.live.declared.fork && self.live.session.is_some() && !self.live.forgotten {
+        if whole && self.live.declared.fork && self.live.summary.session_id.is_some() && !self.live.forgotten
+        {
             self.errands.insert(call, Errand::Fork(point));
             return self.ask_agent(call, by, AgentRequest::ForkSession);
         }

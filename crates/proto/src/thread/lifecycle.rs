@@ -142,7 +142,7 @@ impl Thread {
 
     /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
     pub(super) fn has_let_session_go(&self) -> bool {
-        self.agent == super::steps::AgentState::Stopping && self.live.session.is_none()
+        self.agent == super::steps::AgentState::Stopping && self.live.summary.session_id.is_none()
     }
 
     fn is_being_deleted(&self) -> bool {
@@ -156,7 +156,13 @@ impl Thread {
         if let Err(failure) = self.check_at_rest() {
             return self.reply(call, Err(failure));
         }
-        match self.live.session.clone().filter(|_| self.live.declared.delete) {
+        match self
+            .live
+            .summary
+            .session_id
+            .clone()
+            .filter(|_| self.live.declared.delete)
+        {
             Some(session_id) => {
                 self.errands.insert(call, Errand::Delete { by: by.clone() });
                 self.ask_agent(call, by, AgentRequest::DeleteSession { session_id });

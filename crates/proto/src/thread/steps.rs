@@ -497,10 +497,10 @@ impl Thread {
             additional_directories: self.live.spec.additional_directories.clone(),
             mcp_servers: self.live.spec.mcp_servers.clone(),
             meta: self.live.spec.meta.clone(),
-            earlier_session: self.live.session.clone(),
+            earlier_session: self.live.summary.session_id.clone(),
             foreign: !self.live.bound
-                && self.live.session.is_some()
-                && self.live.session == self.live.spec.session_id,
+                && self.live.summary.session_id.is_some()
+                && self.live.summary.session_id == self.live.spec.session_id,
             leave_out: self.reopening.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
@@ -523,7 +523,7 @@ impl Thread {
             return;
         }
         let is_new = opened.how == acpd_model::event::Binding::New;
-        let forgotten = self.live.session.is_some() && is_new;
+        let forgotten = self.live.summary.session_id.is_some() && is_new;
         let untold = is_new
             && !opened.capabilities.additional_directories
             && !self.live.spec.additional_directories.is_empty();

@@ -72,7 +72,7 @@ fn then_load_then_a_new_session_that_remembers_nothing() {
             s.notices(),
             ["agentLost", "notReopened", "notReopened", "agentForgot"]
         );
-        assert_eq!(s.thread.live().session.as_deref(), Some("s-2"));
+        assert_eq!(s.thread.live().summary.session_id.as_deref(), Some("s-2"));
         s.prompt("and now?");
         assert_eq!(s.sent_as("session/prompt")[1].json["params"]["sessionId"], "s-2");
         s.stops_with("end_turn");

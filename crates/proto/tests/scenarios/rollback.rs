@@ -58,7 +58,11 @@ fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
         assert_eq!(shown(s), [1]);
         let live = s.thread.live();
         assert_eq!(
-            (live.summary.turns, live.plan.clone(), live.session.clone()),
+            (
+                live.summary.turns,
+                live.plan.clone(),
+                live.summary.session_id.clone()
+            ),
             (1, None, None)
         );
         s.exits("exit status 0");

@@ -129,7 +129,7 @@ fn what_comes_late_revives_nothing() {
         s.later(60_000);
         s.answer("initialize", FULL);
         assert!(!s.awaits("session/new"));
-        assert!(s.thread.live().session.is_none());
+        assert!(s.thread.live().summary.session_id.is_none());
         s.exits("exit status 0");
     });
 }

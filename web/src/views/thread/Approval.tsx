@@ -47,7 +47,7 @@ export function Approval(props: ApprovalProps) {
       </header>
       {question.reason != null && question.reason !== "" && <p class="th-approval-reason">{visible(question.reason)}</p>}
       <Subject question={question} />
-      {others.length > 0 && <p class="th-quiet">Also asked: {others.map(visibleLine).join(", ")}</p>}
+      <AlsoAsked others={others} />
       {error !== undefined && (
         <p class="error-text" role="alert">
           {error}
@@ -77,6 +77,13 @@ export function Approval(props: ApprovalProps) {
       </div>
     </section>
   );
+}
+
+/** Who else may answer first. */
+export function AlsoAsked({ others }: { others: readonly string[] }) {
+  if (others.length === 0) return null;
+  // Two pages of the same person look alike.
+  return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
 }
 
 /** Only a yes to this one thing is the plain way on. */

@@ -1,6 +1,6 @@
 // What the agent asks and nobody has answered yet, and who has answered what was asked in the latest turn.
 
-import type { QuestionAnswered, Role } from "@acpd/client";
+import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { Decision, Question, ThreadState } from "../../state/thread.ts";
@@ -8,6 +8,7 @@ import type { ThreadViewProps } from "../thread-props.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { Elicitation } from "./Elicitation.tsx";
 import { Surroundings, type ThreadContext } from "./context.ts";
+import { who } from "./Notice.tsx";
 import { diffStyle } from "./settings.ts";
 
 /** Milliseconds for which an answered question is still shown, so that nobody wonders where it went. */
@@ -41,6 +42,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
     }),
     [thread.head.cwd, style, folds],
   );
+  const asked = useMemo(() => thread.others.filter((other) => other.mayAnswer).map(named), [thread.others]);
   if (thread.questions.length === 0 && settled.length === 0) return null;
   return (
     <Surroundings.Provider value={context}>
@@ -58,12 +60,17 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
             key={question.params.requestId}
             question={question}
             barred={barred(role, online)}
+            others={asked}
             onAnswer={(answer) => actions.answer(question, answer)}
           />
         ))}
       </div>
     </Surroundings.Provider>
   );
+}
+
+function named({ principal, client }: Subscriber): string {
+  return who({ kind: "client", principal, client });
 }
 
 function barred(role: Role, online: boolean): string | undefined {
@@ -74,10 +81,12 @@ function barred(role: Role, online: boolean): string | undefined {
 interface AskedProps {
   question: Question;
   barred: string | undefined;
+  /** Who else is asked. */
+  others: readonly string[];
   onAnswer: (answer: QuestionAnswered) => Promise<void>;
 }
 
-function Asked({ question, barred: why, onAnswer }: AskedProps) {
+function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
   const answer = async (answered: QuestionAnswered) => {
@@ -92,7 +101,7 @@ function Asked({ question, barred: why, onAnswer }: AskedProps) {
       setSending(false);
     }
   };
-  const state = { sending, error, barred: why };
+  const state = { sending, error, others, barred: why };
   if (question.method === "item/tool/requestUserInput") {
     return (
       <Elicitation

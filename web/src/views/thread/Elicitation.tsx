@@ -6,7 +6,7 @@ import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { destination } from "../../text/address.ts";
 import { visible, visibleLine } from "../../text/visible.ts";
 import { isObject, text } from "./acp.ts";
-import { Settled } from "./Approval.tsx";
+import { AlsoAsked, Settled } from "./Approval.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { FieldView } from "./Field.tsx";
 import { answersOf, complaint, fieldsOf, type Filled, type Form, startOf } from "./form.ts";
@@ -24,6 +24,8 @@ export interface ElicitationProps {
   error?: string | undefined;
   resolved?: Resolved | undefined;
   barred?: string | undefined;
+  /** Who else is asked. */
+  others?: readonly string[];
   /** Opens an address in a tab of its own. */
   open?: (href: string) => void;
 }
@@ -41,6 +43,7 @@ export function Elicitation(props: ElicitationProps) {
         <Icon name="question" />
         <h3 id={title}>{visible(question.title)}</h3>
       </header>
+      <AlsoAsked others={props.others ?? []} />
       {error !== undefined && (
         <p class="error-text" role="alert">
           {error}

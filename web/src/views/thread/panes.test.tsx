@@ -21,7 +21,7 @@ const question = { method: "item/commandExecution/requestApproval", params: appr
 
 function props(state: Partial<ThreadState> = {}, rest: Partial<ThreadViewProps> = {}): ThreadViewProps {
   return {
-    thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], ...state },
+    thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], others: [], ...state },
     rows: [],
     actions: {
       send: vi.fn(async () => {}), interrupt: vi.fn(async () => {}), answer: vi.fn(async () => {}), setMode: vi.fn(async () => {}),
@@ -51,6 +51,18 @@ test("an answer that came too late says so, and leaves the card until the event 
   await after(() => view.button("Allow").click());
   expect(view.one(".error-text").textContent).toBe("Somebody else has answered.");
   expect(view.button("Allow").disabled).toBe(false);
+});
+
+test("those who are asked as well are named, and those who only look are not", () => {
+  const others = [
+    { principal: "mara", client: "acpd-cli", mayAnswer: true },
+    { principal: "mara", client: "acpd-cli", mayAnswer: true },
+    { principal: "eve", client: "phone", mayAnswer: false },
+  ];
+  const view = drawn(<Approvals {...props({ questions: [question], others })} />);
+  expect(view.one(".th-approval").textContent).toContain("Also asked: mara with acpd-cli");
+  expect(view.text().match(/mara/g)).toHaveLength(1);
+  expect(view.text()).not.toContain("eve");
 });
 
 test("a question that somebody else answers is gone at once, and it says who", () => {

@@ -138,7 +138,8 @@ impl Transport for Exchange {
     async fn next(&mut self) -> Result<Option<String>> {
         loop {
             if lock(&self.connection.state).streams.is_closed() {
-                return Ok(None);
+                // What was accepted before is still done.
+                return Ok(self.messages.try_recv().ok());
             }
             let end = self.connection.idle_end();
             let idle = async {
@@ -256,5 +257,21 @@ impl Drop for Reader {
     fn drop(&mut self) {
         let (key, number) = (&self.key, self.number);
         self.connection.with(|streams| streams.left(key, number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_accepted_before_the_end_is_still_done() {
+        let all = Connections::default();
+        let (connection, mut exchange, _hello) = all.open("me".into(), &Limits::default()).unwrap();
+        assert!(connection.post("one".into()).await && connection.post("two".into()).await);
+        connection.end();
+        for expected in [Some("one"), Some("two"), None] {
+            assert_eq!(exchange.next().await.unwrap().as_deref(), expected);
+        }
     }
 }

@@ -28,6 +28,18 @@ pub struct Frame {
     pub ask: Option<Box<(RequestId, Bytes)>>,
 }
 
+impl Frame {
+    /// What is no event.
+    pub(super) fn without_event(method: &'static str, text: Vec<u8>) -> Self {
+        Self {
+            seq: 0,
+            method,
+            text: Bytes::from(text),
+            ask: None,
+        }
+    }
+}
+
 /// The frame for `event` of `thread`; `None` for a kind that this version cannot show.
 pub fn frame(thread: &str, event: &Event) -> Option<Frame> {
     frames(thread, std::slice::from_ref(event)).pop()
@@ -86,12 +98,7 @@ pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, shown: &LiveTe
             .put("text", &shown.text)
             .put("skippedBytes", &shown.skipped);
     });
-    Frame {
-        seq: 0,
-        method: METHOD,
-        text: Bytes::from(out),
-        ask: None,
-    }
+    Frame::without_event(METHOD, out)
 }
 
 /// One message: a request if it has an id.

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::encode::Frame;
 use super::params::{Approve, Response};
+use super::subscribers::Subscriber;
 use super::table::{Method, Order, Request};
 use crate::queue::Queue;
 use crate::time::{Instant, Now};
@@ -21,6 +22,8 @@ pub struct Client {
     pub name: String,
     /// Whether it answers questions.
     pub approvals: bool,
+    /// Whether it wants to know who else follows its threads.
+    pub subscribers: bool,
     opted_out: BTreeSet<String>,
 }
 
@@ -117,6 +120,15 @@ impl Peer {
     /// Whose credentials it showed.
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    /// What others who follow the same thread are told of it.
+    pub fn subscriber(&self) -> Subscriber {
+        Subscriber {
+            principal: self.principal.clone(),
+            client: self.client.name.clone(),
+            may_answer: self.answers(),
+        }
     }
 
     /// What it may do.
@@ -342,6 +354,7 @@ impl Peer {
         #[serde(rename_all = "camelCase", default)]
         struct Capabilities {
             approvals: bool,
+            subscribers: bool,
             opt_out_notification_methods: BTreeSet<String>,
         }
         let hello: Hello = serde_json::from_str(params.map_or("{}", RawValue::get))
@@ -349,6 +362,7 @@ impl Peer {
         self.client = Client {
             name: hello.client_info.name.chars().take(200).collect(),
             approvals: hello.capabilities.approvals,
+            subscribers: hello.capabilities.subscribers,
             opted_out: hello.capabilities.opt_out_notification_methods,
         };
         self.phase = Phase::Greeted;

@@ -45,23 +45,14 @@ pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Fram
             None => params.raw("thread", "null"),
         };
     });
-    list_frame(LIST_CHANGED, out)
+    Frame::without_event(LIST_CHANGED, out)
 }
 
 /// What one of those is sent who has missed such a change.
 pub fn list_reset_frame() -> Frame {
     let mut out = Vec::new();
     notification(&mut out, LIST_RESET, |_| {});
-    list_frame(LIST_RESET, out)
-}
-
-fn list_frame(method: &'static str, text: Vec<u8>) -> Frame {
-    Frame {
-        seq: 0,
-        method,
-        text: text.into(),
-        ask: None,
-    }
+    Frame::without_event(LIST_RESET, out)
 }
 
 /// The method of [`listed_frame`].
@@ -80,7 +71,7 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
         fill_summary(thread, live.thread, &live.summary);
         thread.put("latestSeq", &live.last_seq);
         thread.put("additionalDirectories", &live.spec.additional_directories);
-        thread.maybe("sessionId", live.session.as_ref());
+        thread.maybe("sessionId", live.summary.session_id.as_ref());
         thread.maybe("turnId", live.turn.as_ref().map(|turn| &turn.id));
         let queued: Vec<_> = live.queue.iter().map(|turn| turn.id).collect();
         thread.put("queuedTurnIds", &queued);

@@ -38,6 +38,9 @@ described! { NOTIFICATIONS:
     "thread/list/changed" ListChanged;
     /// To one of those: changes were missed, so that the list is to be asked for again. The watch goes on.
     "thread/list/reset" ListReset;
+    /// To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and
+    /// when others do than before. It is no event of the thread: it has no `seq`.
+    "thread/subscribers/changed" SubscribersChanged;
     /// The thread was put away.
     "thread/archived" ThreadChanged;
     /// The thread was taken out again.
@@ -468,6 +471,31 @@ struct ListChanged {
 /// Nothing but that it is so.
 #[derive(JsonSchema)]
 struct ListReset {}
+
+/// Who else follows a thread.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SubscribersChanged {
+    thread_id: String,
+    /// When it was told: milliseconds since the epoch.
+    ts: u64,
+    /// All others; of more than 32 those who came first. Those who are asked stand before those who only look.
+    others: Vec<Subscriber>,
+    /// How many more there are.
+    more: u64,
+}
+
+/// Somebody who follows a thread.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Subscriber {
+    /// Whose credentials.
+    principal: String,
+    /// The program's name for itself.
+    client: String,
+    /// Whether it is asked what the agent asks: it says that it answers, and has the role for it.
+    may_answer: bool,
+}
 
 /// A response that was not taken.
 #[derive(JsonSchema)]

@@ -31,6 +31,8 @@ pub struct ClientCapabilities {
     tools: bool,
     /// It answers questions; otherwise it only sees them.
     approvals: bool,
+    /// It wants to know who else follows its threads: `thread/subscribers/changed`.
+    subscribers: bool,
     /// Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is
     /// asked all the same.
     opt_out_notification_methods: Vec<String>,
