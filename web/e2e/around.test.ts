@@ -92,8 +92,15 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   await layers.first().getByText("None.").waitFor();
   await layers.nth(2).getByText("Everything that no rule is about is asked of a person.").waitFor();
   await page.goto(`${stage.url}/policy`);
-  await layers.filter({ hasText: "WebFetch" }).waitFor();
-  expect(await layers.count()).toBe(1);
+  const everywhere = page.getByRole("region", { name: "In force everywhere" }).locator(".policy-layer");
+  await everywhere.filter({ hasText: "WebFetch" }).waitFor();
+  expect(await everywhere.count()).toBe(1);
+  // Of three agents one has a policy of its own.
+  const fakes = page.getByRole("region", { name: "In force for fake" }).locator(".policy-layer");
+  await fakes.filter({ hasText: "WebFetch" }).waitFor();
+  expect(await fakes.first().innerText()).toMatch(/The agent’s\s*fake[^]*Denied[^]*Delete/);
+  expect(await layers.count()).toBe(3);
+  await shoot(page, "policies-desktop");
   await accessible(page);
 });
 

@@ -228,6 +228,45 @@ test("a pasted image is sent, and shown", async () => {
   await shoot(page, "image-desktop");
 });
 
+test("a picture that is too large for a prompt is made smaller, and says so", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await page.locator(".pane textarea").fill("echo");
+  // Noise, which no encoding makes small.
+  const given = await page.locator(".pane textarea").evaluate(async (area) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 3_000, height: 2_000 });
+    const context = canvas.getContext("2d")!;
+    const image = context.createImageData(canvas.width, canvas.height);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let at = 0, seed = 1; at < pixels.length; at++) {
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      pixels[at] = seed | 0xff00_0000;
+    }
+    context.putImageData(image, 0, 0);
+    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([blob!], "noise.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    return blob!.size;
+  });
+  expect(given).toBeGreaterThan(5_000_000);
+  const chip = page.getByRole("list", { name: "Attached" });
+  await chip.waitFor();
+  const [, width, height] = /3000 × 2000 → (\d+) × (\d+)/.exec(await chip.innerText())!.map(Number);
+  expect(width).toBeLessThanOrEqual(2_576);
+  expect(Math.abs(width! / height! - 1.5)).toBeLessThan(0.01);
+  await shoot(page, "image-shrunk-desktop");
+  await accessible(page);
+  await page.locator(".pane textarea").press("Enter");
+  await line("2 blocks").first().waitFor();
+  await until(other, id, "idle");
+  const { thread } = await other.call("thread/read", { threadId: id, includeTurns: true });
+  const sent = /"mimeType":"(image\/[a-z]+)"/.exec(JSON.stringify(thread.turns));
+  expect(sent?.[1]).toBe("image/jpeg");
+  const shown = page.locator(".virtual-line img").first();
+  await expect.poll(() => shown.evaluate((img: HTMLImageElement) => [img.naturalWidth, img.naturalHeight])).toEqual([width, height]);
+});
+
 test("words are said into a running turn", async () => {
   const steered = await Stage.set({ agentArgs: ["--pace", "0", "--steer"] });
   try {

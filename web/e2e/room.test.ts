@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread, until } from "./support/acts.ts";
-import { shoot, Stage } from "./support/browser.ts";
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
 let other: Client;
@@ -47,6 +47,19 @@ function beyond(page: Page): Promise<string[]> {
   });
 }
 
+/** Text that stands below the button which copies it. */
+function covered(frames: Element[]): string[] {
+  return frames.flatMap((frame) => {
+    const button = frame.querySelector(".th-copy")!.getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(frame.querySelector("pre")!);
+    const under = [...range.getClientRects()].filter(
+      ({ left, right, top, bottom }) => left < button.right && right > button.left && top < button.bottom && bottom > button.top,
+    );
+    return under.map(({ right }) => `${frame.textContent}: text to ${right}, button from ${button.left}`);
+  });
+}
+
 for (const width of [390, 320]) {
   test(`at ${width} px nothing is out of reach`, async () => {
     const page = await stage.page({ size: { width, height: 700 } });
@@ -64,6 +77,7 @@ for (const width of [390, 320]) {
     await openThread(stage, page, asking);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
     await fits("approval");
+    expect(await page.locator(".th-framed").evaluateAll(covered)).toEqual([]);
     await openThread(stage, page, running);
     await page.locator(".pane textarea").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
@@ -74,9 +88,33 @@ for (const width of [390, 320]) {
     await page.locator(".drawer-button").click();
     await page.locator(".row").first().waitFor();
     await fits("drawer");
+    // In names, and in what was said and run: all of it long.
+    await page.fill("#search", "long");
+    await page.locator(".row-link.is-hit mark").first().waitFor();
+    await page.getByRole("region", { name: "Threads by name" }).locator(".is-hit").first().waitFor();
+    await fits("search");
+    await accessible(page);
+    await page.fill("#search", "nothing-that-was-ever-said-and-cannot-be-broken-either");
+    await page.getByText("Nothing found").first().waitFor();
+    await fits("search-nothing");
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("dialog").first().waitFor();
     await fits("settings");
+  });
+
+  test(`at ${width} px one can sign in`, async () => {
+    const page = await stage.page({ size: { width, height: 700 }, signIn: false });
+    const fits = async (name: string) => {
+      await shoot(page, `room-${width}-${name}`);
+      expect(await beyond(page), name).toEqual([]);
+    };
+    await page.locator("#token").waitFor();
+    await fits("sign-in");
+    await page.fill("#token", "wrong".repeat(40));
+    await page.keyboard.press("Enter");
+    await page.locator("#token-error").waitFor();
+    await fits("sign-in-refused");
+    await accessible(page);
   });
 
   test(`at ${width} px what sends and stops is at the right, in the last row`, async () => {
@@ -98,3 +136,56 @@ for (const width of [390, 320]) {
     }
   });
 }
+
+/** Presses a key until what has the focus is called so, or is that of this selector; the person sees it. */
+async function walk(page: Page, key: string, to: { name: string } | { selector: string }): Promise<void> {
+  const [name, selector] = "name" in to ? [to.name] : [undefined, to.selector];
+  for (let steps = 0; steps < 40; steps++) {
+    await page.keyboard.press(key);
+    const at = await page.evaluate((selector) => {
+      const el = document.activeElement!;
+      return { name: el.getAttribute("aria-label") ?? el.textContent?.trim(), fits: selector !== undefined && el.matches(selector) };
+    }, selector);
+    if (at.fits || (name !== undefined && at.name === name)) {
+      await expect.poll(() => page.evaluate(isSeen)).toBe(true);
+      return;
+    }
+  }
+  throw new Error(`${key} never comes to ${name ?? selector}`);
+}
+
+/** Whether what has the focus is in the window, with a sign that it has it. */
+function isSeen(): boolean {
+  const el = document.activeElement!;
+  const { left, right, top, bottom } = el.getBoundingClientRect();
+  return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight && el.matches(":focus-visible");
+}
+
+test("on a phone with a keyboard all is done by keys alone: from the list to a thread, to its composer, to an answer", async () => {
+  const id = await startThread(stage, other, "say hello", { name: "By keys" });
+  await until(other, id, "idle");
+  const page = await stage.page({ size: PHONE });
+  await page.goto(`${stage.url}/agents`);
+  await page.locator(".page").waitFor();
+  await walk(page, "Tab", { selector: ".drawer-button" });
+  await page.keyboard.press("Enter");
+  await page.locator("#sidebar.is-open").waitFor();
+  await walk(page, "Tab", { selector: "[data-rove]" });
+  await walk(page, "ArrowDown", { selector: `[data-thread="${id}"] [data-rove]` });
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/threads/${id}`);
+  await page.locator(".pane textarea").waitFor();
+  // The list is closed, and the focus is where the person went.
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await walk(page, "Tab", { selector: ".pane textarea" });
+  await page.keyboard.type("permission kind=execute command='npm test'");
+  await page.keyboard.press("Enter");
+  await until(other, id, "waiting");
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await walk(page, "Shift+Tab", { name: "Allow" });
+  await shoot(page, "keys-phone");
+  await page.keyboard.press("Enter");
+  await page.locator(".virtual-line", { hasText: "allowed (allow_once)" }).first().waitFor();
+  await page.keyboard.press("i");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+});

@@ -27,7 +27,9 @@ test("the list shows who waits, runs, has failed and is idle, with agent, worksp
   await mark("Waiting one").waitFor();
   await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for you");
   await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
-  await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("failed");
+  await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("Last turn failed");
+  expect(await mark("Failed one").getAttribute("title")).toBe("Last turn failed");
+  expect(await row(page, "Failed one").innerText()).toMatch(/Last turn failed · fake · work/);
   await expect.poll(() => mark("Idle one").getAttribute("aria-label")).toBe("idle");
   expect(await row(page, "Idle one").innerText()).toMatch(/fake · work/);
   expect(await row(page, "Idle one").locator("time").innerText()).toBe("now");
@@ -97,6 +99,17 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await expect
     .poll(async () => JSON.stringify((await other.call("thread/read", { threadId: id })).thread.configOptions))
     .toContain('"currentValue":"fake-large"');
+});
+
+test("a browser that has had no thread of the agent offers what its newest one can be set to", async () => {
+  const fresh = await stage.page();
+  await fresh.selectOption("#mode", "code");
+  await fresh.selectOption("#option-model", "fake-large");
+  await fresh.fill("#folder", stage.daemon.work);
+  await fresh.locator(".home-form button[type=submit]").click();
+  await fresh.waitForURL(/\/threads\//);
+  const id = fresh.url().split("/").at(-1)!;
+  await expect.poll(async () => (await other.call("thread/read", { threadId: id })).thread.modeId).toBe("code");
 });
 
 test("a thread is renamed", async () => {

@@ -1,6 +1,6 @@
 /** The agents that the daemon knows, and what is remembered of them between threads. */
 
-import type { AcpObject, Agent } from "@acpd/client";
+import type { AcpObject, Agent, Client } from "@acpd/client";
 import { effect, signal } from "@preact/signals";
 
 import { client, online, sentence } from "../connection/connection.ts";
@@ -16,6 +16,15 @@ export interface Settings {
   readonly configOptions?: readonly AcpObject[] | null;
 }
 export const settingsOf = stored<Record<string, Settings>>("settings", {}, isRecord);
+/** What the newest thread of an agent can be set to: for browsers that have not looked at one. */
+export async function newestSettings(now: Client, agentType: string): Promise<Settings | undefined> {
+  const { data } = await now.call("thread/list", { agentType, limit: 1 });
+  if (data[0] === undefined) {
+    return undefined;
+  }
+  const { thread } = await now.call("thread/read", { threadId: data[0].id });
+  return { modes: thread.modes, configOptions: thread.configOptions };
+}
 /** Folders that threads were started in, the latest first. */
 export const folders = stored<string[]>("folders", [], isTexts);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");

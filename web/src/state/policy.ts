@@ -17,6 +17,9 @@ export const PRESETS: Record<string, { about: string; rest: Effect }> = {
   permissive: { about: "it has no rules", rest: "allow" },
 };
 
+/** Their names, in the order in which they are offered. */
+export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
+
 export interface Written {
   /** The preset that it stands on. */
   readonly base?: string;

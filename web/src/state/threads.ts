@@ -2,7 +2,7 @@
  * The list of threads as it is shown: what the daemon lists, with what this browser knows beside it. Pure.
  */
 
-import type { ListChanged, ThreadSummary } from "@acpd/client";
+import type { ListChanged, ThreadSummary, TurnStatus } from "@acpd/client";
 
 /** How a thread stands, in the words of the list. */
 export type Live = "waiting" | "running" | "failed" | "idle";
@@ -94,6 +94,17 @@ export function sections(threads: readonly Listed[], now: number): Section[] {
 /** What a thread is called where it has no name. */
 export function nameOf(thread: { name?: string | null }): string {
   return thread.name?.trim().split("\n")[0] || "Untitled thread";
+}
+
+const ENDS: Partial<Record<TurnStatus, string>> = {
+  failed: "Last turn failed",
+  refused: "The agent refused",
+  limited: "Stopped by a limit",
+};
+
+/** How the last turn ended, where the person should know. The reason is no part of the list: it stands under the turn. */
+export function endOf({ live, lastTurnStatus }: Pick<Listed, "live" | "lastTurnStatus">): string | undefined {
+  return live === "waiting" || live === "running" || lastTurnStatus == null ? undefined : ENDS[lastTurnStatus];
 }
 
 /** The last part of a path: what people call a workspace. */

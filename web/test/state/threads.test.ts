@@ -3,7 +3,7 @@
 import type { ThreadSummary } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { age, applyChanges, folderOf, type Known, listThreads, nameOf, sections, tabTitle } from "../../src/state/threads.ts";
+import { age, applyChanges, endOf, folderOf, type Known, listThreads, nameOf, sections, tabTitle } from "../../src/state/threads.ts";
 
 const NOON = new Date(2026, 10, 22, 12).getTime();
 const HOUR = 3600_000;
@@ -40,6 +40,19 @@ test("how a thread stands", () => {
   });
   const lives = Object.fromEntries(list.map(({ id, live }) => [id, live]));
   expect(lives).toEqual({ waits: "waiting", runs: "running", failed: "failed", "failed before": "running", idle: "idle" });
+});
+
+test("how the last turn ended is said where it is news, and nothing else goes on", () => {
+  const ends = (more: Partial<ThreadSummary>) => endOf(listThreads([thread("t", more)], nothing)[0]!);
+  expect(ends({ lastTurnStatus: "failed" })).toBe("Last turn failed");
+  expect(ends({ lastTurnStatus: "refused" })).toBe("The agent refused");
+  expect(ends({ lastTurnStatus: "limited" })).toBe("Stopped by a limit");
+  for (const status of ["waiting", "running"] as const) {
+    expect(ends({ lastTurnStatus: "failed", status })).toBeUndefined();
+  }
+  for (const lastTurnStatus of ["completed", "interrupted", null] as const) {
+    expect(ends({ lastTurnStatus })).toBeUndefined();
+  }
 });
 
 test("unread is what changed since it was seen, and was not looked at meanwhile", () => {

@@ -3,11 +3,12 @@
 import type { ConfigValue, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { agents, agentsError, folders, lastAgent, settingsOf } from "../../app/agents.ts";
+import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
 import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
+import { PRESET_NAMES } from "../../state/policy.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
 import { configOption, modesOf } from "../thread/acp.ts";
@@ -16,7 +17,6 @@ import "./home.css";
 
 /** An empty answer stands for what the agent does by itself. */
 const BY_ITSELF = "";
-const PRESETS = ["standard", "restricted", "readonly", "permissive"];
 
 export function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
@@ -33,6 +33,26 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       </div>
     </>
   );
+}
+
+/** What threads of an agent can be set to, as this browser remembers it, or as the newest one of them says. */
+function useSettings(agent: string | undefined): Settings | undefined {
+  const remembered = agent === undefined ? undefined : settingsOf.value[agent];
+  const [found, setFound] = useState<{ agent: string; settings?: Settings }>();
+  useEffect(() => {
+    const now = client.peek();
+    if (agent === undefined || remembered !== undefined || !now || !online.value) {
+      return;
+    }
+    let over = false;
+    newestSettings(now, agent).then(
+      (settings) => !over && setFound({ agent, settings }),
+      // Then the thread begins as the agent does by itself.
+      () => {},
+    );
+    return () => void (over = true);
+  }, [agent, remembered === undefined, online.value]);
+  return remembered ?? (found?.agent === agent ? found?.settings : undefined);
 }
 
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
@@ -102,7 +122,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     }
   };
 
-  const settings = (agent !== undefined && settingsOf.value[agent]) || {};
+  const settings = useSettings(agent) ?? {};
   const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
   const modes = modesOf(settings.modes);
   const hasModeOption = options.some((option) => option.category === "mode" && !option.id.startsWith("acpd."));
@@ -239,7 +259,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             </label>
             <select id="policy" class="field" value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>
               <option value={BY_ITSELF}>The daemon’s</option>
-              {PRESETS.map((preset) => (
+              {PRESET_NAMES.map((preset) => (
                 <option key={preset} value={preset}>
                   {preset}
                 </option>

@@ -9,9 +9,10 @@ const WORDS: Record<Live, string> = {
   idle: "idle",
 };
 
-export function LiveMark({ live }: { live: Live }) {
+/** `says` is what there is to say beyond how it stands. */
+export function LiveMark({ live, says = WORDS[live] }: { live: Live; says?: string }) {
   return (
-    <span class={`live live-${live}`} role="img" aria-label={WORDS[live]} title={WORDS[live]}>
+    <span class={`live live-${live}`} role="img" aria-label={says} title={says}>
       <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">
         {live === "running" && (
           <>

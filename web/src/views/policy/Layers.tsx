@@ -7,7 +7,14 @@ const TITLES: Record<Whose, string> = { thread: "This thread’s own", agent: "T
 const WORDS: Record<Effect, string> = { deny: "Denied", ask: "Asked", allow: "Allowed" };
 const REST: Record<Effect, string> = { deny: "denied", ask: "asked of a person", allow: "allowed" };
 
-export function Layers({ layers, agent }: { layers: readonly Layer[]; agent?: string }) {
+export interface LayersProps {
+  layers: readonly Layer[];
+  agent?: string;
+  /** Whether it was said already, in which order they count. */
+  told?: boolean;
+}
+
+export function Layers({ layers, agent, told = false }: LayersProps) {
   const any = layers.some(({ policy }) => policy !== undefined);
   const said = layers.some(({ restCounts }) => restCounts);
   return (
@@ -18,7 +25,7 @@ export function Layers({ layers, agent }: { layers: readonly Layer[]; agent?: st
           without asking goes ahead.
         </p>
       )}
-      {any && layers.length > 1 && (
+      {any && !told && layers.length > 1 && (
         <p class="policy-intro">
           A rule that denies wins, in whichever policy it stands. Else the first policy below with a rule about it decides.
         </p>

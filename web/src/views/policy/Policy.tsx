@@ -5,13 +5,14 @@ import { useEffect, useState } from "preact/hooks";
 import { go, pathOf } from "../../app/route.ts";
 import { attempt, threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
-import { type Layer, layersOf, PRESETS } from "../../state/policy.ts";
+import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../shell/Head.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
 import { Layers } from "./Layers.tsx";
+import { OfAgents } from "./OfAgents.tsx";
 import { Remembered } from "./Remembered.tsx";
 
 import "./policy.css";
@@ -50,11 +51,11 @@ function OfDaemon() {
             )}
             {layers && <Layers layers={layers} />}
           </section>
+          {layers && <OfAgents />}
           <section aria-labelledby="threads">
             <h2 id="threads">In a thread</h2>
             <p class="policy-intro">
-              An agent and a thread may have policies of their own. Pick a thread to see what holds in it, and who has
-              decided what.
+              A thread may have a policy of its own. Pick one to see what holds in it, and who has decided what.
             </p>
             {list.length === 0 && <p class="empty">No threads yet.</p>}
             <ul role="list" class="card rows">
@@ -177,7 +178,7 @@ function OfThread({ threadId }: { threadId: string }) {
                 >
                   <option value="">None of its own</option>
                   {policy != null && preset === undefined && <option value="own">Its own rules</option>}
-                  {Object.keys(PRESETS).map((one) => (
+                  {PRESET_NAMES.map((one) => (
                     <option key={one} value={one}>
                       {one}
                     </option>
@@ -202,5 +203,5 @@ function presetOf(policy: unknown): string | undefined {
   }
   const { base, ...rest } = policy as Record<string, unknown>;
   const empty = Object.values(rest).every((value) => value == null || (Array.isArray(value) && value.length === 0));
-  return typeof base === "string" && empty && Object.hasOwn(PRESETS, base) ? base : undefined;
+  return typeof base === "string" && empty && PRESET_NAMES.includes(base) ? base : undefined;
 }

@@ -22,17 +22,22 @@ export function Shell() {
   const closed = narrow.value && !drawer.value;
   const covered = narrow.value && drawer.value;
   const opened = useRef(false);
+  /** Whether it is closed because the person goes somewhere. */
+  const went = useRef(false);
   useEffect(() => {
     if (covered) {
       opened.current = true;
       side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
     } else if (opened.current) {
       opened.current = false;
-      document.querySelector<HTMLElement>(".view-head .drawer-button")?.focus();
+      // Who went somewhere is there; the view's own parts may be drawn anew meanwhile, and would lose the focus.
+      document.querySelector<HTMLElement>(went.current ? "#main" : ".view-head .drawer-button")?.focus();
+      went.current = false;
     }
   }, [covered]);
   // Going somewhere is why it was opened.
   useEffect(() => {
+    went.current = drawer.peek();
     drawer.value = false;
   }, [route.value]);
   return (

@@ -2,12 +2,13 @@
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
-import { age, folderOf, type Listed, nameOf } from "../../state/threads.ts";
+import { age, endOf, folderOf, type Listed, nameOf } from "../../state/threads.ts";
 import { LiveMark } from "../parts/Live.tsx";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
 export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
   const { id, agentType, cwd, updatedAt, live, unread } = thread;
+  const end = endOf(thread);
   const to = { view: "thread", threadId: id } as const;
   return (
     <li class={current ? "row is-current" : "row"} data-thread={id}>
@@ -24,11 +25,17 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
           }
         }}
       >
-        <LiveMark live={live} />
+        <LiveMark live={live} says={end} />
         <span class="row-text">
           <span class={unread ? "row-name truncate is-unread" : "row-name truncate"}>{nameOf(thread)}</span>
           <span class="row-sub">
             <span class="truncate">
+              {end !== undefined && (
+                // To screen readers the mark says it.
+                <span aria-hidden="true">
+                  <span class={live === "failed" ? "row-failed" : undefined}>{end}</span> ·{" "}
+                </span>
+              )}
               {agentType}
               <span aria-hidden="true"> · </span>
               <span title={cwd}>{folderOf(cwd)}</span>

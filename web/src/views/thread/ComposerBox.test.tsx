@@ -193,6 +193,22 @@ test("a pasted picture goes along", async () => {
   expect(view.all(".th-attached-file")).toEqual([]);
 });
 
+test("while something is being read, nothing is sent without it", async () => {
+  const view = shown({}, "look");
+  let read!: () => void;
+  const file = new File(["x"], "a.png", { type: "image/png" });
+  file.arrayBuffer = () => new Promise((resolve) => (read = () => resolve(new ArrayBuffer(1))));
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  await after(() => view.area.dispatchEvent(Object.assign(event, { clipboardData: { files: [file], types: ["Files"] } })));
+  expect(view.one(".th-composer-said").textContent).toBe("Reading what is attached…");
+  await press(view.area, "Enter");
+  expect(view.button("Send").disabled).toBe(true);
+  await after(() => read());
+  await vi.waitFor(() => expect(view.one(".th-composer-said").textContent).toBe(""));
+  await press(view.area, "Enter");
+  expect(view.onSend.mock.calls).toEqual([["look", [{ type: "image", mimeType: "image/png", data: "AA==" }], "queue"]]);
+});
+
 test("a dropped file goes along as what it says, and can be taken away again", async () => {
   const view = shown({}, "look");
   await give(view.area, "drop", [new File(["fn main() {}"], "a b.rs"), new File([new Uint8Array([255])], "c.bin")]);

@@ -46,6 +46,8 @@ export function ComposerBox(props: ComposerBoxProps) {
   const files = useRef<HTMLInputElement>(null);
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [refused, setRefused] = useState<readonly string[]>([]);
+  /** How often files are being read, and pictures made smaller. */
+  const [taking, setTaking] = useState(0);
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
   const [caret, setCaret] = useState(0);
@@ -73,7 +75,7 @@ export function ComposerBox(props: ComposerBoxProps) {
 
   const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
-    if (empty || off) return;
+    if (empty || off || taking > 0) return;
     if (roomLeft() < 0) {
       setError(`This is ${bytes(-roomLeft())} more than a message may hold.`);
       return;
@@ -95,6 +97,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const take = async (list: readonly File[]) => {
     const [taken, words]: [Attachment[], string[]] = [[], []];
     let room = roomLeft();
+    setTaking((before) => before + 1);
     for (const file of list) {
       const result = await attach(file, capabilities, room);
       if ("refused" in result) words.push(result.refused);
@@ -105,6 +108,7 @@ export function ComposerBox(props: ComposerBoxProps) {
     }
     setAttached((before) => [...before, ...taken]);
     setRefused(words);
+    setTaking((before) => before - 1);
   };
   const complete = (command: Command) => {
     const after = completed(draft, caret, command);
@@ -229,6 +233,7 @@ export function ComposerBox(props: ComposerBoxProps) {
             {visibleLine(words)}
           </p>
         ))}
+        {taking > 0 && <p class="th-quiet">Reading what is attached…</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
       </div>
       <div class="th-composer-foot">
@@ -259,7 +264,7 @@ export function ComposerBox(props: ComposerBoxProps) {
             </button>
           )}
           {running && !empty && (
-            <button type="button" class="button" title="Say it into the running turn (Alt+Enter)" disabled={off} onClick={() => void send("steer")}>
+            <button type="button" class="button" title="Say it into the running turn (Alt+Enter)" disabled={off || taking > 0} onClick={() => void send("steer")}>
               Steer
             </button>
           )}
@@ -268,7 +273,7 @@ export function ComposerBox(props: ComposerBoxProps) {
               type="button"
               class="button primary"
               title={`${running ? "Queue it after the running turn" : "Send"} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
-              disabled={empty || off}
+              disabled={empty || off || taking > 0}
               onClick={() => void send("queue")}
             >
               {sending ? <span class="th-spinner" /> : <Icon name="send" />} {running ? "Queue" : "Send"}
@@ -320,8 +325,13 @@ function Attached({ attached, off, onRemove }: AttachedProps) {
           ) : (
             <Icon name="file" />
           )}
-          <span class="truncate">{visibleLine(one.name)}</span>
-          <span class="th-quiet">{bytes(one.size)}</span>
+          <span class="th-attached-words">
+            <span class="truncate">{visibleLine(one.name)}</span>
+            <span class="th-quiet">
+              {one.shrunk !== undefined && <span title="Made smaller, so that it fits into a message">{one.shrunk}, </span>}
+              {bytes(one.size)}
+            </span>
+          </span>
           <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(one.name)}`} disabled={off} onClick={() => onRemove(one)}>
             <Icon name="cross" />
           </button>

@@ -2,7 +2,7 @@
 import type { InputWanted } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
-import { ApiKey, Elicitation } from "./index.ts";
+import { Elicitation } from "./index.ts";
 import { after, drawn, type } from "./testing.ts";
 
 const stamp = { seq: 1, threadId: "t", ts: 0, requestId: "q" };
@@ -94,16 +94,4 @@ test("an address that looks like another one is seen through", () => {
 test.each(["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "/api", ""])("%j cannot be opened", (url) => {
   const view = shown(address(url));
   expect(view.all("button").map((button) => button.textContent)).toEqual(["Decline", "Cancel"]);
-});
-
-test("a key is typed unseen, handed on once, and gone from the page", async () => {
-  const onSubmit = vi.fn();
-  const view = drawn(<ApiKey title="OPENAI_API_KEY" onSubmit={onSubmit} />);
-  const field = view.one<HTMLInputElement>("input");
-  expect([field.type, field.autocomplete]).toEqual(["password", "off"]);
-  expect(view.button("Use this key").disabled).toBe(true);
-  await type(field, "  sk-123 ");
-  await after(() => view.button("Use this key").click());
-  expect(onSubmit.mock.calls).toEqual([["sk-123"]]);
-  expect(view.one<HTMLInputElement>("input").value).toBe("");
 });

@@ -1,14 +1,17 @@
 // Files that a person pastes or drops, as content blocks of a prompt: what the agent has declared, and no larger than a
-// message may be. Everything else is refused, in words.
+// message may be. Pictures are made smaller for that; everything else is refused, in words.
 
 import type { AcpObject, PromptCapabilities } from "./acp.ts";
 import { bytes } from "./format.ts";
+import { shrink } from "./shrink.ts";
 
 export interface Attachment {
   name: string;
   block: AcpObject;
   /** Bytes of the block as it is sent. */
   size: number;
+  /** What was done to it so that it fits. */
+  shrunk?: string;
 }
 
 export type Taken = { attachment: Attachment } | { refused: string };
@@ -20,15 +23,28 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
   const name = file.name || "file";
   const refused = refusal(file, can);
   if (refused !== undefined) return { refused: `${name}: ${refused}` };
-  // Base64 takes four characters for three bytes. What is too large anyway is not even read.
-  const least = isText(file) ? file.size : Math.ceil(file.size / 3) * 4;
-  if (least > room) return { refused: tooMuch(name, least, room) };
+  // What is too large anyway is not even read.
+  const least = PICTURES.has(file.type) ? pictureBytes(file) : isText(file) ? file.size : base64Bytes(file.size);
+  if (least > room) return (await smaller(file, name, room)) ?? { refused: tooMuch(name, least, room) };
   try {
     const block = await blockOf(file, name);
     const size = sentBytes(block);
     return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
   } catch {
     return { refused: `${name}: it could not be read.` };
+  }
+}
+
+async function smaller(file: File, name: string, room: number): Promise<Taken | undefined> {
+  if (!PICTURES.has(file.type)) return undefined;
+  try {
+    const made = await shrink(file, (blob) => pictureBytes(blob) <= room);
+    if (made === undefined) return undefined;
+    const block = await pictureBlock(made.blob);
+    return { attachment: { name, block, size: sentBytes(block), shrunk: made.said } };
+  } catch {
+    // It is no picture that this browser knows.
+    return undefined;
   }
 }
 
@@ -60,7 +76,7 @@ const TEXT =
   /\.(c|cc|cfg|conf|cpp|cs|css|csv|diff|env|go|h|hpp|html?|ini|java|jsx?|json|kt|lock|log|lua|md|mjs|patch|php|pl|py|rb|rs|scss|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml|zig)$|^(Dockerfile|Makefile)$/i;
 
 async function blockOf(file: File, name: string): Promise<AcpObject> {
-  if (PICTURES.has(file.type)) return { type: "image", mimeType: file.type, data: await base64(file) };
+  if (PICTURES.has(file.type)) return pictureBlock(file);
   if (file.type.startsWith("audio/")) return { type: "audio", mimeType: file.type, data: await base64(file) };
   // It comes from the person's machine, which need not be the agent's: no path would be true.
   const uri = `attachment:///${encodeURIComponent(name)}`;
@@ -72,7 +88,21 @@ async function blockOf(file: File, name: string): Promise<AcpObject> {
   return { type: "resource", resource: { uri, mimeType, blob: await base64(file) } };
 }
 
-async function base64(file: File): Promise<string> {
+async function pictureBlock(picture: Blob): Promise<AcpObject> {
+  return { type: "image", mimeType: picture.type, data: await base64(picture) };
+}
+
+/** Bytes of a picture's block as it is sent. */
+function pictureBytes({ type, size }: Blob): number {
+  return sentBytes({ type: "image", mimeType: type, data: "" }) + base64Bytes(size);
+}
+
+/** Base64 takes four characters for three bytes. */
+function base64Bytes(size: number): number {
+  return Math.ceil(size / 3) * 4;
+}
+
+async function base64(file: Blob): Promise<string> {
   const read = new Uint8Array(await file.arrayBuffer());
   let binary = "";
   // `fromCharCode` takes as many arguments as the stack has room for.

@@ -15,7 +15,6 @@ export { Conversation } from "./Conversation.tsx";
 export { PlanCard } from "./PlanCard.tsx";
 
 export { type PromptCapabilities, promptCapabilitiesOf } from "./acp.ts";
-export { ApiKey, type ApiKeyProps } from "./ApiKey.tsx";
 export { Approval, type ApprovalProps, Settled } from "./Approval.tsx";
 export { ComposerBox, type ComposerBoxProps, type Manner, type SendKey } from "./ComposerBox.tsx";
 export { Surroundings, type ThreadContext } from "./context.ts";

@@ -9,7 +9,7 @@ import { useState } from "preact/hooks";
 import { HOSTILE } from "../../../text/hostile.ts";
 import { aloneContext, type DiffStyle } from "../context.ts";
 import {
-  ApiKey, Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
+  Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
   Surroundings, TurnEnd, UsageMeter,
 } from "../index.ts";
 import * as samples from "./samples.ts";
@@ -46,7 +46,6 @@ function Gallery() {
         <Approval question={{ ...samples.approval, requestId: "q9" }} onAnswer={nothing} sending />
         <Elicitation question={samples.form} onAnswer={nothing} onAccept={nothing} onDecline={nothing} onCancel={nothing} />
         <Elicitation question={samples.address} onAnswer={nothing} onAccept={nothing} onDecline={nothing} onCancel={nothing} open={nothing} />
-        <ApiKey title="OPENAI_API_KEY" description="The agent signs in with it." onSubmit={nothing} onCancel={nothing} />
         <h2>Composer</h2>
         <ComposerBox draft={draft} onDraft={setDraft} onSend={async () => {}} onStop={nothing} running={false} sendKey="enter" commands={commands} capabilities={{ image: true, audio: false, embeddedContext: false }}>
           <ModeSelect modeId={mode} modes={samples.modes} onPick={setMode} />
