@@ -1,7 +1,7 @@
 // What the agent asks and nobody has answered yet, and who has answered what was asked in the latest turn.
 
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Decision, Question, ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
@@ -89,7 +89,12 @@ interface AskedProps {
 function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
+  // Pressed by a key: whoever works by keys alone is not to lose their place when the card goes.
+  const pressed = useRef<HTMLElement | undefined>(undefined);
+  useEffect(() => () => void (pressed.current && goOn()), []);
   const answer = async (answered: QuestionAnswered) => {
+    const at = document.activeElement;
+    pressed.current = at instanceof HTMLElement && at.matches(":focus-visible") ? at : undefined;
     setSending(true);
     setError(undefined);
     try {
@@ -97,6 +102,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
       await onAnswer(answered);
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
+      requestAnimationFrame(() => pressed.current?.focus());
     } finally {
       setSending(false);
     }
@@ -127,6 +133,16 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
       }
     />
   );
+}
+
+/** On to what comes next, if the person is nowhere else meanwhile. */
+function goOn(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) {
+      const next = document.querySelector<HTMLElement>(".th-composer-area") ?? document.querySelector<HTMLElement>(".pane [role=feed]");
+      next?.focus();
+    }
+  });
 }
 
 type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };
