@@ -106,7 +106,14 @@ fn one_item(item: &Value) -> String {
         }
         Some("fileChange") if text("diff").is_empty() => format!("{}\n", text("path")),
         Some("fileChange") => format!("{}\n", text("diff")),
-        Some("terminalCommand") => format!("$ {}\n{}\n", command_line(item), text("output")),
+        Some("terminalCommand") => {
+            let cut = if item["outputBlob"].is_string() {
+                "(only the end of its output)\n"
+            } else {
+                ""
+            };
+            format!("$ {}\n{cut}{}\n", command_line(item), text("output"))
+        }
         _ => String::new(),
     }
 }

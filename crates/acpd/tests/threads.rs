@@ -408,12 +408,21 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
         (false, words(&["say three", "three"])),
     ];
     assert_eq!(read(&mut client, &second), whole);
-    // It is that session or none.
+    // It is that session or none, and one that could not be opened is nobody's.
     let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": "nowhere" });
-    assert_eq!(
-        client.refused("thread/start", &params)["data"]["code"],
-        "agent_failed"
-    );
+    for _ in 0..2 {
+        assert_eq!(
+            client.refused("thread/start", &params)["data"]["code"],
+            "agent_failed"
+        );
+    }
+    // A session is the thread's from when it has it, also while its first turn goes on.
+    let third = client.thread(&daemon);
+    let turn = client.start(&third, "slow ms=600000");
+    let session = client.call("thread/read", &json!({ "threadId": third }))["thread"]["sessionId"].take();
+    let start = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": session });
+    assert_eq!(client.refused("thread/start", &start)["data"]["code"], "conflict");
+    client.call("turn/interrupt", &json!({ "threadId": third, "turnId": turn }));
 }
 
 #[test]

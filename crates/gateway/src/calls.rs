@@ -4,7 +4,7 @@ use std::path::Path;
 use std::pin::Pin;
 
 use acpd_log::{Filter, Listed};
-use acpd_model::limits::TURNS_PAGE;
+use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
 use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension};
 use acpd_proto::projection::Spec;
@@ -17,6 +17,7 @@ use acpd_proto::wire;
 use serde_json::json;
 
 use crate::directory::{Answer, Directory, log_failure};
+use crate::starts::Start;
 use crate::thread::{Subscribed, Surroundings};
 
 /// A client's request, as far as it was carried out at once.
@@ -274,9 +275,10 @@ impl Calls {
         for directory in std::iter::once(&cwd).chain(&additional_directories) {
             check_directory(directory)?;
         }
-        if let Some(session) = &session_id {
-            self.check_session(&agent_type, session).await?;
-        }
+        let alone = match &session_id {
+            Some(session) => Some(self.begin_with(&agent_type, session).await?),
+            None => None,
+        };
         let thread = ThreadId(uuid::Uuid::now_v7());
         let spec = Spec {
             agent: agent_type,
@@ -322,6 +324,8 @@ impl Calls {
         let calls = self.clone();
         let answer = Called::answer(async move {
             heard(created).await?;
+            // From here on the log knows whose it is.
+            drop(alone);
             if let Some(command) = first {
                 first_turn = Some(calls.directory.command(thread, by, command).await?);
             }
@@ -357,21 +361,26 @@ impl Calls {
         self.around.agents.find(name).map(drop)
     }
 
-    /// A session that a thread goes on with is that thread's: two would not know of each other's turns.
-    async fn check_session(&self, agent: &str, session: &str) -> Result<(), Failure> {
+    /// A session that a thread goes on with is that thread's: two would not know of each other's turns. One that never got
+    /// it does not go on with it.
+    async fn begin_with(&self, agent: &str, session: &str) -> Result<Start, Failure> {
+        let conflict = |message: String| Failure::new(ErrorCode::Conflict, message);
+        let start = self.around.starts.begin(agent, session);
+        let start =
+            start.ok_or_else(|| conflict("a thread is being started with this session already".into()))?;
         let filter = Filter {
             agent: Some(agent.to_owned()),
             session_id: Some(session.to_owned()),
             ..Filter::default()
         };
-        let found = self.around.log.list(filter, None, 1).await;
-        match found.map_err(|error| log_failure(&error))?.first() {
-            None => Ok(()),
-            Some(Listed { thread, .. }) => Err(Failure::new(
-                ErrorCode::Conflict,
-                format!("the thread {thread} goes on with this session already"),
-            )),
+        let found = self.around.log.list(filter, None, LIST_PAGE).await;
+        for Listed { thread, .. } in found.map_err(|error| log_failure(&error))? {
+            if self.directory.subscribe(thread).await?.live.bound {
+                let message = format!("the thread {thread} goes on with this session already");
+                return Err(conflict(message));
+            }
         }
+        Ok(start)
     }
 
     async fn resume(

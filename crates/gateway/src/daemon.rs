@@ -29,6 +29,7 @@ use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
+use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
@@ -178,6 +179,7 @@ impl Daemon {
             answers: Answers::open(&data_dir)?,
             board: Board::new(),
             subscribers: Subscribers::default(),
+            starts: Starts::default(),
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {

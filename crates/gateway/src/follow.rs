@@ -199,7 +199,7 @@ impl Follower {
             let batch = tokio::select! {
                 batch = batches.recv() => batch,
                 others = self.presence.others_changed(), if self.tells_others => {
-                    let frame = subscribers_frame(self.thread, self.clock.now().wall, others);
+                    let frame = subscribers_frame(self.thread, self.clock.now().wall, &others);
                     let told = Arc::new(Batch::shown(self.at.cursor(), frame));
                     self.deliver(told, 0, None).await.ok_or(Ended::Gone)?;
                     continue;

@@ -39,6 +39,7 @@ mod policies;
 mod recall;
 mod search;
 mod shared;
+mod starts;
 mod subscribers;
 mod terminals;
 mod thread;

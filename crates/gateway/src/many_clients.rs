@@ -25,6 +25,7 @@ use crate::follow::{Delivery, Ended, follow};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
+use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
@@ -111,6 +112,7 @@ impl Stage {
             answers: Answers::open(&place).unwrap(),
             board: Board::new(),
             subscribers: Subscribers::default(),
+            starts: Starts::default(),
         };
         let directory = Directory::open(around.clone()).await.unwrap();
         let stage = Self {

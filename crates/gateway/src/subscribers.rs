@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::ThreadId;
-use acpd_model::limits::SUBSCRIBERS_MILLIS;
-use acpd_proto::surface::app::Subscriber;
+use acpd_model::limits::{SUBSCRIBERS_MILLIS, SUBSCRIBERS_TOLD};
+use acpd_proto::surface::app::{Others, Subscriber};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -70,8 +70,8 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// The others: at once, and whenever they are others than before. Safe to cancel.
-    pub async fn others_changed(&mut self) -> Vec<Subscriber> {
+    /// The others: at once, and whenever somebody came or left. Safe to cancel.
+    pub async fn others_changed(&mut self) -> Others {
         let due = match self.due {
             Some(due) => due,
             None => {
@@ -92,16 +92,26 @@ impl Presence {
         self.others()
     }
 
-    fn others(&self) -> Vec<Subscriber> {
+    fn others(&self) -> Others {
         let threads = self.subscribers.lock();
-        let present = threads
-            .get(&self.thread)
-            .into_iter()
-            .flat_map(|company| &company.present);
-        present
-            .filter(|(number, _)| **number != self.number)
-            .map(|(_, subscriber)| subscriber.clone())
-            .collect()
+        let Some(company) = threads.get(&self.thread) else {
+            return Others::default();
+        };
+        let others = |asked: bool| {
+            let present = company.present.iter();
+            present.filter_map(move |(number, subscriber)| {
+                (*number != self.number && subscriber.may_answer == asked).then_some(subscriber)
+            })
+        };
+        let told: Vec<_> = others(true)
+            .chain(others(false))
+            .take(SUBSCRIBERS_TOLD)
+            .cloned()
+            .collect();
+        Others {
+            more: company.present.len() - 1 - told.len(),
+            told,
+        }
     }
 }
 
@@ -130,12 +140,12 @@ mod tests {
         Subscriber {
             principal: name.to_owned(),
             client: "test".to_owned(),
-            may_answer: true,
+            may_answer: name.is_empty(),
         }
     }
 
-    fn names(others: &[Subscriber]) -> Vec<&str> {
-        others.iter().map(|other| other.principal.as_str()).collect()
+    fn names(others: &Others) -> Vec<&str> {
+        others.told.iter().map(|other| other.principal.as_str()).collect()
     }
 
     #[tokio::test]
@@ -146,7 +156,7 @@ mod tests {
             ThreadId(uuid::Uuid::max()),
         );
         let mut first = all.join(thread, someone("first"));
-        assert_eq!(first.others_changed().await, [], "it is alone");
+        assert_eq!(first.others_changed().await, Others::default(), "it is alone");
         first.quiet_until = None;
         let mut second = all.join(thread, someone("second"));
         let _elsewhere = all.join(other, someone("elsewhere"));
@@ -155,7 +165,7 @@ mod tests {
         assert_eq!(names(&second.others_changed().await), ["first"]);
         assert!(second.others_changed().now_or_never().is_none());
         drop(second);
-        assert_eq!(first.others_changed().await, []);
+        assert_eq!(first.others_changed().await, Others::default());
         drop(first);
         assert!(!all.lock().contains_key(&thread), "nothing is kept of it");
     }
@@ -165,7 +175,7 @@ mod tests {
         let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
         let mut first = all.join(thread, someone("first"));
         let _second = all.join(thread, someone("second"));
-        assert_eq!(first.others_changed().await.len(), 1, "the first at once");
+        assert_eq!(first.others_changed().await.told.len(), 1, "the first at once");
         let mut present = Vec::new();
         for _ in 0..100 {
             present.push(all.join(thread, someone("more")));
@@ -173,7 +183,17 @@ mod tests {
         }
         assert!(first.due.is_some() && first.due == first.quiet_until);
         first.due = Some(Instant::now());
-        assert_eq!(first.others_changed().await.len(), 101);
+        let asked = Subscriber {
+            principal: "asked".to_owned(),
+            ..someone("")
+        };
+        present.push(all.join(thread, asked));
+        let others = first.others_changed().await;
+        assert_eq!(
+            (others.told.len(), others.more),
+            (SUBSCRIBERS_TOLD, 102 - SUBSCRIBERS_TOLD)
+        );
+        assert_eq!(names(&others)[0], "asked", "those who are asked come first");
         assert!(first.others_changed().now_or_never().is_none(), "all is told");
     }
 }

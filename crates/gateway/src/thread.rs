@@ -25,6 +25,7 @@ use crate::metrics::{Metrics, Present};
 use crate::paths;
 use crate::policies::PolicyBook;
 use crate::recall::{recall, rounds};
+use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 
 /// What a thread actor is asked.
@@ -85,6 +86,8 @@ pub struct Surroundings {
     pub board: Board,
     /// Who follows them.
     pub subscribers: Subscribers,
+    /// Those that are being started with a session.
+    pub starts: Starts,
 }
 
 /// One thread while it is awake.
@@ -408,10 +411,18 @@ impl ThreadActor {
     async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
-        for blob in self.machine.take_blobs() {
-            self.around.log.put_blob(self.id, blob).await?;
-        }
+        let blobs = self.machine.take_blobs();
+        // What events name is there before they are, but for those with which the thread begins: before them there is no
+        // thread that could have it.
+        let begins = events.first().is_some_and(|event| event.seq == 1);
+        let (before, after) = if begins {
+            (Vec::new(), blobs)
+        } else {
+            (blobs, Vec::new())
+        };
+        keep(&self.around.log, self.id, before).await?;
         let batch = self.store(events, hear).await?;
+        keep(&self.around.log, self.id, after).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
         let (mut rest, mut shown) = (Vec::new(), Vec::new());
         for effect in effects {
@@ -587,6 +598,14 @@ impl ThreadActor {
             }
         }
     }
+}
+
+/// Stores content that events name.
+async fn keep(log: &SharedLog, thread: ThreadId, blobs: Vec<Vec<u8>>) -> Result<(), LogError> {
+    for blob in blobs {
+        log.put_blob(thread, blob).await?;
+    }
+    Ok(())
 }
 
 /// What the agent says next; waits for ever if there is none.

@@ -10,7 +10,7 @@
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, watch};
 
 use crate::pty::Master;
@@ -20,6 +20,12 @@ use crate::tail::Tail;
 const READ_BYTES: usize = 4096;
 /// The thread has one buffer and calls nothing deep.
 const STACK_BYTES: usize = 64 << 10;
+
+/// How often it is looked whether a terminal that everybody has closed was opened again.
+const REOPENED: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// How far the thread is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +79,7 @@ impl Output {
             told,
             looks: 0,
             shared: shared.clone(),
+            _closed: Closed(shared.clone()),
         };
         std::thread::Builder::new()
             .name("terminal".into())
@@ -114,7 +121,7 @@ impl Output {
 
     fn reached<F: FnMut(&Stage) -> bool>(&self, wanted: F) -> impl Future<Output = ()> + use<F> {
         let mut stage = self.shared.stage.subscribe();
-        // Without a sender there is neither a thread nor a terminal.
+        // The sender is ours, and is asked no more when we are gone.
         async move { drop(stage.wait_for(wanted).await) }
     }
 
@@ -143,13 +150,23 @@ impl Shared {
     }
 }
 
-/// The thread's side.
+/// The thread's side. Dropped in this order, so that the master is closed when it is said to be.
 struct Reader {
     master: Master,
     told: PipeReader,
     /// Bytes read of `told`.
     looks: u32,
     shared: Arc<Shared>,
+    _closed: Closed,
+}
+
+/// Says at its end, whatever that is, that the master is closed.
+struct Closed(Arc<Shared>);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.stage.send_replace(Stage::Closed);
+    }
 }
 
 impl Reader {
@@ -158,8 +175,11 @@ impl Reader {
         loop {
             match self.master.read(&mut buffer) {
                 Ok(0) => {
-                    self.shared.stage.send_replace(Stage::HungUp(self.looks));
-                    if !self.told_to_look() {
+                    let hung_up = Stage::HungUp(self.looks);
+                    self.shared
+                        .stage
+                        .send_if_modified(|stage| std::mem::replace(stage, hung_up) != hung_up);
+                    if !self.rest() {
                         break;
                     }
                 }
@@ -180,9 +200,6 @@ impl Reader {
                 Err(_) => break,
             }
         }
-        let Self { master, shared, .. } = self;
-        drop(master);
-        shared.stage.send_replace(Stage::Closed);
     }
 
     /// Waits for output, or to be told something. Whether to go on.
@@ -196,7 +213,14 @@ impl Reader {
         both[0].revents().is_empty() || self.told_to_look()
     }
 
-    /// Waits to be told to look again. Not so when it is time to close.
+    /// Waits while nobody has the other end: the command may open it again. Whether to go on.
+    fn rest(&mut self) -> bool {
+        let mut told = [PollFd::new(&self.told, PollFlags::IN)];
+        let _ = poll(&mut told, Some(&REOPENED));
+        told[0].revents().is_empty() || self.told_to_look()
+    }
+
+    /// Takes what it is told: to look again, or to close. Whether to go on.
     fn told_to_look(&mut self) -> bool {
         let told = self.told.read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1);
         self.looks += u32::from(told);

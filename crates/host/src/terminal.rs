@@ -301,6 +301,8 @@ async fn finish(
                 });
                 stage.send_replace(Stage::Swept(exit));
             }
+            // Nobody can ask any more since it was last looked.
+            else => break,
         }
     }
 }

@@ -889,7 +889,7 @@ export interface StartThread {
   policy?: Json | null;
   /** The client's own grouping. */
   projectId?: string | null;
-  /** The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there is taken over, if the agent tells it. */
+  /** The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there is taken over, if the agent tells it. `conflict` if a thread goes on with it already. */
   sessionId?: string | null;
   /** The first turn as plain text; it stands before `input`. */
   text?: string | null;
@@ -1796,7 +1796,7 @@ export interface Notifications {
   "thread/started": ThreadMade;
   /** A turn begins, ends, or waits for a person. */
   "thread/status/changed": StatusChanged;
-  /** To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and when others do than before. It is no event of the thread: it has no `seq`. */
+  /** To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and when somebody came or left; it may say the same again. It is no event of the thread: it has no `seq`. */
   "thread/subscribers/changed": SubscribersChanged;
   /** The agent ended a terminal's command. */
   "thread/terminal/killed": TerminalNamed;

@@ -21,6 +21,7 @@ use crate::directory::Directory;
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::shared::SharedAgents;
+use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 use crate::thread::Surroundings;
 
@@ -72,6 +73,7 @@ async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
         answers: Answers::open(data_dir).unwrap(),
         board: Board::new(),
         subscribers: Subscribers::default(),
+        starts: Starts::default(),
     };
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }
@@ -269,5 +271,84 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
         end.contains("it is not known whether /none/a was written"),
         "{end}"
     );
+    close(calls, &data_dir).await;
+}
+
+/// A command that goes on behind its turn has ended in what is split off, with all that it wrote.
+#[tokio::test]
+async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
+    use acpd_model::event::{ThreadCreated, TurnStatus};
+    use acpd_model::{By, Event, EventKind, ItemId, ItemStart, Summary, ThreadId, TurnId};
+
+    let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(&data_dir).unwrap();
+    let calls = daemon(&data_dir).await;
+    let (thread, terminal_id) = (ThreadId(uuid::Uuid::now_v7()), "term_1".to_owned());
+    let written = "0123456789".repeat(10_000);
+    let made = ThreadCreated {
+        agent: "sh".into(),
+        cwd: "/".into(),
+        name: None,
+        project_id: None,
+        metadata: None,
+        additional_directories: Vec::new(),
+        mcp_servers: Vec::new(),
+        meta: None,
+        session_id: None,
+    };
+    let kinds = [
+        EventKind::ThreadCreated(Box::new(made)),
+        EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        },
+        EventKind::ItemStarted {
+            item: ItemId(1),
+            parent: None,
+            start: ItemStart::TerminalCommand {
+                terminal_id: terminal_id.clone(),
+                command: "serve".into(),
+                args: Vec::new(),
+                cwd: "/".into(),
+                output_bytes: Some(1 << 20),
+            },
+        },
+        EventKind::TerminalOutput {
+            item: ItemId(1),
+            terminal_id,
+            text: written.clone(),
+        },
+        EventKind::TurnSettled {
+            status: TurnStatus::Completed,
+            stop_reason: None,
+            error: None,
+            started_at: None,
+            usage: None,
+        },
+    ];
+    let events: Vec<Event> = (1..)
+        .zip(kinds)
+        .map(|(seq, kind)| Event {
+            seq,
+            at: 1,
+            turn: (seq > 1).then_some(TurnId(1)),
+            by: By::Agent,
+            kind,
+            raw: None,
+            raw_params: None,
+        })
+        .collect();
+    let log = Arc::clone(&calls.around.log);
+    log.append(thread, &events, Some(&Summary::default()))
+        .await
+        .unwrap();
+    let split = calls.split_off(By::Daemon, thread, None, None).await.unwrap();
+    let (new, _) = split.await.unwrap();
+    let blob = log.blob(acpd_log::blob_id(written.as_bytes())).await.unwrap();
+    assert_eq!(blob.as_deref(), Some(written.as_bytes()));
+    // It is the new thread's own.
+    log.delete(thread).await.unwrap();
+    let kept = log.blob(acpd_log::blob_id(&blob.unwrap())).await.unwrap();
+    assert!(kept.is_some() && log.last_seq(new).await.unwrap() > 5);
     close(calls, &data_dir).await;
 }

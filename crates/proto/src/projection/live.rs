@@ -243,6 +243,11 @@ impl Live {
             | EventKind::UserMessageAdded { .. }
             | EventKind::TerminalOutput { .. }
             | EventKind::ItemCompleted { .. } => self.fold_item(event),
+            EventKind::AgentBound { .. } => {
+                let before = self.summary.session_id.clone();
+                self.fold_session(event);
+                return self.summary.session_id != before;
+            }
             _ => self.fold_session(event),
         }
         false

@@ -95,11 +95,12 @@ impl Thread {
                 "{EDITOR_CALLS} requests wait for the answer of {} already",
                 name(&by)
             );
-            return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
+            let failure = Failure::new(ErrorCode::Overloaded, message);
+            return self.refuse_on_record(call, request.method(), &failure);
         }
         let creates = matches!(request, Call::CreateTerminal { .. });
         if creates && let Err(failure) = self.check_terminals().and_then(|()| self.check_in_editors()) {
-            return self.refuse_call(call, &failure);
+            return self.refuse_on_record(call, request.method(), &failure);
         }
         let params = match &request {
             Call::Extension { params, .. } => params.clone(),

@@ -139,7 +139,8 @@ impl Transport for Exchange {
         loop {
             if lock(&self.connection.state).streams.is_closed() {
                 // What was accepted before is still done.
-                return Ok(self.messages.try_recv().ok());
+                self.messages.close();
+                return Ok(self.messages.recv().await);
             }
             let end = self.connection.idle_end();
             let idle = async {

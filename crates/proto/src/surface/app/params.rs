@@ -185,7 +185,7 @@ pub struct StartThread {
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
     /// The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there
-    /// is taken over, if the agent tells it.
+    /// is taken over, if the agent tells it. `conflict` if a thread goes on with it already.
     #[serde(default)]
     pub session_id: Option<String>,
     /// The first turn as plain text; it stands before `input`.

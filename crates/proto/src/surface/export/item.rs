@@ -163,8 +163,9 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
     }
     if let Some(blob) = output_blob {
         block = block.line(vec![
-            word("This is the end of it; all that was kept is content "),
-            code(blob.to_string()),
+            word("This is the end of its output. All that was kept is at "),
+            code(format!("/api/blobs/{blob}")),
+            word(" of the daemon, as long as the thread is there."),
         ]);
     }
     block = block.verbatim("", output);

@@ -39,7 +39,7 @@ described! { NOTIFICATIONS:
     /// To one of those: changes were missed, so that the list is to be asked for again. The watch goes on.
     "thread/list/reset" ListReset;
     /// To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and
-    /// when others do than before. It is no event of the thread: it has no `seq`.
+    /// when somebody came or left; it may say the same again. It is no event of the thread: it has no `seq`.
     "thread/subscribers/changed" SubscribersChanged;
     /// The thread was put away.
     "thread/archived" ThreadChanged;
