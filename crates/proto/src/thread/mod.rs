@@ -19,6 +19,8 @@ mod lent_terminals;
 mod lifecycle;
 mod machine;
 mod permits;
+mod process;
+mod record;
 mod reopening;
 mod replayed;
 mod requests;

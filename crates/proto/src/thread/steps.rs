@@ -1,21 +1,18 @@
-//! The machine itself: its state, its four verbs, and how events come to be.
+//! The machine itself: its state and its four verbs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use acpd_model::event::{Content, Level, ThreadCreated};
-use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
+use acpd_model::event::ThreadCreated;
 use acpd_model::{
-    Before, BlobId, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId,
-    ThreadStatus, TurnId,
+    Before, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, TurnId,
 };
 
-use super::command::{Command, Effect, Gone, Input, MachineCall, Reply};
+use super::command::{Command, Effect, Input, MachineCall, Reply};
 use super::permits::{Held, Policies};
 use super::turns::Unsent;
-use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks, Start};
-use crate::fanout::{Coalescer, Delta, LiveTail, Source};
+use crate::agent::{AgentCommand, AgentEvent, Capabilities};
+use crate::fanout::{Coalescer, LiveTail};
 use crate::policy::Request;
 use crate::projection::Live;
 use crate::queue::Queue;
@@ -118,13 +115,13 @@ pub struct Thread {
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
-    coalescer: Coalescer,
+    pub(super) coalescer: Coalescer,
     pub(super) live_tail: LiveTail,
     /// Bytes that are kept of each terminal's output, by its id.
     pub(super) kept_output: BTreeMap<String, usize>,
-    summary_changed: bool,
-    events: Vec<Event>,
-    blobs: Vec<Vec<u8>>,
+    pub(super) summary_changed: bool,
+    pub(super) events: Vec<Event>,
+    pub(super) blobs: Vec<Vec<u8>>,
     pub(super) effects: Queue<Effect>,
 }
 
@@ -272,25 +269,6 @@ impl Thread {
     /// Content that events name, to be stored before they are.
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.blobs)
-    }
-
-    /// Text for an event; what is long becomes a blob.
-    pub(super) fn content(&mut self, text: &str) -> Content {
-        if text.len() <= INLINE_BYTES {
-            let text = text.to_owned();
-            return Content { text, blob: None };
-        }
-        Content {
-            text: text[..text.floor_char_boundary(PREVIEW_BYTES)].to_owned(),
-            blob: Some(self.blob(text.as_bytes().to_owned())),
-        }
-    }
-
-    /// Has this content stored beside the events.
-    pub(super) fn blob(&mut self, content: Vec<u8>) -> BlobId {
-        let id = BlobId::of(&content);
-        self.blobs.push(content);
-        id
     }
 
     /// What is to be done next, once all events so far are stored.
@@ -475,320 +453,11 @@ impl Thread {
         call
     }
 
-    /// Has the agent started, unless it is there or on its way.
-    pub(super) fn wake(&mut self) {
-        match self.agent {
-            AgentState::Absent => {}
-            // Somebody may have signed in elsewhere; another process finds out.
-            AgentState::SigningIn if self.signs_in() => return,
-            AgentState::SigningIn => {
-                self.wanted = true;
-                return self.stop_agent();
-            }
-            _ => return,
-        }
-        if self.live.is_deleted() || !self.care.may_start(self.now.mono) {
-            return;
-        }
-        self.agent = AgentState::Starting;
-        self.calls_before = self.calls;
-        self.effects.push(Effect::StartAgent(Start {
-            cwd: self.live.spec.cwd.clone(),
-            additional_directories: self.live.spec.additional_directories.clone(),
-            mcp_servers: self.live.spec.mcp_servers.clone(),
-            meta: self.live.spec.meta.clone(),
-            earlier_session: self.live.summary.session_id.clone(),
-            foreign: !self.live.bound
-                && self.live.summary.session_id.is_some()
-                && self.live.summary.session_id == self.live.spec.session_id,
-            leave_out: self.reopening.broken.clone(),
-            patience: Duration::from_secs(self.limits.agent_start_secs),
-            quirks: Quirks::default(),
-        }));
-    }
-
-    fn agent_opened(&mut self, opened: crate::agent::Opened) {
-        // One that was told to go says it too late.
-        if self.agent == AgentState::Stopping {
-            return;
-        }
-        if let Err(opened) = self.has_replayed(opened) {
-            self.bind(opened);
-        }
-    }
-
-    /// Uses a session that is open.
-    fn bind(&mut self, opened: crate::agent::Opened) {
-        if self.agent == AgentState::Stopping {
-            return;
-        }
-        let is_new = opened.how == acpd_model::event::Binding::New;
-        let forgotten = self.live.summary.session_id.is_some() && is_new;
-        let untold = is_new
-            && !opened.capabilities.additional_directories
-            && !self.live.spec.additional_directories.is_empty();
-        self.agent = AgentState::Ready;
-        self.reopening.opened(opened.how);
-        self.capabilities = Some(opened.capabilities);
-        let crate::agent::Opened {
-            session_id,
-            how,
-            agent,
-            session,
-            ..
-        } = opened;
-        self.emit(
-            None,
-            By::Agent,
-            EventKind::AgentBound {
-                session_id,
-                how,
-                agent,
-                session,
-            },
-            None,
-        );
-        if forgotten {
-            self.notice(
-                Level::Warning,
-                "agentForgot",
-                "The agent began a new session: it remembers nothing of this thread.",
-            );
-        }
-        if untold {
-            self.notice(
-                Level::Warning,
-                "directoriesNotTold",
-                "The agent is not told of additionalDirectories: it did not declare \
-                 sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
-            );
-        }
-        for call in std::mem::take(&mut self.opening) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Ok(Reply::Done),
-            });
-        }
-        self.send_asks();
-        self.prompt_if_ready();
-    }
-
-    fn agent_failed(&mut self, failure: &Failure) {
-        if self.agent == AgentState::Stopping {
-            return;
-        }
-        self.care.agent_failed(self.now.mono);
-        self.refuse_openers(failure);
-        self.notice(Level::Error, "agentFailed", &failure.message);
-        self.abandon(&failure.message, &By::Agent, true);
-        self.stop_agent();
-    }
-
-    fn handle_gone(&mut self, gone: &Gone) {
-        let expected = self.agent == AgentState::Stopping;
-        self.agent = AgentState::Absent;
-        self.forget_replayed();
-        if !expected {
-            self.care.agent_failed(self.now.mono);
-        }
-        let Gone { reason, stderr } = gone.clone();
-        self.flush();
-        self.emit(
-            None,
-            By::Agent,
-            EventKind::AgentLost {
-                reason,
-                stderr,
-                expected,
-            },
-            None,
-        );
-        self.reopening_ended(expected);
-        self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
-        self.abandon(&gone.reason, &By::Agent, !expected);
-        // A turn, or someone who wants the agent, may have come while the old process was on its way out.
-        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() || !self.asks.is_empty() {
-            self.wake();
-        }
-    }
-
-    pub(super) fn refuse_openers(&mut self, failure: &Failure) {
-        for call in std::mem::take(&mut self.opening) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Err(failure.clone()),
-            });
-        }
-    }
-
-    pub(super) fn stop_agent(&mut self) {
-        let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
-        if up.contains(&self.agent) {
-            self.void_requests("the agent is being stopped");
-            self.note_status();
-            self.agent = AgentState::Stopping;
-            self.prompted = None;
-            self.effects.push(Effect::StopAgent);
-        }
-    }
-
-    /// Lets the agent go, if nothing is going on.
-    fn rest(&mut self) {
-        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        if self.live.turn.is_none() && self.asks.is_empty() && idle {
-            self.stop_agent();
-        }
-    }
-
-    fn stop(&mut self) {
-        self.refuse_errands("the daemon is stopping");
-        while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
-            self.settle_queued(queued, "the daemon is stopping");
-        }
-        self.abandon("the daemon is stopping", &By::Daemon, true);
-        self.drop_lent("the daemon is stopping");
-        self.stop_agent();
-    }
-
     pub(super) fn current_turn(&self) -> Option<TurnId> {
         self.importing.or(self.live.turn.map(|turn| turn.id))
     }
 
-    pub(super) fn tell_agent(&mut self, command: AgentCommand) {
-        if let AgentCommand::Answer { call, .. } = &command {
-            self.words.remove(call);
-        }
-        let command = match command {
-            AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
-            AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
-                Some(call) => AgentCommand::Answer { call, result },
-                // Its process is gone.
-                None => return,
-            },
-            other => other,
-        };
-        self.effects.push(Effect::Agent(command));
-    }
-
     pub(super) fn ask_machine(&mut self, call: u64, what: MachineCall) {
         self.effects.push(Effect::Machine { call, what });
-    }
-
-    pub(super) fn notice(&mut self, level: Level, code: &str, message: &str) {
-        let kind = EventKind::NoticeGiven {
-            level,
-            code: code.to_owned(),
-            message: message.to_owned(),
-        };
-        self.emit(self.current_turn(), By::Daemon, kind, None);
-    }
-
-    /// Says what the thread is doing, if that changed.
-    pub(super) fn note_status(&mut self) {
-        if self.live.is_deleted() {
-            return;
-        }
-        let status = match (self.live.turn, self.live.requests.is_empty()) {
-            (None, _) => ThreadStatus::Idle,
-            (Some(_), true) => ThreadStatus::Running,
-            (Some(_), false) => ThreadStatus::Waiting,
-        };
-        if status != self.live.summary.status {
-            self.emit(
-                self.current_turn(),
-                By::Daemon,
-                EventKind::StatusChanged { status },
-                None,
-            );
-        }
-    }
-
-    /// Makes an event out of what happened. What is held back goes first.
-    pub(super) fn emit(&mut self, turn: Option<TurnId>, by: By, kind: EventKind, raw: Option<RawJson>) {
-        self.emit_with_params(turn, by, kind, raw, None);
-    }
-
-    pub(super) fn emit_with_params(
-        &mut self,
-        turn: Option<TurnId>,
-        by: By,
-        kind: EventKind,
-        raw: Option<RawJson>,
-        raw_params: Option<RawJson>,
-    ) {
-        self.flush();
-        self.record(turn, by, kind, raw, raw_params);
-    }
-
-    /// Takes text for a message; it may be held back and merged.
-    pub(super) fn emit_text(&mut self, delta: Delta) {
-        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
-            self.emit_delta(due);
-        }
-    }
-
-    /// What is held back of `item`.
-    pub(super) fn held_text(&self, item: ItemId) -> &str {
-        self.coalescer.held(item).unwrap_or_default()
-    }
-
-    pub(super) fn flush(&mut self) {
-        if let Some(delta) = self.coalescer.flush() {
-            self.emit_delta(delta);
-        }
-    }
-
-    fn emit_delta(&mut self, delta: Delta) {
-        let Delta {
-            turn,
-            item,
-            source,
-            text,
-            raw,
-            message_id,
-        } = delta;
-        let kind = match source {
-            Source::Message(role) => EventKind::ItemDelta {
-                item,
-                role,
-                text,
-                message_id: message_id.filter(|_| raw.is_none()),
-            },
-            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
-                item,
-                terminal_id,
-                text,
-            },
-        };
-        self.record(turn, By::Agent, kind, raw, None);
-    }
-
-    /// Takes an event as it is: it is another thread's, and was stored before.
-    pub(super) fn take_over(&mut self, event: Event) {
-        self.summary_changed |= self.live.fold(&event);
-        self.events.push(event);
-    }
-
-    fn record(
-        &mut self,
-        turn: Option<TurnId>,
-        by: By,
-        kind: EventKind,
-        raw: Option<RawJson>,
-        raw_params: Option<RawJson>,
-    ) {
-        // JSON's null reads back as nothing at all, and means it, too.
-        let raw = raw.filter(|raw| raw.get() != "null");
-        let event = Event {
-            seq: self.live.last_seq + 1,
-            at: self.now.wall,
-            turn,
-            by,
-            kind,
-            raw,
-            raw_params,
-        };
-        self.summary_changed |= self.live.fold(&event);
-        self.events.push(event);
     }
 }

@@ -1,0 +1,224 @@
+//! What the machine wants is carried out: first the log, then callers and clients, then the rest.
+
+use std::sync::Arc;
+
+use acpd_log::{LogError, SharedLog};
+use acpd_model::limits::BATCH_EVENTS;
+use acpd_model::{ErrorCode, Event, Failure, ThreadId};
+use acpd_proto::projection::extract;
+use acpd_proto::surface::app::live_frame;
+use acpd_proto::thread::{Effect, Gone, Input, Reply};
+
+use super::{ThreadActor, Vanishing, from_agent};
+use crate::agent;
+use crate::agents::Runnable;
+use crate::batch::Batch;
+use crate::directory::log_failure;
+use crate::machine::Machine;
+use crate::paths;
+use crate::recall::{recall, rounds};
+
+/// Commits during which the agent is heard further, before commands get their turn.
+const HEARING_ROUNDS: u32 = 8;
+
+impl ThreadActor {
+    /// Carries out what the machine wants: first the log, then everybody else. While the log stores, the agent
+    /// is heard further, for so many rounds; in the end nothing is left that is not stored.
+    pub(super) async fn settle(&mut self) -> Result<(), LogError> {
+        let mut rounds = HEARING_ROUNDS;
+        let mut events = Vec::new();
+        while self.machine.waiting() > 0 {
+            self.settle_round(&mut events, rounds > 0).await?;
+            rounds = rounds.saturating_sub(1);
+        }
+        // The machine has the other of the two; a quiet thread keeps neither.
+        self.machine.take_events(&mut Vec::new());
+        Ok(())
+    }
+
+    async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
+        self.machine.take_events(events);
+        let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
+        let blobs = self.machine.take_blobs();
+        // What events name is there before they are, but for those with which the thread begins: before them there is no
+        // thread that could have it.
+        let begins = events.first().is_some_and(|event| event.seq == 1);
+        let (before, after) = if begins {
+            (Vec::new(), blobs)
+        } else {
+            (blobs, Vec::new())
+        };
+        keep(&self.around.log, self.id, before).await?;
+        let batch = self.store(events, hear).await?;
+        keep(&self.around.log, self.id, after).await?;
+        // Answers leave before notifications, so that a caller knows what the news is about.
+        let (mut rest, mut shown) = (Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Reply { call, result } => self.reply(call, result),
+                Effect::Show {
+                    turn,
+                    at,
+                    after,
+                    shown: text,
+                } => shown.push(Batch::shown(after, live_frame(&self.id_text, turn, at, &text))),
+                other => rest.push(other),
+            }
+        }
+        for batch in Batch::in_order(batch, shown) {
+            // The last receiver may have gone in between.
+            let _ = self.publish.send(Arc::new(batch));
+        }
+        for effect in rest {
+            self.carry_out(effect).await;
+        }
+        Ok(())
+    }
+
+    /// Appends `events` and answers what clients are to be sent, if any watch. The frames are written while the
+    /// log stores the events, and if `hear`, the machine goes on with what the agent says meanwhile.
+    async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let summary = self.machine.take_summary().cloned();
+        let log = Arc::clone(&self.around.log);
+        let begun = std::time::Instant::now();
+        let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
+        let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
+        let appended = loop {
+            let room = hear && self.machine.waiting() < BATCH_EVENTS;
+            tokio::select! {
+                biased;
+                appended = &mut appending => break appended,
+                Some(from) = from_agent(self.agent.as_mut()), if room => self.hear_agent(from),
+            }
+        };
+        if let Err(error) = appended {
+            self.fail_callers(&error);
+            return Err(error);
+        }
+        self.around.metrics.appended(events, begun.elapsed());
+        if let Some(summary) = &summary {
+            let at = events.last().map_or(0, |event| event.at);
+            self.around.board.changed(self.id, at, Some(summary));
+        }
+        Ok(batch)
+    }
+
+    pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
+        if let Some(reply) = self.replies.remove(&call) {
+            // A caller that is gone does not wait for it.
+            let _ = reply.send(result);
+        }
+    }
+
+    pub(super) fn fail_callers(&mut self, error: &LogError) {
+        let failure = Failure::new(ErrorCode::Internal, format!("nothing was done: {error}"));
+        for (_, reply) in self.replies.drain() {
+            let _ = reply.send(Err(failure.clone()));
+        }
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            // Done before all others.
+            Effect::Reply { .. } | Effect::Show { .. } => {}
+            Effect::StartAgent(mut start) => {
+                let spec = &self.machine.live().spec;
+                let started = match self.around.agents.find(&spec.agent) {
+                    Ok(Runnable { config, .. }) => {
+                        start.quirks = config.quirks;
+                        start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
+                        self.host = Some(Machine::new(
+                            spec,
+                            config.clone(),
+                            self.host_told.clone(),
+                            Arc::clone(&self.around.metrics),
+                        ));
+                        agent::start(&self.around, &spec.agent, &config, start).await
+                    }
+                    Err(failure) => Err(failure),
+                };
+                match started {
+                    Ok(handle) => self.agent = Some(handle),
+                    Err(failure) => {
+                        let gone = Gone {
+                            reason: failure.message,
+                            stderr: failure.detail.unwrap_or_default(),
+                        };
+                        self.machine
+                            .handle(Input::AgentGone(gone), self.around.clock.now());
+                    }
+                }
+            }
+            Effect::StopAgent => {
+                self.host = None;
+                if let Some(agent) = &self.agent {
+                    agent.stop();
+                }
+            }
+            Effect::Agent(command) => {
+                if let Some(agent) = &self.agent {
+                    agent.tell(command).await;
+                }
+            }
+            Effect::Delete { call } => self.vanishes = Some(Vanishing { call }),
+            Effect::Recall {
+                except,
+                dropped,
+                bytes,
+            } => {
+                let recalled = recall(&self.around.log, self.id, except, dropped, bytes).await;
+                let recalled = recalled.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine
+                    .handle(Input::Recalled(recalled), self.around.clock.now());
+            }
+            Effect::Rounds { except, dropped } => {
+                let known = rounds(&self.around.log, self.id, except, dropped).await;
+                let known = known.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine.handle(Input::Rounds(known), self.around.clock.now());
+            }
+            Effect::Resolve { whose, paths } => {
+                let spec = &self.machine.live().spec;
+                paths::look_up(self.host.as_ref(), spec, whose, paths, self.host_told.clone());
+            }
+            Effect::Answers { by, order } => {
+                let agent = &self.machine.live().spec.agent;
+                let outcome = self.around.answers.carry_out(agent, order).await;
+                self.look_up_policies();
+                self.machine
+                    .handle(Input::Answers { by, outcome }, self.around.clock.now());
+            }
+            Effect::Editor { connection, order } => {
+                let editors = self.editors.as_deref_mut();
+                if let Some(refused) = editors.and_then(|editors| editors.order(connection, order)) {
+                    self.machine.handle(refused, self.around.clock.now());
+                }
+            }
+            Effect::Machine { call, what } => match &mut self.host {
+                Some(host) => host.handle(call, what),
+                // Nothing is begun for an agent that is gone or going.
+                None => {
+                    let result = Err(Failure::agent("the agent is gone"));
+                    self.machine
+                        .handle(Input::Machine { call, result }, self.around.clock.now());
+                }
+            },
+        }
+    }
+}
+
+/// Stores content that events name.
+async fn keep(log: &SharedLog, thread: ThreadId, blobs: Vec<Vec<u8>>) -> Result<(), LogError> {
+    for blob in blobs {
+        log.put_blob(thread, blob).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! The thread's agent: when it is started, which session it gets, what it is told, and what its end means.
+
+use std::time::Duration;
+
+use acpd_model::event::{Binding, Level};
+use acpd_model::{By, EventKind, Failure};
+
+use super::command::{Effect, Gone, Reply};
+use super::steps::{AgentState, Thread};
+use crate::agent::{AgentCommand, Quirks, Start};
+
+impl Thread {
+    /// Has the agent started, unless it is there or on its way.
+    pub(super) fn wake(&mut self) {
+        match self.agent {
+            AgentState::Absent => {}
+            // Somebody may have signed in elsewhere; another process finds out.
+            AgentState::SigningIn if self.signs_in() => return,
+            AgentState::SigningIn => {
+                self.wanted = true;
+                return self.stop_agent();
+            }
+            _ => return,
+        }
+        if self.live.is_deleted() || !self.care.may_start(self.now.mono) {
+            return;
+        }
+        self.agent = AgentState::Starting;
+        self.calls_before = self.calls;
+        self.effects.push(Effect::StartAgent(Start {
+            cwd: self.live.spec.cwd.clone(),
+            additional_directories: self.live.spec.additional_directories.clone(),
+            mcp_servers: self.live.spec.mcp_servers.clone(),
+            meta: self.live.spec.meta.clone(),
+            earlier_session: self.live.summary.session_id.clone(),
+            foreign: !self.live.bound
+                && self.live.summary.session_id.is_some()
+                && self.live.summary.session_id == self.live.spec.session_id,
+            leave_out: self.reopening.broken.clone(),
+            patience: Duration::from_secs(self.limits.agent_start_secs),
+            quirks: Quirks::default(),
+        }));
+    }
+
+    pub(super) fn agent_opened(&mut self, opened: crate::agent::Opened) {
+        // One that was told to go says it too late.
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        if let Err(opened) = self.has_replayed(opened) {
+            self.bind(opened);
+        }
+    }
+
+    /// Uses a session that is open.
+    pub(super) fn bind(&mut self, opened: crate::agent::Opened) {
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        let is_new = opened.how == Binding::New;
+        let forgotten = self.live.summary.session_id.is_some() && is_new;
+        let untold = is_new
+            && !opened.capabilities.additional_directories
+            && !self.live.spec.additional_directories.is_empty();
+        self.agent = AgentState::Ready;
+        self.reopening.opened(opened.how);
+        self.capabilities = Some(opened.capabilities);
+        let crate::agent::Opened {
+            session_id,
+            how,
+            agent,
+            session,
+            ..
+        } = opened;
+        self.emit(
+            None,
+            By::Agent,
+            EventKind::AgentBound {
+                session_id,
+                how,
+                agent,
+                session,
+            },
+            None,
+        );
+        if forgotten {
+            self.notice(
+                Level::Warning,
+                "agentForgot",
+                "The agent began a new session: it remembers nothing of this thread.",
+            );
+        }
+        if untold {
+            self.notice(
+                Level::Warning,
+                "directoriesNotTold",
+                "The agent is not told of additionalDirectories: it did not declare \
+                 sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
+            );
+        }
+        for call in std::mem::take(&mut self.opening) {
+            self.effects.push(Effect::Reply {
+                call,
+                result: Ok(Reply::Done),
+            });
+        }
+        self.send_asks();
+        self.prompt_if_ready();
+    }
+
+    pub(super) fn agent_failed(&mut self, failure: &Failure) {
+        if self.agent == AgentState::Stopping {
+            return;
+        }
+        self.care.agent_failed(self.now.mono);
+        self.refuse_openers(failure);
+        self.notice(Level::Error, "agentFailed", &failure.message);
+        self.abandon(&failure.message, &By::Agent, true);
+        self.stop_agent();
+    }
+
+    pub(super) fn handle_gone(&mut self, gone: &Gone) {
+        let expected = self.agent == AgentState::Stopping;
+        self.agent = AgentState::Absent;
+        self.forget_replayed();
+        if !expected {
+            self.care.agent_failed(self.now.mono);
+        }
+        let Gone { reason, stderr } = gone.clone();
+        self.flush();
+        self.emit(
+            None,
+            By::Agent,
+            EventKind::AgentLost {
+                reason,
+                stderr,
+                expected,
+            },
+            None,
+        );
+        self.reopening_ended(expected);
+        self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
+        self.abandon(&gone.reason, &By::Agent, !expected);
+        // A turn, or someone who wants the agent, may have come while the old process was on its way out.
+        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() || !self.asks.is_empty() {
+            self.wake();
+        }
+    }
+
+    pub(super) fn refuse_openers(&mut self, failure: &Failure) {
+        for call in std::mem::take(&mut self.opening) {
+            self.effects.push(Effect::Reply {
+                call,
+                result: Err(failure.clone()),
+            });
+        }
+    }
+
+    pub(super) fn stop_agent(&mut self) {
+        let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
+        if up.contains(&self.agent) {
+            self.void_requests("the agent is being stopped");
+            self.note_status();
+            self.agent = AgentState::Stopping;
+            self.prompted = None;
+            self.effects.push(Effect::StopAgent);
+        }
+    }
+
+    /// Lets the agent go, if nothing is going on.
+    pub(super) fn rest(&mut self) {
+        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
+        if self.live.turn.is_none() && self.asks.is_empty() && idle {
+            self.stop_agent();
+        }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.refuse_errands("the daemon is stopping");
+        while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
+            self.settle_queued(queued, "the daemon is stopping");
+        }
+        self.abandon("the daemon is stopping", &By::Daemon, true);
+        self.drop_lent("the daemon is stopping");
+        self.stop_agent();
+    }
+
+    pub(super) fn tell_agent(&mut self, command: AgentCommand) {
+        if let AgentCommand::Answer { call, .. } = &command {
+            self.words.remove(call);
+        }
+        let command = match command {
+            AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
+            AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
+                Some(call) => AgentCommand::Answer { call, result },
+                // Its process is gone.
+                None => return,
+            },
+            other => other,
+        };
+        self.effects.push(Effect::Agent(command));
+    }
+}
