@@ -37,7 +37,7 @@ beforeAll(async () => {
   other = await stage.daemon.client("other-program");
   page = await stage.page();
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 test("agents: what is installed, and why the others are not", async () => {
   await page.getByRole("link", { name: "Agents" }).click();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   stage = await Stage.set();
   other = await stage.daemon.client();
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 test("who is nobody signs in with a token, which is kept nowhere", async () => {
   const page = await stage.page({ signIn: false });

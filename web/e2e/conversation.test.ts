@@ -18,7 +18,7 @@ beforeAll(async () => {
   other = await stage.daemon.client("other-program");
   page = await stage.page();
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 const line = (text: string) => page.locator(".virtual-line", { hasText: text });
 const feed = () => page.getByRole("feed");

@@ -29,7 +29,7 @@ beforeAll(async () => {
   id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting");
   await until(other, id, "waiting");
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 for (const [name, size] of Object.entries({ desktop: { ...DESKTOP, height: 900 }, phone: PHONE })) {
   test(`a thread with a plan, a diff and a question, as on a ${name}`, async () => {

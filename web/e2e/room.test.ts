@@ -21,7 +21,7 @@ beforeAll(async () => {
   asking = await startThread(stage, other, "permission kind=execute command='npm run a-script-with-a-long-name -- --and-one-more-flag-that-is-long'");
   await until(other, asking, "waiting");
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 /** What reaches beyond the window's edge and is not in something that scrolls or cuts it off. */
 function beyond(page: Page): Promise<string[]> {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   stage = await Stage.set();
   other = await stage.daemon.client();
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 /** What the page's own thread has worked so far, in seconds of processor time: however busy the machine is otherwise. */
 async function meter(page: Page): Promise<() => Promise<{ work: number; at: number }>> {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   other = await stage.daemon.client();
   page = await stage.page();
 });
-afterAll(() => stage.end());
+afterAll(() => stage?.end());
 
 test("the list shows who waits, runs, has failed and is idle, with agent, workspace and age", async () => {
   await startThread(stage, other, "say done", { name: "Idle one" });

@@ -68,8 +68,15 @@ export class Stage {
     const cable = await layCable(() => daemon!.address);
     // Pages reach it at the cable's end, which is a name like any other.
     const server = ["[server]", `hosts = ["${cable.address}"]`];
-    daemon = await Daemon.start({ ...options, config: [...server, ...config] });
-    return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
+    try {
+      daemon = await Daemon.start({ ...options, config: [...server, ...config] });
+      return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
+    } catch (error) {
+      // Who gets no stage cannot end it.
+      await cable.end();
+      await daemon?.end();
+      throw error;
+    }
   }
 
   get url(): string {
