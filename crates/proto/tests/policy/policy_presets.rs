@@ -1,6 +1,6 @@
 //! What each preset says.
 
-use acpd_proto::policy::{Layers, Preset};
+use acpd_proto::policy::{Effect, Layers, Preset};
 
 use crate::table::{effect, policy, request};
 
@@ -59,4 +59,26 @@ fn policy_presets_have_all_their_rules() {
         assert_eq!(Preset::named(preset.name()), Some(preset));
         assert_eq!(policy(&format!("base {}", preset.name())).base, Some(preset));
     }
+}
+
+/// The web UI holds its own words against that table.
+#[test]
+fn the_table_in_the_documents_says_what_becomes_of_all_else() {
+    let written = include_str!("../../../../docs/policy.md");
+    let table = written
+        .split("| Preset | Allows | Asks | Denies |\n")
+        .nth(1)
+        .unwrap();
+    let rows = table.lines().skip(1).take_while(|row| row.starts_with('|'));
+    let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
+    let told: Vec<(&str, Effect)> = rows
+        .map(|row| {
+            let mut cells = row.split('|').skip(1).map(str::trim);
+            let name = cells.next().unwrap().trim_matches('`');
+            let rest = cells.position(|cell| cell.starts_with("everything")).unwrap();
+            (name, effects[rest])
+        })
+        .collect();
+    let held = Preset::ALL.map(|preset| (preset.name(), preset.policy().default.unwrap()));
+    assert_eq!(told, held);
 }
