@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
-use acpd_model::limits::{AGENT_BATCHES, AGENT_OUTBOX_BYTES, AGENT_STALL_SECS, AGENT_WRITES};
+use acpd_model::limits::{AGENT_BATCHES, AGENT_STALL_SECS, AGENT_WRITES};
 use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::Gone;
 use acpd_proto::wire::LineDecoder;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::AsyncReadExt;
+use tokio::process::ChildStdout;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
+use crate::stdin::Stdin;
 use crate::thread::Surroundings;
 
 /// What an agent's thread hears.
@@ -126,18 +127,18 @@ fn spawn(
     };
     let mut process = AgentProcess::spawn(&program)?;
     let (handle, ends) = AgentHandle::new();
-    let stdin = process.stdin.take();
+    let stdin = Stdin::new(process.stdin.take());
     // In boxes: a future keeps room twice for what is moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, clock.now()),
         decoder: LineDecoder::new(limits.agent_line_bytes),
         clock,
-        outbox: Vec::new(),
+        stdin,
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
         _running: metrics.agent(),
     });
-    tokio::spawn(actor.run(Box::new(process), stdin, ends));
+    tokio::spawn(actor.run(Box::new(process), ends));
     Ok(handle)
 }
 
@@ -145,8 +146,7 @@ struct Actor {
     connection: AgentConnection,
     decoder: LineDecoder,
     clock: Clock,
-    /// Bytes for the agent's stdin that the pipe has not taken yet.
-    outbox: Vec<u8>,
+    stdin: Stdin,
     /// What the thread has not taken yet.
     events: Vec<AgentEvent>,
     grace: Duration,
@@ -160,12 +160,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Actor {
-    async fn run(
-        mut self: Box<Self>,
-        mut process: Box<AgentProcess>,
-        mut stdin: Option<ChildStdin>,
-        ends: Ends,
-    ) {
+    async fn run(mut self: Box<Self>, mut process: Box<AgentProcess>, ends: Ends) {
         let Ends {
             mut commands,
             told,
@@ -176,7 +171,7 @@ impl Actor {
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
             // While the thread is behind, nothing more is read from the agent; that is what slows it down.
-            let has_room = self.outbox.len() < AGENT_OUTBOX_BYTES;
+            let has_room = self.stdin.has_room();
             let may_read = self.events.is_empty() && has_room;
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -188,14 +183,7 @@ impl Actor {
                     Ok(permit) => permit.send(FromAgent::Events(std::mem::take(&mut self.events))),
                     Err(_) => break,
                 },
-                written = write(stdin.as_mut(), &self.outbox), if !self.outbox.is_empty() => match written {
-                    Ok(bytes) => drop(self.outbox.drain(..bytes)),
-                    // The agent reads no more; it is on its way out, and what it still says is wanted.
-                    Err(_) => {
-                        self.outbox.clear();
-                        stdin = None;
-                    }
-                },
+                () = self.stdin.write(), if self.stdin.waits() => {}
                 command = commands.recv(), if has_room => match command {
                     Some(command) => self.connection.handle_command(*command, self.clock.now()),
                     None => break,
@@ -206,7 +194,7 @@ impl Actor {
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        Box::pin(self.finish(*process, stdin, told, open)).await;
+        Box::pin(self.finish(*process, told, open)).await;
     }
 
     /// Turns what was read into events.
@@ -218,12 +206,7 @@ impl Actor {
     }
 
     fn collect(&mut self) {
-        let mut writes = self.connection.take_writes();
-        if self.outbox.is_empty() {
-            self.outbox = writes;
-        } else {
-            self.outbox.append(&mut writes);
-        }
+        self.stdin.add(self.connection.take_writes());
         let mut events = self.connection.take_events();
         if self.events.is_empty() {
             self.events = events;
@@ -236,17 +219,13 @@ impl Actor {
     async fn finish(
         mut self: Box<Self>,
         process: AgentProcess,
-        stdin: Option<ChildStdin>,
         told: mpsc::Sender<FromAgent>,
         mut speaks: bool,
     ) {
         self.connection
             .handle_command(AgentCommand::Close, self.clock.now());
         self.collect();
-        // Best effort: one that takes nothing any more is ended by its signals.
-        if let Some(mut stdin) = stdin {
-            let _ = tokio::time::timeout(self.grace, stdin.write_all(&self.outbox)).await;
-        }
+        std::mem::take(&mut self.stdin).close(self.grace).await;
         let (stopping, mut stdout) = process.into_stopping();
         let mut stopped = pin!(stopping.stop(self.grace));
         let ended = loop {
@@ -314,13 +293,6 @@ pub(crate) async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) ->
     }
 }
 
-pub(crate) async fn write(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> std::io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => Ok(bytes.len()),
-    }
-}
-
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     match deadline {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -330,10 +302,11 @@ pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
 
 #[cfg(test)]
 mod tests {
-    use acpd_model::RawJson;
-    use acpd_proto::agent::Quirks;
-
     use std::sync::Arc;
+
+    use acpd_model::RawJson;
+    use acpd_model::limits::AGENT_OUTBOX_BYTES;
+    use acpd_proto::agent::Quirks;
 
     use super::*;
 

@@ -40,6 +40,7 @@ mod recall;
 mod search;
 mod shared;
 mod starts;
+mod stdin;
 mod subscribers;
 mod terminals;
 mod thread;

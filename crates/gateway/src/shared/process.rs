@@ -11,21 +11,20 @@ use std::task::Poll;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
-use acpd_model::limits::{AGENT_OUTBOX_BYTES, SHARED_INBOX};
+use acpd_model::limits::SHARED_INBOX;
 use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentEvent, News, Seat, SharedAgent};
 use acpd_proto::thread::Gone;
 use acpd_proto::wire::LineDecoder;
-use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
 use super::Joining;
-use crate::agent::{Ends, FromAgent, read, sleep_until, write};
+use crate::agent::{Ends, FromAgent, read, sleep_until};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
+use crate::stdin::Stdin;
 
 /// What a thread does.
 enum FromSeat {
@@ -57,7 +56,7 @@ pub(super) fn spawn(
         cwd: PathBuf::from(&first.start.cwd),
     };
     let mut process = AgentProcess::spawn(&program)?;
-    let stdin = process.stdin.take();
+    let stdin = Stdin::new(process.stdin.take());
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
     let grace = Duration::from_secs(limits.agent_exit_grace_secs);
@@ -65,14 +64,14 @@ pub(super) fn spawn(
         agent: SharedAgent::new(grace),
         decoder: LineDecoder::new(limits.agent_line_bytes),
         clock,
-        outbox: Vec::new(),
+        stdin,
         told: BTreeMap::new(),
         inbox,
         grace,
         _running: metrics.agent(),
     };
     actor.seat(first);
-    tokio::spawn(actor.run(process, stdin, joining, said));
+    tokio::spawn(actor.run(process, joining, said));
     Ok(joins)
 }
 
@@ -80,8 +79,7 @@ struct Actor {
     agent: SharedAgent,
     decoder: LineDecoder,
     clock: Clock,
-    /// Bytes for the agent's stdin that the pipe has not taken yet.
-    outbox: Vec<u8>,
+    stdin: Stdin,
     told: BTreeMap<Seat, Told>,
     inbox: mpsc::Sender<(Seat, FromSeat)>,
     grace: Duration,
@@ -92,7 +90,6 @@ impl Actor {
     async fn run(
         mut self,
         mut process: AgentProcess,
-        mut stdin: Option<ChildStdin>,
         mut joins: mpsc::Receiver<Joining>,
         mut said: mpsc::Receiver<(Seat, FromSeat)>,
     ) {
@@ -116,21 +113,14 @@ impl Actor {
             }
             let deadline = self.agent.poll_timeout().map(|at| self.clock.instant(at));
             let behind = self.told.values().any(Told::waits);
-            let may_read = !behind && self.outbox.len() < AGENT_OUTBOX_BYTES;
+            let may_read = !behind && self.stdin.has_room();
             tokio::select! {
                 read = read(&mut self.decoder, &mut process.stdout), if may_read => {
                     open = matches!(read, Ok(1..));
                     self.decode();
                 }
                 () = hand_over(&mut self.told), if behind => {}
-                written = write(stdin.as_mut(), &self.outbox), if !self.outbox.is_empty() => match written {
-                    Ok(bytes) => drop(self.outbox.drain(..bytes)),
-                    // The agent reads no more; it is on its way out, and what it still says is wanted.
-                    Err(_) => {
-                        self.outbox.clear();
-                        stdin = None;
-                    }
-                },
+                () = self.stdin.write(), if self.stdin.waits() => {}
                 joining = joins.recv(), if may_join => match joining {
                     Some(joining) => self.seat(joining),
                     None => may_join = false,
@@ -145,7 +135,7 @@ impl Actor {
         while let Some(joining) = joins.recv().await {
             self.seat(joining);
         }
-        self.finish(process, stdin).await;
+        self.finish(process).await;
     }
 
     fn seat(&mut self, joining: Joining) {
@@ -179,12 +169,7 @@ impl Actor {
     }
 
     fn collect(&mut self) {
-        let mut writes = self.agent.take_writes();
-        if self.outbox.is_empty() {
-            self.outbox = writes;
-        } else {
-            self.outbox.append(&mut writes);
-        }
+        self.stdin.add(self.agent.take_writes());
         while let Some((seat, news)) = self.agent.poll_news() {
             let Some(told) = self.told.get_mut(&seat) else {
                 continue;
@@ -196,15 +181,12 @@ impl Actor {
         }
     }
 
-    async fn finish(mut self, process: AgentProcess, stdin: Option<ChildStdin>) {
+    async fn finish(mut self, process: AgentProcess) {
         if let Some(line) = self.decoder.finish() {
             self.agent.handle_line(&line, self.clock.now());
         }
         self.collect();
-        // Best effort: one that takes nothing any more is ended by its signals.
-        if let Some(mut stdin) = stdin {
-            let _ = tokio::time::timeout(self.grace, stdin.write_all(&self.outbox)).await;
-        }
+        self.stdin.close(self.grace).await;
         // Each hears it in its own time.
         let mut farewells = Vec::new();
         for told in self.told.into_values() {
