@@ -279,7 +279,7 @@ impl Machine {
 
 async fn output(held: Held) -> MachineReply {
     let (output, truncated, exit) = match held {
-        Held::Whole(terminal) => terminal.output().await,
+        Held::Whole(terminal) => terminal.output(),
         Held::Over { exit, wrote } => (String::new(), wrote, Some(exit)),
     };
     MachineReply::Output {

@@ -38,8 +38,9 @@ enum Stage {
     Closed,
 }
 
+/// The last of what was written to a terminal, for whoever wants to look at it.
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Written {
     kept: Mutex<Kept>,
     news: Notify,
     stage: watch::Sender<Stage>,
@@ -52,10 +53,34 @@ struct Kept {
     over: bool,
 }
 
-/// What was written to a terminal. Dropped, the master is closed as soon as the thread sees it.
+impl Written {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // A tail is whole between any two calls.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes ever written.
+    pub fn bytes(&self) -> u64 {
+        self.kept().tail.written()
+    }
+
+    /// See [`Tail::text`].
+    pub fn text(&self) -> (String, bool) {
+        let kept = self.kept();
+        kept.tail.text(kept.over)
+    }
+
+    /// See [`Tail::since`].
+    pub fn since(&self, from: u64, most: usize) -> Option<(String, u64)> {
+        let kept = self.kept();
+        kept.tail.since(from, most, kept.over)
+    }
+}
+
+/// The reading of a terminal. Dropped, the master is closed as soon as the thread sees it.
 #[derive(Debug)]
 pub(crate) struct Output {
-    shared: Arc<Shared>,
+    written: Arc<Written>,
     /// A byte makes the thread look again; the end makes it close the master.
     to_thread: Option<PipeWriter>,
     /// Bytes sent to the thread.
@@ -66,7 +91,7 @@ impl Output {
     /// Reads the terminal from now on, and keeps up to `limit` bytes.
     pub fn read(master: Master, limit: usize) -> io::Result<Self> {
         let (told, to_thread) = io::pipe()?;
-        let shared = Arc::new(Shared {
+        let written = Arc::new(Written {
             kept: Mutex::new(Kept {
                 tail: Tail::new(limit),
                 over: false,
@@ -78,23 +103,28 @@ impl Output {
             master,
             told,
             looks: 0,
-            shared: shared.clone(),
-            _closed: Closed(shared.clone()),
+            written: written.clone(),
+            _closed: Closed(written.clone()),
         };
         std::thread::Builder::new()
             .name("terminal".into())
             .stack_size(STACK_BYTES)
             .spawn(move || reader.run())?;
         Ok(Self {
-            shared,
+            written,
             to_thread: Some(to_thread),
             looks: 0,
         })
     }
 
+    /// What was written.
+    pub fn written(&self) -> &Arc<Written> {
+        &self.written
+    }
+
     /// Waits for something to be written; at once if something was since the last time. Safe to cancel.
     pub async fn written_to(&self) {
-        self.shared.news.notified().await;
+        self.written.news.notified().await;
     }
 
     /// Waits until nobody has the other end open. Safe to cancel.
@@ -114,39 +144,15 @@ impl Output {
 
     /// Closes the master, which hangs up on whoever still has the other end. What comes after this is not kept.
     pub async fn close(&mut self) {
-        self.shared.kept().over = true;
+        self.written.kept().over = true;
         self.to_thread = None;
         self.reached(|stage| *stage == Stage::Closed).await;
     }
 
     fn reached<F: FnMut(&Stage) -> bool>(&self, wanted: F) -> impl Future<Output = ()> + use<F> {
-        let mut stage = self.shared.stage.subscribe();
+        let mut stage = self.written.stage.subscribe();
         // The sender is ours, and is asked no more when we are gone.
         async move { drop(stage.wait_for(wanted).await) }
-    }
-
-    /// Bytes ever written.
-    pub fn written(&self) -> u64 {
-        self.shared.kept().tail.written()
-    }
-
-    /// See [`Tail::text`].
-    pub fn text(&self) -> (String, bool) {
-        let kept = self.shared.kept();
-        kept.tail.text(kept.over)
-    }
-
-    /// See [`Tail::since`].
-    pub fn since(&self, from: u64, most: usize) -> Option<(String, u64)> {
-        let kept = self.shared.kept();
-        kept.tail.since(from, most, kept.over)
-    }
-}
-
-impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        // A tail is whole between any two calls.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,12 +162,12 @@ struct Reader {
     told: PipeReader,
     /// Bytes read of `told`.
     looks: u32,
-    shared: Arc<Shared>,
+    written: Arc<Written>,
     _closed: Closed,
 }
 
 /// Says at its end, whatever that is, that the master is closed.
-struct Closed(Arc<Shared>);
+struct Closed(Arc<Written>);
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -176,7 +182,7 @@ impl Reader {
             match self.master.read(&mut buffer) {
                 Ok(0) => {
                     let hung_up = Stage::HungUp(self.looks);
-                    self.shared
+                    self.written
                         .stage
                         .send_if_modified(|stage| std::mem::replace(stage, hung_up) != hung_up);
                     if !self.rest() {
@@ -184,13 +190,13 @@ impl Reader {
                     }
                 }
                 Ok(bytes) => {
-                    let mut kept = self.shared.kept();
+                    let mut kept = self.written.kept();
                     if kept.over {
                         break;
                     }
                     kept.tail.push(&buffer[..bytes]);
                     drop(kept);
-                    self.shared.news.notify_one();
+                    self.written.news.notify_one();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !self.wait() {

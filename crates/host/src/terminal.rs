@@ -6,6 +6,7 @@
 //! The end of the command is the end of all that it started: as on any terminal that is closed.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use acpd_model::limits::{
     TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS, TERMINAL_UPDATE_BYTES,
 };
 use rustix::process::Signal;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::command::Program;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
-use crate::output::Output;
+use crate::output::{Output, Written};
 use crate::pty;
 
 /// What to run, and how much of its output to keep.
@@ -48,12 +49,6 @@ pub enum TerminalUpdate {
     },
 }
 
-#[derive(Debug)]
-enum Ask {
-    Output(oneshot::Sender<(String, bool)>),
-    Kill,
-}
-
 /// How far a terminal is.
 #[derive(Debug, Clone)]
 enum Stage {
@@ -76,7 +71,9 @@ impl Stage {
 /// A running command. When the last clone is dropped, the command and all that came from it is killed.
 #[derive(Debug, Clone)]
 pub struct Terminal {
-    asks: mpsc::Sender<Ask>,
+    /// Each is a wish that the command ends.
+    kills: mpsc::Sender<()>,
+    written: Arc<Written>,
     stage: watch::Receiver<Stage>,
 }
 
@@ -99,7 +96,8 @@ impl Terminal {
         let leader = Leader::start(&mut command, |command| pty::attach(command, slave)).map_err(failed)?;
         // It has our copies of the command's end; as long as they are open, output has no end.
         drop(command);
-        let (asks, asked) = mpsc::channel(16);
+        let (kills, killed) = mpsc::channel(1);
+        let written = Arc::clone(output.written());
         let (stage, staged) = watch::channel(Stage::Running);
         let screen = Screen {
             output,
@@ -108,21 +106,19 @@ impl Terminal {
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(leader, screen, asked, stage));
-        Ok(Self { asks, stage: staged })
+        tokio::spawn(run(leader, screen, killed, stage));
+        Ok(Self {
+            kills,
+            written,
+            stage: staged,
+        })
     }
 
-    /// What it has written so far, whether the beginning was dropped, and how it ended if it has. Answered at
-    /// once, whatever the command does.
-    pub async fn output(&self) -> (String, bool, Option<Exit>) {
+    /// What it has written so far, whether the beginning was dropped, and how it ended if it has.
+    pub fn output(&self) -> (String, bool, Option<Exit>) {
+        // First: of a command that has ended it is all.
         let exit = self.stage.borrow().exit();
-        let (answer, answered) = oneshot::channel();
-        let asked = self.asks.send(Ask::Output(answer)).await;
-        let (output, truncated) = if asked.is_ok() {
-            answered.await.unwrap_or_default()
-        } else {
-            Default::default()
-        };
+        let (output, truncated) = self.written.text();
         (output, truncated, exit)
     }
 
@@ -136,7 +132,7 @@ impl Terminal {
     /// after [`TERMINAL_KILL_MILLIS`]. Does not wait for it; the output stays readable.
     pub async fn kill(&self) {
         // A terminal whose task has ended has no command left.
-        let _ = self.asks.send(Ask::Kill).await;
+        let _ = self.kills.send(()).await;
     }
 
     /// Kills, and waits until nothing is left. Again is fine.
@@ -170,7 +166,7 @@ struct Screen {
 impl Screen {
     /// Whether there is something to tell.
     fn behind(&self) -> bool {
-        let written = self.output.written();
+        let written = self.output.written().bytes();
         self.updates.is_some() && (self.end.is_some() || (self.sent < written && self.held < written))
     }
 
@@ -184,13 +180,15 @@ impl Screen {
             self.updates = None;
             return;
         };
-        match self.output.since(self.sent, TERMINAL_UPDATE_BYTES) {
+        // Before it is looked at, since more is written meanwhile.
+        let written = self.output.written().bytes();
+        match self.output.written().since(self.sent, TERMINAL_UPDATE_BYTES) {
             Some((text, at)) => {
                 self.sent = at;
                 room.send(TerminalUpdate::Output(text));
             }
             None => {
-                self.held = self.output.written();
+                self.held = written;
                 if let Some(end) = self.end.take() {
                     room.send(end);
                     self.updates = None;
@@ -201,7 +199,7 @@ impl Screen {
 
     /// Puts the end behind all that was written, and tells what there is room for at once.
     fn tell_end(&mut self, exit: &Exit) {
-        let (output, truncated) = self.output.text();
+        let (output, truncated) = self.output.written().text();
         self.end = Some(TerminalUpdate::Exited {
             exit: exit.clone(),
             output,
@@ -214,17 +212,12 @@ impl Screen {
             }
         }
     }
-
-    fn answer(&self, answer: oneshot::Sender<(String, bool)>) {
-        // Who has asked may be gone.
-        drop(answer.send(self.output.text()));
-    }
 }
 
 async fn run(
     mut leader: Leader,
     mut screen: Screen,
-    mut asked: mpsc::Receiver<Ask>,
+    mut killed: mpsc::Receiver<()>,
     stage: watch::Sender<Stage>,
 ) {
     let (mut ended, mut told) = (false, false);
@@ -232,15 +225,14 @@ async fn run(
     loop {
         let hung_up = screen.output.hung_up();
         tokio::select! {
-            ask = asked.recv() => match ask {
-                Some(Ask::Output(answer)) => screen.answer(answer),
-                Some(Ask::Kill) if told || ended => {}
-                Some(Ask::Kill) => {
+            wish = killed.recv() => match wish {
+                Some(()) if told || ended => {}
+                Some(()) => {
                     told = true;
                     leader.terminate();
                     deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
                 }
-                // Nobody can ask any more.
+                // Nobody has it any more.
                 None => {
                     told = true;
                     break;
@@ -262,17 +254,12 @@ async fn run(
             }
         }
     }
-    finish(leader, screen, asked, stage, told).await;
+    drop(killed);
+    finish(leader, screen, stage, told).await;
 }
 
 /// The command is gone, or nobody wants it any more.
-async fn finish(
-    mut leader: Leader,
-    mut screen: Screen,
-    mut asked: mpsc::Receiver<Ask>,
-    stage: watch::Sender<Stage>,
-    told: bool,
-) {
+async fn finish(mut leader: Leader, mut screen: Screen, stage: watch::Sender<Stage>, told: bool) {
     let mut known = leader.status().map(Exit::from);
     if known.is_none() {
         // Before the line goes dead, which may end it as well, by another signal.
@@ -286,11 +273,8 @@ async fn finish(
     }
     let mut sweep = std::pin::pin!(leader.end(told));
     let mut swept = false;
-    while !(swept && asked.is_closed() && !screen.behind()) {
+    while !swept || screen.behind() {
         tokio::select! {
-            ask = asked.recv(), if !asked.is_closed() => if let Some(Ask::Output(answer)) = ask {
-                screen.answer(answer);
-            },
             () = screen.tell(), if screen.behind() => {}
             ending = &mut sweep, if !swept => {
                 swept = true;
@@ -301,8 +285,6 @@ async fn finish(
                 });
                 stage.send_replace(Stage::Swept(exit));
             }
-            // Nobody can ask any more since it was last looked.
-            else => break,
         }
     }
 }

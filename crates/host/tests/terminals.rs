@@ -44,7 +44,7 @@ fn signal(name: &str) -> Exit {
 async fn output_of(script: &str) -> String {
     let (terminal, _updated) = sh(script, 1 << 20);
     terminal.wait().await;
-    terminal.output().await.0
+    terminal.output().0
 }
 
 /// All live output, and the last update, which has to be the exit.
@@ -62,7 +62,7 @@ async fn listen(mut updated: Updates) -> (String, TerminalUpdate) {
 }
 
 async fn until_output(terminal: &Terminal, wanted: &str) {
-    while !terminal.output().await.0.contains(wanted) {
+    while !terminal.output().0.contains(wanted) {
         tokio::task::yield_now().await;
     }
 }
@@ -86,7 +86,7 @@ async fn arguments_are_never_a_shell_line() {
     .into();
     let (terminal, _updated) = run(program.clone(), 1000);
     assert_eq!(terminal.wait().await, code(0));
-    let (output, truncated, _) = terminal.output().await;
+    let (output, truncated, _) = terminal.output();
     assert_eq!(output, "$(touch made)|; touch made|a b||*|'\"`touch made`|é\r\n|");
     assert!(!truncated);
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
@@ -112,7 +112,7 @@ async fn the_end_is_kept_and_cut_between_characters() {
     assert_eq!(terminal.wait().await, code(0));
     // The limit is in the middle of the last character but three.
     let expected = ("two".to_owned(), true, Some(code(0)));
-    assert_eq!(terminal.output().await, expected);
+    assert_eq!(terminal.output(), expected);
     let (live, exit) = listen(updated).await;
     assert!("one é😀two".ends_with(&live), "{live}");
     let told = TerminalUpdate::Exited {
@@ -125,7 +125,7 @@ async fn the_end_is_kept_and_cut_between_characters() {
     let (terminal, updated) = sh("printf 'one é😀two'", 14);
     assert_eq!(terminal.wait().await, code(0));
     let expected = ("one é😀two".to_owned(), false, Some(code(0)));
-    assert_eq!(terminal.output().await, expected);
+    assert_eq!(terminal.output(), expected);
     assert_eq!(listen(updated).await.0, "one é😀two");
 }
 
@@ -135,10 +135,10 @@ async fn a_character_that_comes_in_parts_is_shown_when_it_is_whole() {
     let script = "printf 'a\\303'; until [ -e go ]; do sleep 0.01; done; printf '\\251b\\303'";
     let (terminal, updated) = run(shell(script, &token(), here.path()), 100);
     until_output(&terminal, "a").await;
-    assert_eq!(terminal.output().await.0, "a");
+    assert_eq!(terminal.output().0, "a");
     std::fs::write(here.path().join("go"), "").unwrap();
     terminal.wait().await;
-    assert_eq!(terminal.output().await.0, "aéb\u{fffd}");
+    assert_eq!(terminal.output().0, "aéb\u{fffd}");
     assert_eq!(listen(updated).await.0, "aéb\u{fffd}");
 }
 
@@ -149,7 +149,7 @@ async fn all_output_is_in_when_the_exit_is_told() {
         let heard = tokio::spawn(listen(updated));
         assert_eq!(terminal.wait().await, code(3));
         let all: String = (1..=20_000).map(|number| format!("{number}\r\n")).collect();
-        assert!(terminal.output().await == (all.clone(), false, Some(code(3))));
+        assert!(terminal.output() == (all.clone(), false, Some(code(3))));
         let (live, exit) = heard.await.unwrap();
         assert!(live == all, "nothing is dropped while it is kept");
         assert!(matches!(exit, TerminalUpdate::Exited { output, .. } if output == all));
@@ -165,7 +165,7 @@ async fn it_is_a_terminal_of_its_own() {
     program.env.insert("TERM".into(), acpd_host::TERMINAL_TYPE.into());
     let (terminal, _updated) = run(program, 1000);
     terminal.wait().await;
-    let output = terminal.output().await.0;
+    let output = terminal.output().0;
     let lines: Vec<_> = output.lines().collect();
     assert_eq!(lines.len(), 5, "{output}");
     assert_eq!((lines[0], lines[2]), ("30 120", "xterm-256color"));
@@ -191,14 +191,14 @@ async fn kill_reaches_those_who_hide_and_the_output_stays() {
     terminal.kill().await;
     assert_eq!(terminal.wait().await, signal("SIGKILL"));
     assert_eq!(
-        terminal.output().await,
+        terminal.output(),
         ("up\r\n".into(), false, Some(signal("SIGKILL")))
     );
     terminal.release().await;
     assert_eq!(with_token(&token()), [0; 0]);
     terminal.kill().await;
     terminal.release().await;
-    assert_eq!(terminal.output().await.0, "up\r\n");
+    assert_eq!(terminal.output().0, "up\r\n");
 }
 
 #[tokio::test]
@@ -207,7 +207,7 @@ async fn a_kill_may_be_answered() {
     until_output(&terminal, "up").await;
     terminal.kill().await;
     assert_eq!(terminal.wait().await, code(5));
-    assert_eq!(terminal.output().await.0, "up\r\nbye\r\n");
+    assert_eq!(terminal.output().0, "up\r\nbye\r\n");
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
         1000,
     );
     assert_eq!(terminal.wait().await, code(0));
-    assert_eq!(terminal.output().await.0, "up\r\n");
+    assert_eq!(terminal.output().0, "up\r\n");
     terminal.release().await;
     assert_eq!(with_token(&token()), [0; 0]);
 }
@@ -240,11 +240,11 @@ async fn endless_output_costs_no_more_memory_than_is_kept() {
     // Nobody listens: the channel fills up, and nothing stops for that.
     let (terminal, updated) = sh("yes 0123456789abcde | head -c 64M; echo; echo end", KEPT);
     for _ in 0..20 {
-        let (output, _, _) = terminal.output().await;
+        let (output, _, _) = terminal.output();
         assert!(output.len() <= KEPT);
     }
     assert_eq!(terminal.wait().await, code(0));
-    let (output, truncated, _) = terminal.output().await;
+    let (output, truncated, _) = terminal.output();
     assert!(truncated && output.ends_with("0123456789abcde\r\n\r\nend\r\n"));
     assert_eq!(output.len(), KEPT);
     assert!(peak_kib() < 64 << 10, "{} KiB", peak_kib());
@@ -269,17 +269,17 @@ async fn a_listener_that_is_gone_changes_nothing() {
     let (terminal, updated) = sh("seq 1000", 100);
     drop(updated);
     assert_eq!(terminal.wait().await, code(0));
-    assert!(terminal.output().await.0.ends_with("999\r\n1000\r\n"));
+    assert!(terminal.output().0.ends_with("999\r\n1000\r\n"));
 }
 
 #[tokio::test]
 async fn a_limit_of_nothing_and_one_beyond_the_cap() {
     let (terminal, _updated) = sh("printf x", 0);
     terminal.wait().await;
-    assert_eq!(terminal.output().await, (String::new(), true, Some(code(0))));
+    assert_eq!(terminal.output(), (String::new(), true, Some(code(0))));
     let (terminal, _updated) = sh("head -c 11M /dev/zero | tr '\\0' x", usize::MAX);
     terminal.wait().await;
-    let (output, truncated, _) = terminal.output().await;
+    let (output, truncated, _) = terminal.output();
     assert_eq!((output.len(), truncated), (10 << 20, true));
 }
 
