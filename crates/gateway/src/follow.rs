@@ -63,7 +63,7 @@ pub async fn follow(
     directory: Directory,
     around: Surroundings,
     follow: Follow,
-    (presence, tells_others): (Presence, bool),
+    presence: Presence,
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
 ) -> Ended {
@@ -77,7 +77,6 @@ pub async fn follow(
         metrics: around.metrics,
         clock: around.clock,
         presence,
-        tells_others,
         lags: false,
         name: thread.to_string(),
         thread,
@@ -113,8 +112,6 @@ struct Follower {
     clock: Clock,
     /// The client's own among those who follow the thread.
     presence: Presence,
-    /// Whether it wants to know of the others.
-    tells_others: bool,
     /// Whether it has missed something that is kept for it no longer.
     lags: bool,
     thread: ThreadId,
@@ -198,7 +195,7 @@ impl Follower {
         loop {
             let batch = tokio::select! {
                 batch = batches.recv() => batch,
-                others = self.presence.others_changed(), if self.tells_others => {
+                others = self.presence.others_changed() => {
                     let frame = subscribers_frame(self.thread, self.clock.now().wall, &others);
                     let told = Arc::new(Batch::shown(self.at.cursor(), frame));
                     self.deliver(told, 0, None).await.ok_or(Ended::Gone)?;
@@ -234,6 +231,7 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use acpd_log::{EventLog, Memory};
+    use acpd_model::event::Caller;
     use acpd_model::{By, Event, EventKind, Summary};
     use acpd_proto::projection::Live;
     use acpd_proto::surface::app::{Frame, Subscriber};
@@ -291,15 +289,16 @@ mod tests {
         };
         let (deliver, mut delivered) = mpsc::channel(16);
         let someone = Subscriber {
-            principal: String::new(),
-            client: String::new(),
+            who: Caller {
+                principal: String::new(),
+                client: String::new(),
+            },
             may_answer: false,
         };
         let mut follower = Follower {
             metrics: Arc::new(Metrics::new(log.clone())),
             clock: Clock::new(),
-            presence: Subscribers::default().join(thread, someone),
-            tells_others: false,
+            presence: Subscribers::default().join(thread, someone, false),
             lags: false,
             log,
             thread,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::{EventLog, Fault, Memory};
+use acpd_model::event::Caller;
 use acpd_model::{By, ErrorCode, Event, Limits, Seq, ThreadId};
 use acpd_proto::projection::{Live, Spec};
 use acpd_proto::surface::app::{Subscriber, blocks, frames};
@@ -192,15 +193,17 @@ impl Watcher {
         };
         let (deliver, deliveries) = mpsc::channel(stage.around.limits.outbound_queue);
         let someone = Subscriber {
-            principal: "someone".into(),
-            client: "test".into(),
+            who: Caller {
+                principal: "someone".into(),
+                client: "test".into(),
+            },
             may_answer: false,
         };
         let task = follow(
             stage.directory.clone(),
             stage.around.clone(),
             to_follow,
-            (stage.around.subscribers.join(stage.thread, someone), false),
+            stage.around.subscribers.join(stage.thread, someone, false),
             0,
             deliver,
         );

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use acpd_model::event::Caller;
 use acpd_model::{By, Failure, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
@@ -242,10 +241,7 @@ impl PeerActor {
                     request,
                     order,
                 } => {
-                    let by = By::Client(Box::new(Caller {
-                        principal: self.peer.principal().to_owned(),
-                        client: self.peer.client().name.clone(),
-                    }));
+                    let by = By::Client(Box::new(self.peer.caller()));
                     let role = self.peer.role();
                     let follows = &self.follows;
                     let called = self
@@ -332,13 +328,13 @@ impl PeerActor {
             return;
         }
         let Calls { directory, around } = self.calls.clone();
-        let presence = around.subscribers.join(thread, self.peer.subscriber());
-        let others = self.peer.client().subscribers;
+        let hears = self.peer.client().subscribers;
+        let presence = around.subscribers.join(thread, self.peer.subscriber(), hears);
         let task = follow(
             directory,
             around,
             to_follow,
-            (presence, others),
+            presence,
             number,
             self.deliver.clone(),
         );

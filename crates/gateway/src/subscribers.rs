@@ -29,8 +29,8 @@ struct Company {
 }
 
 impl Subscribers {
-    /// Somebody follows a thread from now on.
-    pub fn join(&self, thread: ThreadId, subscriber: Subscriber) -> Presence {
+    /// Somebody follows a thread from now on, and perhaps `hears` of the others.
+    pub fn join(&self, thread: ThreadId, subscriber: Subscriber, hears: bool) -> Presence {
         let mut threads = self.lock();
         let company = threads.entry(thread).or_default();
         let number = company.next;
@@ -44,6 +44,7 @@ impl Subscribers {
             subscribers: self.clone(),
             thread,
             number,
+            hears,
             changed,
             due: None,
             quiet_until: None,
@@ -62,6 +63,7 @@ pub struct Presence {
     subscribers: Subscribers,
     thread: ThreadId,
     number: u64,
+    hears: bool,
     changed: watch::Receiver<()>,
     /// When a change that is known is told.
     due: Option<Instant>,
@@ -70,8 +72,11 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// The others: at once, and whenever somebody came or left. Safe to cancel.
+    /// The others: at once, and whenever somebody came or left. Waits for ever if it does not hear of them. Safe to cancel.
     pub async fn others_changed(&mut self) -> Others {
+        if !self.hears {
+            return std::future::pending().await;
+        }
         let due = match self.due {
             Some(due) => due,
             None => {
@@ -132,20 +137,26 @@ impl Drop for Presence {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::event::Caller;
     use futures_util::FutureExt;
 
     use super::*;
 
     fn someone(name: &str) -> Subscriber {
-        Subscriber {
+        let who = Caller {
             principal: name.to_owned(),
             client: "test".to_owned(),
-            may_answer: name.is_empty(),
-        }
+        };
+        let may_answer = name == "asked";
+        Subscriber { who, may_answer }
     }
 
     fn names(others: &Others) -> Vec<&str> {
-        others.told.iter().map(|other| other.principal.as_str()).collect()
+        others
+            .told
+            .iter()
+            .map(|other| other.who.principal.as_str())
+            .collect()
     }
 
     #[tokio::test]
@@ -155,11 +166,11 @@ mod tests {
             ThreadId(uuid::Uuid::nil()),
             ThreadId(uuid::Uuid::max()),
         );
-        let mut first = all.join(thread, someone("first"));
+        let mut first = all.join(thread, someone("first"), true);
         assert_eq!(first.others_changed().await, Others::default(), "it is alone");
         first.quiet_until = None;
-        let mut second = all.join(thread, someone("second"));
-        let _elsewhere = all.join(other, someone("elsewhere"));
+        let mut second = all.join(thread, someone("second"), true);
+        let _elsewhere = all.join(other, someone("elsewhere"), true);
         assert_eq!(names(&first.others_changed().await), ["second"]);
         first.quiet_until = None;
         assert_eq!(names(&second.others_changed().await), ["first"]);
@@ -173,21 +184,17 @@ mod tests {
     #[tokio::test]
     async fn many_who_come_together_are_told_of_together() {
         let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
-        let mut first = all.join(thread, someone("first"));
-        let _second = all.join(thread, someone("second"));
+        let mut first = all.join(thread, someone("first"), true);
+        let _second = all.join(thread, someone("second"), true);
         assert_eq!(first.others_changed().await.told.len(), 1, "the first at once");
         let mut present = Vec::new();
         for _ in 0..100 {
-            present.push(all.join(thread, someone("more")));
+            present.push(all.join(thread, someone("more"), true));
             assert!(first.others_changed().now_or_never().is_none());
         }
         assert!(first.due.is_some() && first.due == first.quiet_until);
         first.due = Some(Instant::now());
-        let asked = Subscriber {
-            principal: "asked".to_owned(),
-            ..someone("")
-        };
-        present.push(all.join(thread, asked));
+        present.push(all.join(thread, someone("asked"), true));
         let others = first.others_changed().await;
         assert_eq!(
             (others.told.len(), others.more),

@@ -377,14 +377,12 @@ impl Client {
     /// What holds for everything that the daemon sends by itself.
     fn check(&mut self, message: &Arc<Incoming>) {
         app_schema::check_sent(&message.method, &message.params, message.id.is_some());
-        // About an answer of this client's, or the list, and no events of the thread.
-        if message.method == "serverRequest/rejected" || message.method.starts_with("thread/list/") {
+        // About an answer of this client's, the list, or who else is there, and no events of the thread.
+        let asides = ["serverRequest/rejected", "thread/subscribers/changed"];
+        if asides.contains(&message.method.as_str()) || message.method.starts_with("thread/list/") {
             return;
         }
         message.check();
-        if message.method == "thread/subscribers/changed" {
-            return;
-        }
         let thread = message.text("threadId").to_owned();
         let follow = self.follows.entry(thread).or_insert_with(Follow::anew);
         follow.take(message, self.gaps);

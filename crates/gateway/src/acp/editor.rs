@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io::Result;
 use std::time::Duration;
 
-use acpd_model::event::Caller;
 use acpd_model::limits::EDITOR_INBOX;
 use acpd_model::{By, ErrorCode, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
@@ -226,10 +225,7 @@ impl<T: Transport> Editor<T> {
             self.transport.send(marks::prompt(id, client_turn_id)).await?;
             self.transport.flush().await?;
         }
-        let by = By::Client(Box::new(Caller {
-            principal: self.peer.principal().to_owned(),
-            client: self.peer.client().name.clone(),
-        }));
+        let by = By::Client(Box::new(self.peer.caller()));
         let asker = Asker {
             by,
             role: self.peer.role(),
@@ -303,11 +299,10 @@ impl<T: Transport> Editor<T> {
         );
         let task = AbortOnDropHandle::new(tokio::spawn(task));
         let present = Subscriber {
-            principal: self.peer.principal().to_owned(),
-            client: self.peer.client().name.clone(),
+            who: self.peer.caller(),
             may_answer: self.peer.role().may(Role::Approver),
         };
-        let presence = self.calls.around.subscribers.join(thread, present);
+        let presence = self.calls.around.subscribers.join(thread, present, false);
         let following = Following {
             number,
             until: last,

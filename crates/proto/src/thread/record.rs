@@ -116,7 +116,7 @@ impl Thread {
         self.record(turn, By::Agent, kind, raw, None);
     }
 
-    /// Takes an event as it is: it is another thread's, and was stored before.
+    /// Takes an event as it is, such as one of another thread's that was stored before.
     pub(super) fn take_over(&mut self, event: Event) {
         self.summary_changed |= self.live.fold(&event);
         self.events.push(event);
@@ -141,7 +141,6 @@ impl Thread {
             raw,
             raw_params,
         };
-        self.summary_changed |= self.live.fold(&event);
-        self.events.push(event);
+        self.take_over(event);
     }
 }

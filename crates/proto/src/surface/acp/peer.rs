@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use acpd_model::event::Caller;
 use acpd_model::limits::EDITOR_REQUESTS;
 use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
 use bytes::Bytes;
@@ -128,9 +129,12 @@ impl Peer {
         &self.client
     }
 
-    /// Whose credentials it showed.
-    pub fn principal(&self) -> &str {
-        &self.principal
+    /// Who it is, for the record.
+    pub fn caller(&self) -> Caller {
+        Caller {
+            principal: self.principal.clone(),
+            client: self.client.name.clone(),
+        }
     }
 
     /// Names the connection among all others.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use acpd_model::event::Caller;
 use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -117,16 +118,18 @@ impl Peer {
         &self.client
     }
 
-    /// Whose credentials it showed.
-    pub fn principal(&self) -> &str {
-        &self.principal
+    /// Who it is, for the record.
+    pub fn caller(&self) -> Caller {
+        Caller {
+            principal: self.principal.clone(),
+            client: self.client.name.clone(),
+        }
     }
 
     /// What others who follow the same thread are told of it.
     pub fn subscriber(&self) -> Subscriber {
         Subscriber {
-            principal: self.principal.clone(),
-            client: self.client.name.clone(),
+            who: self.caller(),
             may_answer: self.answers(),
         }
     }

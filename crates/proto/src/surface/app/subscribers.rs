@@ -1,5 +1,6 @@
 //! Who else follows a thread.
 
+use acpd_model::event::Caller;
 use acpd_model::{Millis, RawJson, ThreadId};
 
 use super::encode::Frame;
@@ -8,10 +9,8 @@ use crate::wire::{self, notification};
 /// Somebody who follows a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscriber {
-    /// Whose credentials.
-    pub principal: String,
-    /// The program's name for itself.
-    pub client: String,
+    /// Who.
+    pub who: Caller,
     /// Whether it is asked what the agent asks.
     pub may_answer: bool,
 }
@@ -33,8 +32,8 @@ pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &Others) -> Frame
         .map(|other| {
             wire::object(|subscriber| {
                 subscriber
-                    .put("principal", &other.principal)
-                    .put("client", &other.client)
+                    .put("principal", &other.who.principal)
+                    .put("client", &other.who.client)
                     .put("mayAnswer", &other.may_answer);
             })
         })

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::event::Caller;
 use acpd_model::{By, ErrorCode, Event, Failure, RawJson, Role, ThreadId};
 use acpd_proto::surface::acp::{Call, Frame, Listed, Opened, Peer, PeerOutput, Reply, frames, session_state};
 use acpd_proto::thread::{Command, EditorOrder, Input, Reply as Done};
@@ -258,10 +257,7 @@ impl Stage {
     /// A command of the editor, under its own name.
     fn say(&mut self, who: usize, command: Command) -> u64 {
         let peer = &self.editors[who].peer;
-        let by = By::Client(Box::new(Caller {
-            principal: peer.principal().to_owned(),
-            client: peer.client().name.clone(),
-        }));
+        let by = By::Client(Box::new(peer.caller()));
         self.scene.send_as(by, command)
     }
 
