@@ -198,13 +198,7 @@ fn demo_agent() -> anyhow::Result<AgentConfig> {
     );
     Ok(AgentConfig {
         command: path.to_string_lossy().into_owned(),
-        args: Vec::new(),
-        env: std::collections::BTreeMap::new(),
-        pass_env: Vec::new(),
         title: Some("Demo agent".to_owned()),
-        share: false,
-        quirks: acpd_gateway::Quirks::default(),
-        mcp_servers: Vec::new(),
-        policy: None,
+        ..AgentConfig::default()
     })
 }

@@ -304,11 +304,9 @@ pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
 mod tests {
     use std::sync::Arc;
 
+    use super::*;
     use acpd_model::RawJson;
     use acpd_model::limits::AGENT_OUTBOX_BYTES;
-    use acpd_proto::agent::Quirks;
-
-    use super::*;
 
     fn run(script: &str) -> AgentHandle {
         let config = AgentConfig {
@@ -316,17 +314,8 @@ mod tests {
             args: vec!["-c".into(), script.into()],
             ..AgentConfig::default()
         };
-        let start = Start {
-            cwd: std::env::temp_dir().display().to_string(),
-            additional_directories: Vec::new(),
-            mcp_servers: Vec::new(),
-            meta: None,
-            earlier_session: None,
-            leave_out: Vec::new(),
-            foreign: false,
-            patience: Duration::from_mins(1),
-            quirks: Quirks::default(),
-        };
+        let cwd = std::env::temp_dir().display().to_string();
+        let start = Start::new(cwd, Duration::from_mins(1));
         let limits = Limits {
             agent_exit_grace_secs: 1,
             ..Limits::default()

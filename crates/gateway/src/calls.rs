@@ -182,7 +182,8 @@ impl Calls {
             }
             Request::AgentAuthenticate(On { thread, params }) => {
                 let method_id = params.method_id;
-                self.ask_agent(thread, by, AgentRequest::Authenticate { method_id })
+                let members = None;
+                self.ask_agent(thread, by, AgentRequest::Authenticate { method_id, members })
                     .await
             }
             Request::AgentLogout(On { thread, .. }) => self.ask_agent(thread, by, AgentRequest::Logout).await,
@@ -285,13 +286,13 @@ impl Calls {
             cwd,
             additional_directories,
             mcp_servers,
-            meta: None,
             session_id,
+            ..Spec::default()
         };
         // What was said before comes first.
         let begins_with_session = spec.session_id.is_some();
         let create = Command::Create {
-            spec,
+            spec: Box::new(spec),
             name,
             project_id,
             metadata,

@@ -8,6 +8,7 @@ use acpd_log::Durability;
 use acpd_model::Limits;
 use acpd_proto::agent::Quirks;
 use acpd_proto::policy::Policy;
+use acpd_proto::projection::Chunks;
 use serde::Deserialize;
 
 use crate::door::ServerConfig;
@@ -61,6 +62,9 @@ pub struct AgentConfig {
     /// What is odd about it, beside what is known of such an agent.
     #[serde(default)]
     pub quirks: Quirks,
+    /// How its text is recorded, where a client does not say so: `merged`, unless it is `single`.
+    #[serde(default)]
+    pub chunks: Option<Chunks>,
     /// MCP servers for each of its sessions, beside those that a thread wants.
     #[serde(default)]
     pub mcp_servers: Vec<McpServer>,

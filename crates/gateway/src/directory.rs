@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::editors::Attachment;
 use crate::metrics::Metrics;
+use crate::standby::Standby;
 use crate::thread::{Subscribed, Surroundings, ThreadActor, ToThread};
 
 type Mailbox = mpsc::Sender<ToThread>;
@@ -74,6 +75,12 @@ impl Directory {
         )
         .await?;
         Ok(answer)
+    }
+
+    /// Gives a thread a process that it may use when it next starts its agent. Without a thread that takes it, it ends.
+    pub async fn lend(&self, thread: ThreadId, create: bool, standby: Standby) -> Result<(), Failure> {
+        self.send(thread, create, ToThread::Standby(Box::new(standby)))
+            .await
     }
 
     /// Has an editor take part in a thread until it is gone, see [`Attachment`].

@@ -26,6 +26,8 @@ mod export;
 mod follow;
 mod fork;
 mod heartbeat;
+#[cfg(test)]
+mod in_memory;
 mod lifecycle;
 mod look;
 mod machine;
@@ -39,6 +41,7 @@ mod policies;
 mod recall;
 mod search;
 mod shared;
+mod standby;
 mod starts;
 mod stdin;
 mod subscribers;

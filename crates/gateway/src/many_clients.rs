@@ -12,22 +12,14 @@ use acpd_proto::projection::{Live, Spec};
 use acpd_proto::surface::app::{Subscriber, blocks, frames};
 use acpd_proto::thread::Command;
 use bytes::Bytes;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agents::Agents;
-use crate::answers::Answers;
-use crate::board::Board;
 use crate::calls::Follow;
-use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::directory::Directory;
 use crate::follow::{Delivery, Ended, follow};
-use crate::metrics::Metrics;
-use crate::policies::PolicyBook;
-use crate::shared::SharedAgents;
-use crate::starts::Starts;
-use crate::subscribers::Subscribers;
+use crate::in_memory::surroundings_of;
 use crate::thread::Surroundings;
 
 /// An agent of one turn: words, a thought, tool calls, a plan.
@@ -100,21 +92,8 @@ impl Stage {
             ..AgentConfig::default()
         };
         let agents = BTreeMap::from([("words".to_owned(), agent)]);
-        let (log, limits, clock) = (Arc::new(Memory::new()), Arc::new(limits), Clock::new());
-        let metrics = Arc::new(Metrics::new(log.clone()));
-        let around = Surroundings {
-            log: log.clone(),
-            policies: watch::channel(PolicyBook::new(None, &agents)).1,
-            agents: Arc::new(Agents::new(agents, &place)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock, Arc::clone(&metrics)),
-            metrics,
-            limits,
-            clock,
-            answers: Answers::open(&place).unwrap(),
-            board: Board::new(),
-            subscribers: Subscribers::default(),
-            starts: Starts::default(),
-        };
+        let log = Arc::new(Memory::new());
+        let around = surroundings_of(log.clone(), &place, agents, limits);
         let directory = Directory::open(around.clone()).await.unwrap();
         let stage = Self {
             log,
@@ -129,7 +108,7 @@ impl Stage {
             ..Spec::default()
         };
         let create = Command::Create {
-            spec,
+            spec: Box::new(spec),
             name: None,
             project_id: None,
             metadata: None,

@@ -105,10 +105,14 @@ mod tests {
             output.read_to_end(&mut heard).await.unwrap();
             heard
         });
-        for line in lines {
+        for (at, line) in lines.into_iter().enumerate() {
             stdin.add(line);
-            stdin.write().await;
+            if at < 20 {
+                stdin.write().await;
+            }
         }
+        // Far more than a pipe takes at once.
+        stdin.write().await;
         assert!(stdin.waits());
         stdin.close(Duration::from_mins(1)).await;
         assert!(read.await.unwrap() == all);

@@ -23,6 +23,7 @@ use crate::editors::{Attachment, Editors};
 use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::policies::PolicyBook;
+use crate::standby::Standby;
 use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 
@@ -36,6 +37,8 @@ pub enum ToThread {
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
+    /// A process of its agent that it may use.
+    Standby(Box<Standby>),
     /// An editor has the thread open from now on.
     Attach {
         /// Which. Boxed as a command is.
@@ -95,6 +98,8 @@ pub struct ThreadActor {
     id_text: String,
     machine: Thread,
     agent: Option<AgentHandle>,
+    /// A process to use where the machine next wants one.
+    standby: Option<Box<Standby>>,
     host: Option<Machine>,
     host_told: mpsc::Sender<Box<FromMachine>>,
     host_tells: mpsc::Receiver<Box<FromMachine>>,
@@ -148,6 +153,7 @@ impl ThreadActor {
             id_text: id.to_string(),
             machine,
             agent: None,
+            standby: None,
             host: None,
             host_told,
             host_tells,
@@ -302,6 +308,7 @@ impl ThreadActor {
                 self.replies.insert(self.next_call, reply);
                 self.command(by, command);
             }
+            ToThread::Standby(standby) => self.standby = Some(standby).filter(|_| self.agent.is_none()),
             ToThread::Attach { editor, reply } => {
                 let editors = self
                     .editors

@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members` and `sessionParamsSet`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -229,9 +229,30 @@ pub struct ThreadCreated {
     /// `_meta` for the agent, beside all that; passed on as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
+    /// Members of `session/new` that acpd does not know, an object; passed on to the agent as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<RawJson>,
     /// The session of the agent that it goes on with, which was made outside of acpd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+}
+
+/// What a session is opened with that differs from what its thread was made with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionParams {
+    /// Its directory, within those of the thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// ACP `McpServer` objects beside the thread's own; one of the same name takes the place of the thread's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<RawJson>,
+    /// Members that acpd does not know, an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub members: Option<RawJson>,
+    /// `_meta`, in the place of the thread's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
 }
 
 /// How well an agent remembers what a thread keeps, after turns were dropped or a thread was split off.
@@ -378,6 +399,8 @@ pub enum EventKind {
         /// The result of the method that opened the session.
         session: RawJson,
     },
+    /// A client wants the agent's session to be opened with these from now on, as a whole.
+    SessionParamsSet(Box<SessionParams>),
     /// What the agent asks of its client is answered by somebody else from now on.
     LeaseMoved {
         /// By whom; nobody: by the daemon itself.

@@ -145,10 +145,20 @@ pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
 /// Milliseconds by which the answer to `session/load` leaves behind the last of the session's own stream: it goes by
 /// another connection, and editors take what comes behind the answer for news.
 pub const EDITOR_ORDER_MILLIS: u64 = 30;
+/// Bytes of the members that an editor gives with a session and ACP does not have, such as a system prompt.
+pub const SESSION_MEMBERS_BYTES: usize = 1 << 20;
+/// Messages of an editor that wait for the answer to its `initialize`, and their bytes.
+pub const EDITOR_EARLY: usize = 64;
+/// See [`EDITOR_EARLY`].
+pub const EDITOR_EARLY_BYTES: usize = 4 << 20;
 /// Bytes of a session's id in the head of a request.
 pub const SESSION_ID_BYTES: usize = 256;
 /// Seconds for which an agent is taken to be what it last said of itself; then it is asked again.
 pub const HELLO_SECS: u64 = 3600;
+/// Seconds for which an agent's process that was greeted, and has no session yet, waits for one.
+pub const STANDBY_SECS: u64 = 60;
+/// Bytes of what such a process may say before it has a session; one that says more is let go of.
+pub const STANDBY_BYTES: usize = 1 << 20;
 /// Editors that may wait for the one who knows what agents say of themselves.
 pub const HELLO_QUEUE: usize = 64;
 /// Requests of one agent that an editor may have at once and has not answered.

@@ -856,6 +856,14 @@ export interface ServerInfo {
 /** What became of a deleted thread's session in the agent. */
 export type SessionDeleted = "deleted" | "failed" | "notAsked";
 
+/** What the agent's session is opened with, beside what the thread was made with. */
+export interface SessionParams {
+  /** Its directory; `null`: that of the thread. */
+  cwd?: string | null;
+  /** The names of further MCP servers. */
+  mcpServers: (string | null)[];
+}
+
 /** A piece of a snippet. */
 export interface SnippetPiece {
   /** Whether it is what was looked for. */
@@ -1371,6 +1379,8 @@ export interface ThreadUpdated {
   policy?: Json | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
+  /** A client wants the agent's session to be opened otherwise. */
+  session?: SessionParams | null;
   /** ACP's `session_info_update`. */
   sessionInfo?: AcpObject | null;
   threadId: string;

@@ -1,20 +1,20 @@
 //! What an editor's calls do.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use acpd_log::Filter;
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Spec;
-use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, session_state, with_session};
-use acpd_proto::thread::{Abilities, Command, Reply as Done};
+use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, Wanted, session_state, with_session};
+use acpd_proto::thread::{Abilities, Command, Reply as Told};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::hellos::Hellos;
+use super::hellos::{Greeting, Hellos};
 use super::preamble::Unanswered;
 use super::resumed::{Claimed, claim};
 use crate::calls::{Calls, check_directory, heard};
@@ -22,6 +22,7 @@ use crate::directory::{Answer, log_failure};
 use crate::doctor::anywhere;
 use crate::editors::{Attachment, ToEditor};
 use crate::look::{parse_cursor, write_cursor};
+use crate::standby::Standby;
 use crate::thread::Subscribed;
 
 /// What an editor came for.
@@ -65,8 +66,28 @@ pub struct Connection {
     pub inbox: mpsc::Sender<ToEditor>,
 }
 
-/// An answer, and what is to be followed once the connection knows it.
-pub type Answered = Result<(Reply, Option<ToFollow>), Failure>;
+/// An answer, and what comes with it.
+pub type Answered = Result<Done, Failure>;
+
+/// What was done.
+pub struct Done {
+    /// The answer.
+    pub reply: Result<Reply, Failure>,
+    /// What is to be followed once the connection knows it.
+    pub to_follow: Option<ToFollow>,
+    /// A process that was started for the connection.
+    pub standby: Option<Standby>,
+}
+
+impl From<Reply> for Done {
+    fn from(reply: Reply) -> Self {
+        Self {
+            reply: Ok(reply),
+            to_follow: None,
+            standby: None,
+        }
+    }
+}
 
 /// Who asks, and for what agent.
 #[derive(Debug, Clone)]
@@ -77,11 +98,19 @@ pub struct Asker {
     pub connection: Connection,
     /// The thread whose agent waits for somebody to sign in.
     pub signing_in: Option<ThreadId>,
+    /// The newest thread that the connection has open.
+    pub newest: Option<ThreadId>,
 }
 
-/// Carries a call out, as far as the order of calls matters; the rest is the answer.
-pub async fn call(calls: &Calls, hellos: &Hellos, asker: Asker, call: Call) -> BoxFuture<'static, Answered> {
-    match act(calls, hellos, asker, call).await {
+/// Carries a call out, as far as the order of calls matters; the rest is the answer. `standby` is taken where it is used.
+pub async fn call(
+    calls: &Calls,
+    hellos: &Hellos,
+    asker: Asker,
+    standby: &mut Option<Standby>,
+    call: Call,
+) -> BoxFuture<'static, Answered> {
+    match act(calls, hellos, asker, standby, call).await {
         Ok(answer) => answer,
         Err(failure) => Box::pin(std::future::ready(Err(failure))),
     }
@@ -91,6 +120,7 @@ async fn act(
     calls: &Calls,
     hellos: &Hellos,
     asker: Asker,
+    standby: &mut Option<Standby>,
     call: Call,
 ) -> Result<BoxFuture<'static, Answered>, Failure> {
     let Asker {
@@ -103,24 +133,31 @@ async fn act(
     let after = |answer: Answer| -> BoxFuture<'static, Answered> {
         Box::pin(async move {
             let reply = match heard(answer).await? {
-                Done::Done | Done::Fork(_) => Reply::Done,
-                Done::Turn(turn) => Reply::Turn(turn.id),
-                Done::Json(json) => Reply::Json(json),
+                Told::Done | Told::Fork(_) => Reply::Done,
+                Told::Turn(turn) => Reply::Turn(turn.id),
+                Told::Json(json) => Reply::Json(json),
             };
-            Ok((reply, None))
+            Ok(reply.into())
         })
     };
-    let now = |reply| -> BoxFuture<'static, Answered> { Box::pin(std::future::ready(Ok((reply, None)))) };
+    let now =
+        |reply: Reply| -> BoxFuture<'static, Answered> { Box::pin(std::future::ready(Ok(reply.into()))) };
     let command = |thread, command| calls.directory.command(thread, by.clone(), command);
     Ok(match call {
         Call::Hello => {
             let (calls, hellos) = (calls.clone(), hellos.clone());
-            Box::pin(async move { Ok((Reply::Json(hello(&calls, &hellos, role, place).await?), None)) })
+            Box::pin(async move {
+                let Greeting { hello, standby } = hello(&calls, &hellos, role, place).await?;
+                Ok(Done {
+                    standby,
+                    ..Reply::Json(hello).into()
+                })
+            })
         }
         Call::New { .. } if let Some(thread) = place.thread => {
             let attached = attach(calls, &asker, thread).await?;
             let subscribed = calls.directory.subscribe(thread).await?;
-            wake(calls, &asker, &subscribed).await?;
+            wake(calls, &asker, &subscribed, standby).await?;
             Box::pin(std::future::ready(Ok(opened(
                 thread,
                 subscribed,
@@ -131,25 +168,28 @@ async fn act(
         Call::New {
             cwd,
             additional_directories,
-            mcp_servers,
-            meta,
+            change,
         } => {
             let cwd = place.cwd.join(cwd);
             let spec = Spec {
                 agent: place.agent?,
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
-                mcp_servers,
-                meta,
-                session_id: None,
+                mcp_servers: change.mcp_servers.unwrap_or_default(),
+                meta: change.meta,
+                members: change.members,
+                ..Spec::default()
             };
             for directory in std::iter::once(&spec.cwd).chain(&spec.additional_directories) {
                 check_directory(directory)?;
             }
             calls.around.agents.find(&spec.agent)?;
             let thread = ThreadId(uuid::Uuid::now_v7());
+            if let Some(standby) = standby.take_if(|standby| standby.fits(&spec.cwd)) {
+                calls.directory.lend(thread, true, standby).await?;
+            }
             let create = Command::Create {
-                spec,
+                spec: Box::new(spec),
                 name: None,
                 project_id: None,
                 metadata: None,
@@ -166,32 +206,34 @@ async fn act(
                 Ok(opened(thread, subscribed, Some(0), attached))
             })
         }
-        Call::Load(thread) => {
+        Call::Load(thread, wanted) => {
+            let subscribed = open(calls, &asker, thread, wanted).await?;
             let attached = attach(calls, &asker, thread).await?;
-            let subscribed = calls.directory.subscribe(thread).await?;
-            wake(calls, &asker, &subscribed).await?;
+            wake(calls, &asker, &subscribed, standby).await?;
             let opened = opened(thread, subscribed, Some(0), attached);
             Box::pin(std::future::ready(Ok(opened)))
         }
-        Call::Resume(thread) => {
+        Call::Resume(thread, wanted) => {
+            let subscribed = open(calls, &asker, thread, wanted).await?;
             let attached = attach(calls, &asker, thread).await?;
-            let subscribed = calls.directory.subscribe(thread).await?;
-            wake(calls, &asker, &subscribed).await?;
+            wake(calls, &asker, &subscribed, standby).await?;
             let last = subscribed.live.last_seq;
             let cursor = place.after.get(&thread).map_or(last, |after| last.min(*after));
             let claimed = claim(calls, thread, &place.prompts, cursor).await?;
-            let (reply, to_follow) = opened(thread, subscribed, Some(cursor), attached);
-            let to_follow = to_follow.map(|to_follow| ToFollow { claimed, ..to_follow });
-            Box::pin(std::future::ready(Ok((reply, to_follow))))
+            let mut done = opened(thread, subscribed, Some(cursor), attached);
+            if let Some(to_follow) = &mut done.to_follow {
+                to_follow.claimed = claimed;
+            }
+            Box::pin(std::future::ready(Ok(done)))
         }
-        Call::Fork(thread) => {
+        Call::Fork(thread, wanted) => {
             let forked = calls.split_off(by.clone(), thread, None, None).await?;
             let (calls, asker) = (calls.clone(), asker.clone());
             Box::pin(async move {
                 let (new, _) = forked.await?;
+                let subscribed = open(&calls, &asker, new, wanted).await?;
                 let attached = attach(&calls, &asker, new).await?;
-                let subscribed = calls.directory.subscribe(new).await?;
-                wake(&calls, &asker, &subscribed).await?;
+                wake(&calls, &asker, &subscribed, &mut None).await?;
                 // Who splits it off has what was said so far.
                 Ok(opened(new, subscribed, None, attached))
             })
@@ -201,7 +243,7 @@ async fn act(
         Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
-            Box::pin(async move { Ok((list(&calls, place.agent?, cwd, cursor).await?, None)) })
+            Box::pin(async move { Ok(list(&calls, place.agent?, cwd, cursor).await?.into()) })
         }
         Call::Prompt {
             thread,
@@ -248,21 +290,23 @@ async fn act(
             )
         }
         Call::Ask { thread, request } => {
-            let nowhere = || {
-                Failure::new(
-                    ErrorCode::Conflict,
-                    "open a session first: no agent runs for this connection",
-                )
-            };
-            let thread = thread.or(asker.signing_in).ok_or_else(nowhere)?;
-            let request = match request {
-                AgentRequest::Extension { method, params } => {
-                    let params = to_agent(calls, thread, params).await?;
-                    AgentRequest::Extension { method, params }
+            // Signing in is for the agent that waits for it.
+            let first = asker
+                .signing_in
+                .filter(|_| matches!(request, AgentRequest::Authenticate { .. }));
+            match thread.or(first).or(asker.newest).or(asker.signing_in) {
+                Some(thread) => {
+                    let request = match request {
+                        AgentRequest::Extension { method, params } => {
+                            let params = to_agent(calls, thread, params).await?;
+                            AgentRequest::Extension { method, params }
+                        }
+                        request => request,
+                    };
+                    after(command(thread, Command::Ask(request)).await?)
                 }
-                request => request,
-            };
-            after(command(thread, Command::Ask(request)).await?)
+                None => ask_standby(calls, place, standby, request).await?,
+            }
         }
         Call::Notify {
             thread,
@@ -275,10 +319,111 @@ async fn act(
     })
 }
 
+/// Asks the agent before it has any session: a process that waits for one, or else another one, which waits for a session
+/// from then on.
+async fn ask_standby(
+    calls: &Calls,
+    place: Place,
+    standby: &mut Option<Standby>,
+    request: AgentRequest,
+) -> Result<BoxFuture<'static, Answered>, Failure> {
+    let stopped = || Failure::agent("the agent's process ended before it answered");
+    if let Some(standby) = standby {
+        let answer = standby.ask(request).await?;
+        return Ok(Box::pin(async move {
+            Ok(Reply::Json(answer.await.map_err(|_| stopped())??).into())
+        }));
+    }
+    let name = place.agent?;
+    let config = calls.around.agents.find(&name)?.config;
+    let cwd = directory_of(&place.cwd);
+    let around = calls.around.clone();
+    Ok(Box::pin(async move {
+        let (_, mut standby) = Standby::start(&around, &name, &config, &cwd).await?;
+        let reply = match standby.ask(request).await {
+            Ok(answer) => tokio::select! {
+                biased;
+                answer = answer => answer.map_err(|_| stopped())?,
+                () = standby.over() => return Err(stopped()),
+            },
+            Err(failure) => Err(failure),
+        };
+        Ok(Done {
+            reply: reply.map(Reply::Json),
+            to_follow: None,
+            standby: Some(standby),
+        })
+    }))
+}
+
+/// Where an agent is started for a connection that has named no session yet.
+fn directory_of(cwd: &Path) -> PathBuf {
+    if cwd.is_dir() { cwd.to_owned() } else { anywhere() }
+}
+
+/// Has a thread's session opened as the editor wants it, and looks at the thread as it is then.
+async fn open(calls: &Calls, asker: &Asker, thread: ThreadId, wanted: Wanted) -> Result<Subscribed, Failure> {
+    // Who may only look changes nothing.
+    if asker.role.may(Role::Operator) {
+        let Wanted {
+            mut change,
+            additional_directories,
+        } = wanted;
+        let live = calls.directory.subscribe(thread).await?.live;
+        change.cwd = match change.cwd {
+            Some(cwd) => Some(within(&live.spec, &asker.place.cwd.join(cwd))?),
+            None => None,
+        };
+        for directory in additional_directories {
+            within(&live.spec, &asker.place.cwd.join(directory))?;
+        }
+        let command = Command::SetSessionParams(change);
+        heard(calls.directory.command(thread, asker.by.clone(), command).await?).await?;
+    }
+    calls.directory.subscribe(thread).await
+}
+
+/// The directory, if it is one of the thread's or in one of them, by its name and by where it leads.
+fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
+    let directory = directory.components().as_path();
+    let mut roots = std::iter::once(&spec.cwd).chain(&spec.additional_directories);
+    let is_below = |root: &String| {
+        let real = |path: &Path| path.canonicalize().ok();
+        let climbs = directory.components().any(|part| part == Component::ParentDir);
+        // One that is not there any more is the agent's to complain about.
+        directory == Path::new(root)
+            || !climbs
+                && directory.starts_with(root)
+                && real(directory)
+                    .zip(real(Path::new(root)))
+                    .is_some_and(|(directory, root)| directory.starts_with(root))
+    };
+    if roots.any(is_below) {
+        return Ok(directory.to_string_lossy().into_owned());
+    }
+    let known: Vec<_> = std::iter::once(&spec.cwd)
+        .chain(&spec.additional_directories)
+        .map(String::as_str)
+        .collect();
+    Err(Failure::invalid_params(format!(
+        "{} is outside of this session's directories: {}. Start a new session there",
+        directory.display(),
+        known.join(", ")
+    )))
+}
+
 /// Starts a thread's agent in the background: who only wants to look need not wait for it.
-async fn wake(calls: &Calls, asker: &Asker, subscribed: &Subscribed) -> Result<(), Failure> {
+async fn wake(
+    calls: &Calls,
+    asker: &Asker,
+    subscribed: &Subscribed,
+    standby: &mut Option<Standby>,
+) -> Result<(), Failure> {
     let live = &subscribed.live;
     if asker.role.may(Role::Operator) && calls.around.agents.knows(&live.spec.agent) {
+        if let Some(standby) = standby.take_if(|standby| standby.fits(live.spec.session_cwd())) {
+            calls.directory.lend(live.thread, false, standby).await?;
+        }
         let woken = calls
             .directory
             .command(live.thread, asker.by.clone(), Command::Wake);
@@ -288,10 +433,10 @@ async fn wake(calls: &Calls, asker: &Asker, subscribed: &Subscribed) -> Result<(
 }
 
 /// What the agent says of itself.
-async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Result<RawJson, Failure> {
+async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Result<Greeting, Failure> {
     let agent = place.agent?;
     let runnable = calls.around.agents.find(&agent)?;
-    let cwd = if place.cwd.is_dir() { place.cwd } else { anywhere() };
+    let cwd = directory_of(&place.cwd);
     // Who may start nothing does not have an agent started by asking for its name.
     let cwd = role.may(Role::Operator).then_some(&*cwd);
     hellos.of(&agent, runnable.config, cwd).await
@@ -322,12 +467,7 @@ async fn attach(calls: &Calls, asker: &Asker, thread: ThreadId) -> Result<Option
 }
 
 /// From `cursor` on, or from where it is.
-fn opened(
-    thread: ThreadId,
-    subscribed: Subscribed,
-    cursor: Option<Seq>,
-    attached: Option<Attached>,
-) -> (Reply, Option<ToFollow>) {
+fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>, attached: Option<Attached>) -> Done {
     let live = &subscribed.live;
     let opened = Opened {
         thread,
@@ -344,7 +484,10 @@ fn opened(
         claimed: Claimed::default(),
         attached,
     };
-    (Reply::Opened(opened), Some(to_follow))
+    Done {
+        to_follow: Some(to_follow),
+        ..Reply::Opened(opened).into()
+    }
 }
 
 /// Params that name the thread as their session name the agent's own to the agent.

@@ -16,13 +16,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Answered, Asker, Attached, Connection, Place, ToFollow, call};
+use super::calls::{Answered, Asker, Attached, Connection, Done, Place, ToFollow, call};
 use super::follow::{Delivery, follow};
 use super::hellos::Hellos;
 use super::marks;
 use super::transport::Transport;
 use crate::calls::Calls;
 use crate::editors::{Claim, FromEditor, ToEditor};
+use crate::standby::Standby;
 use crate::subscribers::Presence;
 
 /// A connection that begins.
@@ -55,6 +56,7 @@ pub async fn serve(
         answers: FuturesUnordered::new(),
         follows: HashMap::new(),
         subscriptions: 0,
+        standby: None,
         signing_in: None,
         heard: None,
         deliver,
@@ -86,6 +88,8 @@ struct Editor<T> {
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
+    /// A process of the agent that waits for a session.
+    standby: Option<Standby>,
     /// The thread whose agent opens no session until somebody signs in.
     signing_in: Option<ThreadId>,
     /// The id of the request that is being read, for who wants to know what becomes of it.
@@ -110,6 +114,14 @@ struct Following {
     _presence: Presence,
 }
 
+/// A process that waits for a session is of no use any more; without one, never.
+async fn over(standby: Option<&mut Standby>) {
+    match standby {
+        Some(standby) => standby.over().await,
+        None => std::future::pending().await,
+    }
+}
+
 struct Asked {
     claim: Claim,
     tells: mpsc::Sender<FromEditor>,
@@ -127,6 +139,7 @@ impl<T: Transport> Editor<T> {
                 Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 Some(order) = self.orders.recv() => self.ordered(order),
+                () = over(self.standby.as_mut()) => self.standby = None,
                 message = self.transport.next() => match message? {
                     Some(message) => self.message(&message).await?,
                     None => return Ok(()),
@@ -236,18 +249,27 @@ impl<T: Transport> Editor<T> {
                 inbox: self.inbox.clone(),
             },
             signing_in: self.signing_in,
+            newest: self.follows.keys().max().copied(),
         };
         if matches!(what, Call::New { .. }) {
             self.place.thread = None;
         }
-        let answer = call(&self.calls, &self.hellos, asker, what).await;
+        let answer = call(&self.calls, &self.hellos, asker, &mut self.standby, what).await;
         self.answers.push(Box::pin(async move { (token, answer.await) }));
         Ok(())
     }
 
     async fn answered(&mut self, token: u64, answered: Answered) -> Result<()> {
         let (result, to_follow) = match answered {
-            Ok((reply, to_follow)) => (Ok(reply), to_follow),
+            Ok(Done {
+                reply,
+                to_follow,
+                standby,
+            }) => {
+                // One that was signed in to meanwhile is not given up for another.
+                self.standby = self.standby.take().or(standby);
+                (reply, to_follow)
+            }
             Err(failure) => (Err(failure), None),
         };
         if let Err(failure) = &result

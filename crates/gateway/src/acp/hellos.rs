@@ -6,20 +6,29 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
-use acpd_model::{ErrorCode, Failure, Limits, RawJson};
+use acpd_model::{ErrorCode, Failure, RawJson};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::config::AgentConfig;
-use crate::doctor::examine;
+use crate::standby::{Greeted, Standby};
+use crate::thread::Surroundings;
 
-type Answer = Result<RawJson, Failure>;
+/// What an agent says of itself.
+#[derive(Debug)]
+pub struct Greeting {
+    /// The result of its `initialize`.
+    pub hello: RawJson,
+    /// The process that was started to say so, for one of those who asked.
+    pub standby: Option<Standby>,
+}
+
+type Answer = Result<Greeting, Failure>;
 
 /// The way to what agents say of themselves.
 #[derive(Debug, Clone)]
@@ -43,10 +52,10 @@ fn stopping() -> Failure {
 
 impl Hellos {
     /// Starts the task that knows them; it ends with the last of its users.
-    pub fn open(limits: Arc<Limits>) -> Self {
+    pub fn open(around: Surroundings) -> Self {
         let (asks, asked) = mpsc::channel(HELLO_QUEUE);
         let task = Task {
-            limits,
+            around,
             known: HashMap::new(),
             under_way: HashMap::new(),
             looks: JoinSet::new(),
@@ -71,10 +80,10 @@ impl Hellos {
 }
 
 struct Task {
-    limits: Arc<Limits>,
+    around: Surroundings,
     known: HashMap<String, Known>,
     under_way: HashMap<String, UnderWay>,
-    looks: JoinSet<(String, AgentConfig, Answer)>,
+    looks: JoinSet<(String, AgentConfig, Greeted)>,
 }
 
 struct Known {
@@ -96,7 +105,7 @@ impl Task {
                     Some(ask) => self.asked(ask),
                     None => return,
                 },
-                Some(Ok((name, config, answer))) = self.looks.join_next() => self.looked(name, config, &answer),
+                Some(Ok((name, config, answer))) = self.looks.join_next() => self.looked(name, config, answer),
             }
         }
     }
@@ -111,12 +120,14 @@ impl Task {
         let known = self.known.get(&name);
         if let Some(known) = known.filter(|known| known.config == config && known.until > Instant::now()) {
             // Whoever asked may have gone; here and below.
-            let _ = reply.send(Ok(known.hello.clone()));
+            let hello = known.hello.clone();
+            let _ = reply.send(Ok(Greeting { hello, standby: None }));
             return;
         }
         let Some(cwd) = cwd else {
             let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
-            let _ = reply.send(Ok(nothing.into()));
+            let hello = nothing.into();
+            let _ = reply.send(Ok(Greeting { hello, standby: None }));
             return;
         };
         if let Some(look) = self.under_way.get_mut(&name).filter(|look| look.config == config) {
@@ -136,50 +147,59 @@ impl Task {
             waiting,
         };
         self.under_way.insert(name.clone(), look);
-        let limits = Arc::clone(&self.limits);
+        let around = self.around.clone();
         self.looks.spawn(async move {
-            let answer = look_at(&name, &config, cwd, &limits).await;
+            let answer = Standby::start(&around, &name, &config, &cwd).await;
             (name, config, answer)
         });
     }
 
-    fn looked(&mut self, name: String, config: AgentConfig, answer: &Answer) {
+    fn looked(&mut self, name: String, config: AgentConfig, answer: Greeted) {
         if self.under_way.get(&name).is_none_or(|look| look.config != config) {
             return;
         }
-        for reply in self
+        let waiting = self
             .under_way
             .remove(&name)
             .into_iter()
-            .flat_map(|look| look.waiting)
-        {
-            let _ = reply.send(answer.clone());
-        }
-        match answer {
-            Ok(hello) => {
-                let known = Known {
-                    config,
-                    hello: hello.clone(),
-                    until: Instant::now() + Duration::from_secs(HELLO_SECS),
-                };
-                self.known.insert(name, known);
+            .flat_map(|look| look.waiting);
+        let (hello, mut standby) = match answer {
+            Ok((hello, standby)) => (hello, Some(standby)),
+            Err(failure) => {
+                for reply in waiting {
+                    let _ = reply.send(Err(failure.clone()));
+                }
+                self.known.remove(&name);
+                return;
             }
-            Err(_) => drop(self.known.remove(&name)),
+        };
+        for reply in waiting {
+            let greeting = Greeting {
+                hello: hello.clone(),
+                standby: standby.take(),
+            };
+            // The process of one who has gone is for the next.
+            if let Err(Ok(greeting)) = reply.send(Ok(greeting)) {
+                standby = greeting.standby;
+            }
         }
+        let known = Known {
+            config,
+            hello,
+            until: Instant::now() + Duration::from_secs(HELLO_SECS),
+        };
+        self.known.insert(name, known);
     }
-}
-
-async fn look_at(name: &str, config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Answer {
-    let report = examine(config, cwd, limits).await;
-    report.raw.ok_or_else(|| {
-        let reason = report.error.unwrap_or_else(|| "it did not say why".to_owned());
-        Failure::agent(format!("the agent {name:?} cannot be started: {reason}")).with_detail(report.stderr)
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use acpd_model::Limits;
+
     use super::*;
+    use crate::in_memory::surroundings;
 
     /// An agent that notes each of its starts in a file.
     fn agent(starts: &Path, answer: &str) -> AgentConfig {
@@ -202,22 +222,25 @@ mod tests {
     async fn an_agent_is_asked_once_whoever_asks_and_its_words_are_kept_as_they_are() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("starts");
-        let hellos = Hellos::open(Arc::new(Limits::default()));
+        let hellos = Hellos::open(surroundings(dir.path(), BTreeMap::new(), Limits::default()));
         let config = agent(&file, HELLO);
         let unknown = hellos.of("a", config.clone(), None).await.unwrap();
-        assert!(unknown.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
+        assert!(unknown.hello.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
         let (one, two) = tokio::join!(
             hellos.of("a", config.clone(), Some(dir.path())),
             hellos.of("a", config.clone(), Some(dir.path())),
         );
         let three = hellos.of("a", config.clone(), Some(dir.path())).await;
-        for hello in [one, two, three] {
+        let greetings = [one, two, three].map(Result::unwrap);
+        for greeting in &greetings {
             assert_eq!(
-                hello.unwrap().get(),
+                greeting.hello.get(),
                 r#"{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}"#
             );
         }
         assert_eq!(starts(&file), 1);
+        let has_process = greetings.map(|greeting| greeting.standby.is_some());
+        assert_eq!(has_process, [true, false, false], "it is one process");
         let changed = AgentConfig {
             title: Some("A".into()),
             ..config
@@ -230,7 +253,7 @@ mod tests {
     async fn a_failure_is_not_kept() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("starts");
-        let hellos = Hellos::open(Arc::new(Limits::default()));
+        let hellos = Hellos::open(surroundings(dir.path(), BTreeMap::new(), Limits::default()));
         let broken = agent(
             &file,
             r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"not today"}}"#,

@@ -43,7 +43,7 @@ impl Lobby {
     /// Opens it. `default_agent` is for those who name none.
     pub fn open(calls: Calls, default_agent: Option<&str>, stop: CancellationToken) -> Self {
         Self {
-            hellos: Hellos::open(Arc::clone(&calls.around.limits)),
+            hellos: Hellos::open(calls.around.clone()),
             calls,
             default_agent: default_agent.map(Arc::from),
             connections: Connections::default(),

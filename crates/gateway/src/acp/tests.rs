@@ -3,27 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_log::Memory;
 use acpd_model::{Limits, Role};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Lines as Ndjson, Lobby, Visitor};
-use crate::agents::Agents;
-use crate::answers::Answers;
-use crate::board::Board;
 use crate::calls::Calls;
-use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::directory::Directory;
-use crate::metrics::Metrics;
-use crate::policies::PolicyBook;
-use crate::shared::SharedAgents;
-use crate::starts::Starts;
-use crate::subscribers::Subscribers;
-use crate::thread::Surroundings;
+use crate::in_memory::surroundings;
 
 /// Answers what it is sent line by line: the handshake, a session, a prompt.
 const AGENT: &str = r#"
@@ -47,36 +36,56 @@ printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","_meta":{"hear
 cat > /dev/null
 "#;
 
+/// Notes each of its starts, and answers by what it is asked; it wants somebody to sign in before it opens a session, if there is
+/// a file `wants-sign-in` where it is started.
+const LASTING: &str = r#"
+echo start >> "$STARTS"
+[ -e "$STARTS.sign-in" ] && locked=yes
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  result=
+  case "$line" in
+    *'"method":"initialize"'*) result='{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"auth":{"logout":{}},"providers":{},"loadSession":true}}';;
+    *'"method":"authenticate"'*) locked=; result='{"_meta":{"n":1.10}}';;
+    *'"method":"logout"'*) result='{}';;
+    *'"method":"providers/list"'*) result='{"providers":[{"n":1.10}]}';;
+    *'"method":"session/new"'*) [ -n "$locked" ] || result='{"sessionId":"s"}';;
+    *'"method":"session/load"'*) result='{}';;
+    *'"method":"_known"'*) result='{"known":1.10}';;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?","data":{"n":1.10}}}\n' "$id"; continue;;
+    *) continue;;
+  esac
+  if [ -n "$result" ]; then printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+  else printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"sign in"}}\n' "$id"; fi
+done
+"#;
+
 async fn daemon(data_dir: &std::path::Path) -> Calls {
     daemon_with(data_dir, AGENT).await
 }
 
 async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
-    let limits = Arc::new(Limits::default());
-    let clock = Clock::new();
     let agent = AgentConfig {
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
+        env: BTreeMap::from([("STARTS".to_owned(), starts_file(data_dir).display().to_string())]),
         ..AgentConfig::default()
     };
     let agents = BTreeMap::from([("sh".to_owned(), agent)]);
-    let log: acpd_log::SharedLog = Arc::new(Memory::new());
-    let metrics = Arc::new(Metrics::new(log.clone()));
-    let around = Surroundings {
-        log,
-        policies: watch::channel(PolicyBook::new(None, &agents)).1,
-        agents: Arc::new(Agents::new(agents, data_dir)),
-        shared: SharedAgents::open(Arc::clone(&limits), clock, Arc::clone(&metrics)),
-        metrics,
-        limits,
-        clock,
-        answers: Answers::open(data_dir).unwrap(),
-        board: Board::new(),
-        subscribers: Subscribers::default(),
-        starts: Starts::default(),
-    };
+    let around = surroundings(data_dir, agents, Limits::default());
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }
+}
+
+/// Where an agent notes its starts.
+fn starts_file(data_dir: &std::path::Path) -> std::path::PathBuf {
+    data_dir.join("starts")
+}
+
+/// How often the agent was started.
+fn starts(data_dir: &std::path::Path) -> usize {
+    let noted = std::fs::read_to_string(starts_file(data_dir)).unwrap_or_default();
+    noted.lines().count()
 }
 
 /// Ends the daemon, and takes away what it kept.
@@ -199,7 +208,7 @@ async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
     let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
     let mut second = Editor::connect(&lobby);
     second.ask("initialize", able()).await;
-    let resume = json!({ "sessionId": session, "cwd": "/" });
+    let resume = json!({ "sessionId": session, "cwd": data_dir });
     second.ask("session/resume", resume).await;
     (calls, first, second, session)
 }
@@ -294,6 +303,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
         additional_directories: Vec::new(),
         mcp_servers: Vec::new(),
         meta: None,
+        members: None,
         session_id: None,
     };
     let kinds = [
@@ -350,5 +360,132 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
     log.delete(thread).await.unwrap();
     let kept = log.blob(acpd_log::blob_id(&blob.unwrap())).await.unwrap();
     assert!(kept.is_some() && log.last_seq(new).await.unwrap() > 5);
+    close(calls, &data_dir).await;
+}
+
+/// A daemon with the agent that answers by what it is asked, and the connection of an editor whose pipe is in its directory.
+async fn lasting(name: &str) -> (std::path::PathBuf, Calls, Editor) {
+    let data_dir = std::env::temp_dir().join(format!("acpd-{name}-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(data_dir.join("other")).unwrap();
+    let calls = daemon_with(&data_dir, LASTING).await;
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&lobby);
+    editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
+    (data_dir, calls, editor)
+}
+
+fn answer(heard: &[String]) -> Value {
+    serde_json::from_str(heard.last().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn the_process_that_said_hello_takes_the_first_session_in_its_directory() {
+    let (data_dir, calls, mut editor) = lasting("once").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = |cwd: &std::path::Path| json!({ "cwd": cwd, "mcpServers": [] });
+    let made = answer(&editor.ask("session/new", open(&data_dir)).await);
+    assert!(made["result"]["sessionId"].is_string(), "{made}");
+    assert_eq!(starts(&data_dir), 1);
+    editor.ask("session/new", open(&data_dir)).await;
+    assert_eq!(starts(&data_dir), 2, "each session has a process of its own");
+    close(calls, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_elsewhere_has_a_process_there() {
+    let (data_dir, calls, mut editor) = lasting("elsewhere").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let other = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    editor.ask("session/new", other).await;
+    assert_eq!(starts(&data_dir), 2);
+    // The first one still waits for a session in its own.
+    editor
+        .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
+        .await;
+    assert_eq!(starts(&data_dir), 2);
+    close(calls, &data_dir).await;
+}
+
+#[tokio::test]
+async fn signing_in_comes_before_any_session_and_holds_for_the_first() {
+    let (data_dir, calls, mut editor) = lasting("sign-in").await;
+    std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let signed_in = answer(&editor.ask("authenticate", json!({ "methodId": "key" })).await);
+    assert_eq!(signed_in["result"]["_meta"]["n"], 1.1, "{signed_in}");
+    let made = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    let made = answer(&editor.ask("session/new", made).await);
+    assert!(made["result"]["sessionId"].is_string(), "{made}");
+    assert_eq!(starts(&data_dir), 1, "another process would not know of it");
+    close(calls, &data_dir).await;
+}
+
+#[tokio::test]
+async fn what_needs_no_session_is_asked_without_one() {
+    let (data_dir, calls, mut editor) = lasting("sessionless").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    for sessions in 0..=2 {
+        assert_eq!(
+            answer(&editor.ask("logout", json!({})).await)["result"],
+            json!({})
+        );
+        let known = answer(&editor.ask("_known", json!({})).await);
+        assert_eq!(known["result"], json!({ "known": 1.1 }));
+        let listed = answer(&editor.ask("providers/list", json!({})).await);
+        assert_eq!(listed["result"]["providers"][0]["n"], 1.1, "{listed}");
+        let unknown = answer(&editor.ask("_unknown", json!({})).await);
+        let expected = json!({ "code": -32601, "message": "what?", "data": { "n": 1.1 } });
+        assert_eq!(unknown["error"], expected, "with {sessions} sessions");
+        let not_declared = answer(&editor.ask("auth/status", json!({})).await);
+        assert_eq!(not_declared["error"]["code"], -32601, "{not_declared}");
+        editor.ask("session/new", open.clone()).await;
+    }
+    // What was said of the agent is known by now: a process is started for what only one can answer.
+    let before = starts(&data_dir);
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut late = Editor::connect(&lobby);
+    late.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    late.ask("session/list", json!({})).await;
+    let first = starts(&data_dir);
+    let mut later = Editor::connect(&lobby);
+    later.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!((first, starts(&data_dir)), (before + 1, before + 1));
+    let unknown = answer(&later.ask("_unknown", json!({})).await);
+    assert_eq!(unknown["error"]["code"], -32601);
+    assert_eq!(starts(&data_dir), before + 2);
+    close(calls, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_directories() {
+    let (data_dir, calls, mut editor) = lasting("params").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let made = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", made).await)["result"]["sessionId"].take();
+    let inner = data_dir.join("other/inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::os::unix::fs::symlink(&data_dir, data_dir.join("other/out")).unwrap();
+    let load = |cwd: std::path::PathBuf| json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    for outside in [
+        data_dir.clone(),
+        data_dir.join("other/../.."),
+        data_dir.join("other/inner/../../.."),
+        data_dir.join("other/out"),
+        "/".into(),
+    ] {
+        let refused = answer(&editor.ask("session/load", load(outside.clone())).await);
+        let message = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("outside of this session's directories"),
+            "{refused}"
+        );
+    }
+    let loaded = answer(&editor.ask("session/load", load(inner.clone())).await);
+    assert!(loaded["result"].is_object(), "{loaded}");
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let live = calls.directory.subscribe(thread).await.unwrap().live;
+    assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
+    assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
     close(calls, &data_dir).await;
 }

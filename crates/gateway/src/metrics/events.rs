@@ -155,6 +155,7 @@ fn group(kind: &EventKind) -> Group {
         EventKind::LeaseMoved { .. }
         | EventKind::MetadataSet { .. }
         | EventKind::PolicySet { .. }
+        | EventKind::SessionParamsSet(_)
         | EventKind::StatusChanged { .. }
         | EventKind::SteerRequested { .. }
         | EventKind::ThreadArchived { .. }

@@ -311,17 +311,7 @@ mod tests {
         let mut agent = SharedAgent::new(Duration::ZERO);
         let now = Clock::new().now();
         [(); 2].map(|()| {
-            let start = acpd_proto::agent::Start {
-                cwd: "/".into(),
-                additional_directories: Vec::new(),
-                mcp_servers: Vec::new(),
-                meta: None,
-                earlier_session: None,
-                leave_out: Vec::new(),
-                foreign: false,
-                patience: Duration::ZERO,
-                quirks: acpd_proto::agent::Quirks::default(),
-            };
+            let start = acpd_proto::agent::Start::new("/", Duration::ZERO);
             agent.join(start, now)
         })
     }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
-use acpd_proto::projection::extract;
+use acpd_proto::agent::Start;
+use acpd_proto::projection::{Chunks, extract};
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{Effect, Gone, Input, Reply};
 
 use super::{ThreadActor, Vanishing, from_agent};
-use crate::agent;
+use crate::agent::{self, AgentHandle};
 use crate::agents::Runnable;
 use crate::batch::Batch;
+use crate::config::AgentConfig;
 use crate::directory::log_failure;
 use crate::machine::Machine;
 use crate::paths;
@@ -136,7 +138,10 @@ impl ThreadActor {
                             self.host_told.clone(),
                             Arc::clone(&self.around.metrics),
                         ));
-                        agent::start(&self.around, &spec.agent, &config, start).await
+                        let single = config.chunks == Some(Chunks::Single);
+                        let agent = spec.agent.clone();
+                        self.machine.set_single_chunks(single);
+                        self.start_agent(&agent, &config, start).await
                     }
                     Err(failure) => Err(failure),
                 };
@@ -212,6 +217,31 @@ impl ThreadActor {
                 }
             },
         }
+    }
+}
+
+impl ThreadActor {
+    /// In the process that was given for it, else in one of its own; what that has said already is heard.
+    async fn start_agent(
+        &mut self,
+        name: &str,
+        config: &AgentConfig,
+        start: Start,
+    ) -> Result<AgentHandle, Failure> {
+        let start = match self.standby.take() {
+            Some(standby) => match standby.open(config, start).await {
+                Ok((handle, early)) => {
+                    let now = self.around.clock.now();
+                    for event in early {
+                        self.machine.handle(Input::Agent(event), now);
+                    }
+                    return Ok(handle);
+                }
+                Err(start) => start,
+            },
+            None => start,
+        };
+        agent::start(&self.around, name, config, start).await
     }
 }
 

@@ -27,6 +27,10 @@ pub struct Capabilities {
     pub steering: bool,
     /// `logout`.
     pub logout: bool,
+    /// `auth/status`, which is not stable yet.
+    pub auth_status: bool,
+    /// `providers/list` and its like, which are not stable yet.
+    pub providers: bool,
     /// `additionalDirectories`.
     pub additional_directories: bool,
     /// Image blocks in prompts.
@@ -104,6 +108,8 @@ impl Capabilities {
             fork: session["fork"].is_object(),
             steering: flag(&hello.meta.unwrap_or_default()["steering"]["supported"]),
             logout: declared["auth"]["logout"].is_object(),
+            auth_status: declared["auth"]["status"].is_object(),
+            providers: declared["providers"].is_object(),
             additional_directories: session["additionalDirectories"].is_object(),
             image: flag(&prompt["image"]),
             audio: flag(&prompt["audio"]),
@@ -118,7 +124,7 @@ impl Capabilities {
     }
 
     /// Refuses MCP servers over a transport that the agent did not declare; stdio every agent must have.
-    pub(super) fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
+    pub(crate) fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
         #[derive(Deserialize)]
         struct Server {
             #[serde(default)]

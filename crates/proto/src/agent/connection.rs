@@ -22,7 +22,7 @@ use crate::wire::{self, Line, Message, Pending, RpcError};
 const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 
 /// What a connection needs to know to open its session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Start {
     /// Absolute working directory.
     pub cwd: String,
@@ -32,6 +32,10 @@ pub struct Start {
     pub mcp_servers: Vec<RawJson>,
     /// `_meta` of whatever opens the session; passed on as it came.
     pub meta: Option<RawJson>,
+    /// Further members of whatever opens the session, an object; passed on as they came.
+    pub members: Option<RawJson>,
+    /// Whether no session is opened before [`AgentCommand::Open`].
+    pub held: bool,
     /// The session to go on with, if there was one.
     pub earlier_session: Option<String>,
     /// Ways to go on with that session which are not to be tried: they broke an earlier process.
@@ -45,9 +49,30 @@ pub struct Start {
     pub quirks: Quirks,
 }
 
+impl Start {
+    /// Begins a new session in `cwd`, with nothing else about it.
+    pub fn new(cwd: impl Into<String>, patience: Duration) -> Self {
+        Self {
+            cwd: cwd.into(),
+            additional_directories: Vec::new(),
+            mcp_servers: Vec::new(),
+            meta: None,
+            members: None,
+            held: false,
+            earlier_session: None,
+            leave_out: Vec::new(),
+            foreign: false,
+            patience,
+            quirks: Quirks::default(),
+        }
+    }
+}
+
 /// What the thread wants of the agent, once its session is open.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentCommand {
+    /// Open the session of an agent that was started without one, see [`Start`].
+    Open(Box<Start>),
     /// Send a prompt.
     Prompt {
         /// For which turn; comes back with the answer.
@@ -87,6 +112,8 @@ pub enum AgentCommand {
 /// What the agent did.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
+    /// It has answered `initialize` with this, and no session is to be opened yet.
+    Greeted(RawJson),
     /// Its session is open: it takes prompts.
     Opened(Box<Opened>),
     /// It is asked to go on with the earlier session in this way.
@@ -287,6 +314,7 @@ impl AgentConnection {
                 wire::notification_with(&mut line, &method, params.as_ref());
                 self.write(line);
             }
+            AgentCommand::Open(start) => self.open(*start, now),
             AgentCommand::Close => self.close(),
             AgentCommand::Prompt { turn, prompt, meta } => {
                 let id = self.pending.open(Sent::Prompt(turn), None);
@@ -531,7 +559,7 @@ impl AgentConnection {
         let id = self.pending.open(sent, Some(now.mono + patience));
         let mut line = Vec::new();
         match request {
-            AgentRequest::Extension { params, .. } => {
+            AgentRequest::Passed { params, .. } | AgentRequest::Extension { params, .. } => {
                 wire::request_with(&mut line, id, &method, params.as_ref());
             }
             other => {
@@ -541,6 +569,7 @@ impl AgentConnection {
                     additional_directories: self.directories(),
                     mcp_servers: &self.start.mcp_servers,
                     meta: self.start.meta.as_ref(),
+                    members: self.start.members.as_ref(),
                 };
                 wire::request(&mut line, id, &method, |params| other.fill(params, around));
             }

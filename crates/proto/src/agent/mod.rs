@@ -19,6 +19,6 @@ pub use capabilities::{AuthMethod, Capabilities};
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
 pub use opening::CLIENT_CAPABILITIES;
 pub use quirks::Quirks;
-pub use request::{AgentRequest, ConfigValue, check_extension};
+pub use request::{AgentRequest, ConfigValue, PassedOn, check_extension};
 pub use shared::{News, Seat, SharedAgent};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};

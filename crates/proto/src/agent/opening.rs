@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::capabilities::Capabilities;
-use super::connection::{AgentConnection, AgentEvent, Opened, Sent};
+use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use crate::time::{Instant, Now};
 use crate::wire::{self, RpcError};
 
@@ -58,7 +58,25 @@ impl AgentConnection {
         let hello = RawJson::from(result);
         self.capabilities = Capabilities::read(&hello);
         self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
-        self.agent = Some(hello);
+        self.agent = Some(hello.clone());
+        if self.start.held {
+            return self.event(AgentEvent::Greeted(hello));
+        }
+        self.open_session(now);
+    }
+
+    /// Opens the session that was held back; what must be known for that may still be on its way.
+    pub(super) fn open(&mut self, start: Start, now: Now) {
+        if !std::mem::replace(&mut self.start, start).held {
+            return;
+        }
+        if self.agent.is_some() {
+            self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
+            self.open_session(now);
+        }
+    }
+
+    fn open_session(&mut self, now: Now) {
         if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
             return self.fail(failure);
         }
@@ -115,6 +133,7 @@ impl AgentConnection {
                 params.put("additionalDirectories", directories);
             }
             params.json("_meta", self.start.meta.as_ref());
+            params.others(self.start.members.as_ref());
         });
         self.write(line);
     }

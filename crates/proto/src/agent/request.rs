@@ -3,7 +3,7 @@
 use acpd_model::{ErrorCode, Failure, RawJson};
 
 use super::capabilities::Capabilities;
-use crate::wire::Object;
+use crate::wire::{Object, RpcError};
 
 /// A request to the agent that a client caused.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,8 @@ pub enum AgentRequest {
     Authenticate {
         /// One of the agent's `authMethods`.
         method_id: String,
+        /// Further members of the params, an object; passed on as they came.
+        members: Option<RawJson>,
     },
     /// `logout`.
     Logout,
@@ -56,6 +58,13 @@ pub enum AgentRequest {
         /// ACP content blocks.
         prompt: Vec<RawJson>,
     },
+    /// One of ACP's own that belongs to the agent's process and to no session; passed on as it came.
+    Passed {
+        /// Which.
+        method: PassedOn,
+        /// Params, passed on as they came.
+        params: Option<RawJson>,
+    },
     /// A request that ACP does not know; its name begins with `_`.
     Extension {
         /// Method.
@@ -63,6 +72,41 @@ pub enum AgentRequest {
         /// Params, passed on as they came.
         params: Option<RawJson>,
     },
+}
+
+/// A request that acpd takes no part in: the agent answers it, if it declared that it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassedOn {
+    /// `auth/status`.
+    AuthStatus,
+    /// `providers/disable`.
+    DisableProvider,
+    /// `providers/list`.
+    ListProviders,
+    /// `providers/set`.
+    SetProvider,
+}
+
+impl PassedOn {
+    /// The one of that name.
+    pub fn of(method: &str) -> Option<Self> {
+        let all = [
+            Self::AuthStatus,
+            Self::DisableProvider,
+            Self::ListProviders,
+            Self::SetProvider,
+        ];
+        all.into_iter().find(|passed| passed.method() == method)
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Self::AuthStatus => "auth/status",
+            Self::DisableProvider => "providers/disable",
+            Self::ListProviders => "providers/list",
+            Self::SetProvider => "providers/set",
+        }
+    }
 }
 
 /// The value of a config option.
@@ -86,6 +130,8 @@ pub(super) struct Around<'a> {
     pub mcp_servers: &'a [RawJson],
     /// What was put beside these when the session was opened.
     pub meta: Option<&'a RawJson>,
+    /// Further members of the same.
+    pub members: Option<&'a RawJson>,
 }
 
 impl AgentRequest {
@@ -102,6 +148,7 @@ impl AgentRequest {
             Self::ForkSession => "session/fork",
             Self::CloseSession { .. } => "session/close",
             Self::Steer { .. } => "_session/steering",
+            Self::Passed { method, .. } => method.method(),
             Self::Extension { method, .. } => method,
         }
     }
@@ -115,7 +162,12 @@ impl AgentRequest {
             Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
             Self::CloseSession { .. } => (capabilities.close, "sessionCapabilities.close"),
             Self::Steer { .. } => (capabilities.steering, "_meta.steering.supported"),
-            Self::Authenticate { method_id } => return capabilities.check_auth_method(method_id),
+            Self::Passed {
+                method: PassedOn::AuthStatus,
+                ..
+            } => (capabilities.auth_status, "auth.status"),
+            Self::Passed { .. } => (capabilities.providers, "providers"),
+            Self::Authenticate { method_id, .. } => return capabilities.check_auth_method(method_id),
             Self::Extension { method, .. } => return check_extension(method),
             Self::SetMode { .. } | Self::SetModel { .. } | Self::SetConfigOption { .. } => return Ok(()),
         };
@@ -127,6 +179,15 @@ impl AgentRequest {
             ErrorCode::Unsupported,
             format!("the agent has no {method}: it did not declare {name}"),
         ))
+    }
+
+    /// What a client is told that the agent refused, in the agent's own words.
+    pub fn refused(method: &str, error: &RpcError) -> Failure {
+        let failure = Failure::agent(format!("the agent refused {method}: {error}"));
+        match RawJson::of(error) {
+            Ok(error) => failure.with_agent_error(error),
+            Err(_) => failure,
+        }
     }
 
     pub(super) fn fill(&self, params: &mut Object<'_>, around: Around<'_>) {
@@ -144,8 +205,8 @@ impl AgentRequest {
                     ConfigValue::Boolean(value) => params.put("type", "boolean").put("value", value),
                 };
             }
-            Self::Authenticate { method_id } => {
-                params.put("methodId", method_id);
+            Self::Authenticate { method_id, members } => {
+                params.put("methodId", method_id).others(members.as_ref());
             }
             Self::ListSessions { cwd, cursor } => {
                 params.maybe("cwd", cwd.as_ref()).maybe("cursor", cursor.as_ref());
@@ -166,8 +227,9 @@ impl AgentRequest {
                     params.put("additionalDirectories", around.additional_directories);
                 }
                 params.json("_meta", around.meta);
+                params.others(around.members);
             }
-            Self::Logout | Self::Extension { .. } => {}
+            Self::Logout | Self::Passed { .. } | Self::Extension { .. } => {}
         }
     }
 }

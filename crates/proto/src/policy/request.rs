@@ -131,6 +131,8 @@ pub struct Request {
     pub(super) roots: Vec<(String, String)>,
     pub(super) tool_name: Option<String>,
     pub(super) workspace: String,
+    /// The directory that paths and commands start from: the workspace's own, or one in it.
+    pub(super) base: String,
     pub(super) home: Option<String>,
 }
 
@@ -138,12 +140,14 @@ impl Request {
     /// A request about nothing yet; `workspace` is the absolute directory that relative patterns and paths start
     /// from.
     pub(super) fn empty(workspace: &str) -> Self {
+        let workspace = normalise(workspace, "/", None).unwrap_or_else(|| "/".to_owned());
         Self {
             subjects: Vec::new(),
             named: Vec::new(),
             roots: Vec::new(),
             tool_name: None,
-            workspace: normalise(workspace, "/", None).unwrap_or_else(|| "/".to_owned()),
+            base: workspace.clone(),
+            workspace,
             home: None,
         }
     }
@@ -292,8 +296,8 @@ impl Request {
     }
 
     pub(super) fn cwd(&self, cwd: Option<&str>) -> String {
-        cwd.and_then(|cwd| normalise(cwd, &self.workspace, None))
-            .unwrap_or_else(|| self.workspace.clone())
+        cwd.and_then(|cwd| normalise(cwd, &self.base, None))
+            .unwrap_or_else(|| self.base.clone())
     }
 
     pub(super) fn add_line(&mut self, line: &str, cwd: &str) {
@@ -308,8 +312,8 @@ impl Request {
     pub(super) fn add_paths<'a>(&mut self, access: Access, paths: impl IntoIterator<Item = &'a str>) {
         let before = self.subjects.len();
         for path in paths {
-            let named = absolute(path, &self.workspace, self.home.as_deref());
-            let path = match normalise(path, &self.workspace, self.home.as_deref()) {
+            let named = absolute(path, &self.base, self.home.as_deref());
+            let path = match normalise(path, &self.base, self.home.as_deref()) {
                 Some(path) if self.subjects.len() - before < REQUEST_PATHS => Some(path),
                 _ => None,
             };

@@ -10,6 +10,7 @@
 use acpd_model::RawJson;
 use serde_json::{Map, Value};
 
+use super::path::normalise;
 use super::request::{Access, Kind, Request, Subject};
 use super::shell::Assignment;
 use super::wrapper::harmless;
@@ -86,7 +87,15 @@ impl Request {
     /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
     /// is unknown, and is never taken for something harmless.
     pub fn from_tool_call(call: &RawJson, cwd: &str) -> Self {
-        let mut request = Self::empty(cwd);
+        Self::from_tool_call_in(call, cwd, cwd)
+    }
+
+    /// The same for an agent whose session is in `base`, which is `workspace` or a directory in it.
+    pub fn from_tool_call_in(call: &RawJson, workspace: &str, base: &str) -> Self {
+        let mut request = Self::empty(workspace);
+        if let Some(base) = normalise(base, "/", None) {
+            request.base = base;
+        }
         if let Ok(call) = call.read::<Object>() {
             Reading::new(&call).fill(&mut request);
         }

@@ -3,35 +3,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, LeaseHolder, PermissionOption, TurnStatus};
+use acpd_model::event::{Binding, LeaseHolder, PermissionOption, ThreadCreated, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
-    TurnId,
+    By, Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId,
+    ThreadStatus, TurnId,
 };
 
 use super::dropped::Dropped;
 use super::item::ItemView;
 use super::names::Names;
+use super::spec::Spec;
 use crate::agent::Capabilities;
 use crate::policy::{Policy, Remembered, RememberedRule, Scope};
-
-/// How a thread was made.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Spec {
-    /// Name of the agent in the configuration.
-    pub agent: String,
-    /// Working directory.
-    pub cwd: String,
-    /// Further directories of the workspace.
-    pub additional_directories: Vec<String>,
-    /// ACP `McpServer` objects.
-    pub mcp_servers: Vec<RawJson>,
-    /// `_meta` for the agent, beside all that; passed on as it came.
-    pub meta: Option<RawJson>,
-    /// The session of the agent to begin with, which was made outside of acpd.
-    pub session_id: Option<String>,
-}
 
 /// The turn that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +39,8 @@ pub struct QueuedTurn {
     pub meta: Option<RawJson>,
     /// The client's own id.
     pub client_turn_id: Option<String>,
+    /// The client that sent it.
+    pub by: By,
 }
 
 /// A turn that a client gave an id of its own.
@@ -256,25 +242,16 @@ impl Live {
     fn fold_thread(&mut self, event: &Event) {
         match &event.kind {
             EventKind::ThreadCreated(made) => {
-                let acpd_model::event::ThreadCreated {
+                let ThreadCreated {
                     agent,
                     cwd,
                     name,
                     project_id,
                     metadata,
-                    additional_directories,
-                    mcp_servers,
-                    meta,
                     session_id,
+                    ..
                 } = &**made;
-                self.spec = Spec {
-                    agent: agent.clone(),
-                    cwd: cwd.clone(),
-                    additional_directories: additional_directories.clone(),
-                    mcp_servers: mcp_servers.clone(),
-                    meta: meta.clone(),
-                    session_id: session_id.clone(),
-                };
+                self.spec = Spec::from(&**made);
                 self.names.person.clone_from(name);
                 self.summary = Summary {
                     agent: agent.clone(),
@@ -318,6 +295,7 @@ impl Live {
                     input: input.clone(),
                     meta: meta.clone(),
                     client_turn_id,
+                    by: event.by.clone(),
                 });
             }
             EventKind::TurnStarted {
@@ -484,6 +462,7 @@ impl Live {
                 self.requests.remove(&request.number);
             }
             EventKind::LeaseMoved { holder, .. } => self.lease = holder.as_deref().cloned(),
+            EventKind::SessionParamsSet(params) => self.spec.set_params((**params).clone()),
             EventKind::PolicySet { policy } => {
                 self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
             }

@@ -1,11 +1,12 @@
 //! A session's config options, as clients are offered them: the agent's own, and its `modes` and `models` of
 //! the days before config options, unless it has options for these as well.
 
-use acpd_model::RawJson;
+use acpd_model::{Failure, RawJson};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Live;
+use crate::agent::ConfigValue;
 
 /// The option that stands for `modes`.
 pub const LEGACY_MODE: &str = "acpd.mode";
@@ -17,6 +18,36 @@ struct Known {
     id: String,
     #[serde(default)]
     category: Option<String>,
+}
+
+/// What an option can be set to, by its `type`.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Choices {
+    Select { options: Vec<Choice> },
+    Boolean,
+}
+
+/// A value, or a group of values.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Choice {
+    Value { value: String },
+    Group { options: Vec<Value> },
+}
+
+#[derive(Deserialize)]
+struct Value {
+    value: String,
+}
+
+impl Choice {
+    fn values(self) -> Vec<String> {
+        match self {
+            Self::Value { value } => vec![value],
+            Self::Group { options } => options.into_iter().map(|option| option.value).collect(),
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -96,6 +127,36 @@ impl Options<'_> {
     /// The ids of the agent's own options.
     pub fn ids(&self) -> Vec<String> {
         self.known().map(|option| option.id).collect()
+    }
+
+    /// Refuses a value that the agent does not offer for its own option `id`. What cannot be read of the option is left to
+    /// the agent.
+    pub fn check(&self, id: &str, value: &ConfigValue) -> Result<(), Failure> {
+        let known = |option: &RawJson| option.read::<Known>().is_ok_and(|known| known.id == id);
+        let Some(option) = self.own.iter().find(|option| known(option)) else {
+            return Ok(());
+        };
+        let invalid = |wants: String| {
+            Err(Failure::invalid_params(format!(
+                "the option {id:?} takes {wants}"
+            )))
+        };
+        match (option.read(), value) {
+            (Ok(Choices::Select { options }), value) => {
+                let values: Vec<String> = options.into_iter().flat_map(Choice::values).collect();
+                match value {
+                    ConfigValue::Id(value) if values.is_empty() || values.contains(value) => Ok(()),
+                    ConfigValue::Id(value) => {
+                        invalid(format!("one of its values, not {value:?}: {}", values.join(", ")))
+                    }
+                    ConfigValue::Boolean(_) => {
+                        invalid(format!("one of its values, not a boolean: {}", values.join(", ")))
+                    }
+                }
+            }
+            (Ok(Choices::Boolean), ConfigValue::Id(_)) => invalid("a boolean".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     /// The ids of the session's modes.

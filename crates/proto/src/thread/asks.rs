@@ -106,7 +106,10 @@ impl Thread {
             _ => return Ok(()),
         };
         if known.iter().any(|known| known == id) {
-            return Ok(());
+            return match request {
+                AgentRequest::SetConfigOption { config_id, value } => options.check(config_id, value),
+                _ => Ok(()),
+            };
         }
         if known.is_empty() {
             return Err(Failure::new(
@@ -122,6 +125,7 @@ impl Thread {
 
     pub(super) fn agent_answered(&mut self, call: u64, result: Result<RawJson, RpcError>) {
         self.note_answer(call, result);
+        self.reopen_if_idle();
         self.prompt_if_ready();
     }
 
@@ -132,11 +136,7 @@ impl Thread {
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => {
-                let failure = Failure::agent(format!("the agent refused {}: {error}", request.method()));
-                let failure = match RawJson::of(&error) {
-                    Ok(error) => failure.with_agent_error(error),
-                    Err(_) => failure,
-                };
+                let failure = AgentRequest::refused(request.method(), &error);
                 return self.refuse(call, failure);
             }
         };

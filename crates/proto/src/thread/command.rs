@@ -7,7 +7,7 @@ use super::editors::{Abilities, EditorOrder};
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
-use crate::projection::{Dropped, Rounds};
+use crate::projection::{Dropped, Rounds, SessionChange, Spec};
 use crate::wire::RpcError;
 
 /// Something that a thread must deal with.
@@ -140,7 +140,7 @@ pub enum Command {
     /// Make the thread. The first thing that happens to it; answered when its agent is ready or has failed.
     Create {
         /// How.
-        spec: crate::projection::Spec,
+        spec: Box<Spec>,
         /// A name given by a person.
         name: Option<String>,
         /// The client's own grouping.
@@ -148,6 +148,8 @@ pub enum Command {
         /// The client's own data.
         metadata: Option<RawJson>,
     },
+    /// Open the agent's session otherwise from now on; answered at once.
+    SetSessionParams(SessionChange),
     /// Have the agent running; answered at once.
     Wake,
     /// Send a prompt, now or when the turns before it are over.

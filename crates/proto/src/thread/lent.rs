@@ -226,7 +226,7 @@ impl Thread {
                         terminal_id,
                         command,
                         args,
-                        cwd: cwd.unwrap_or_else(|| self.live.spec.cwd.clone()),
+                        cwd: cwd.unwrap_or_else(|| self.live.spec.session_cwd().to_owned()),
                         output_byte_limit,
                         unwanted,
                     };

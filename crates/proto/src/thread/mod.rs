@@ -24,6 +24,7 @@ mod record;
 mod reopening;
 mod replayed;
 mod requests;
+mod session_params;
 mod steer;
 mod steps;
 mod terminals;

@@ -101,7 +101,12 @@ impl Thread {
 
     /// What an ACP tool call comes to.
     pub(super) fn tool_request(&self, tool_call: &RawJson) -> Request {
-        self.at_home(Request::from_tool_call(tool_call, &self.live.spec.cwd))
+        let spec = &self.live.spec;
+        self.at_home(Request::from_tool_call_in(
+            tool_call,
+            &spec.cwd,
+            spec.session_cwd(),
+        ))
     }
 
     /// Which decision the policy would make about an ACP tool call, and every rule that has a say. `None`: it is
@@ -208,7 +213,10 @@ impl Thread {
                 env,
                 cwd: at,
                 ..
-            } => Request::terminal(command, args, env, at.as_deref(), cwd),
+            } => {
+                let at = at.as_deref().unwrap_or(self.live.spec.session_cwd());
+                Request::terminal(command, args, env, Some(at), cwd)
+            }
             _ => return None,
         };
         Some(self.at_home(request))
@@ -218,7 +226,7 @@ impl Thread {
     /// and a command in another place or with variables of its own, is none of it.
     fn is_granted(&self, call: &Call, request: &Request) -> bool {
         if let Call::CreateTerminal { env, cwd, .. } = call {
-            let here = cwd.as_ref().is_none_or(|cwd| *cwd == self.live.spec.cwd);
+            let here = cwd.as_ref().is_none_or(|cwd| cwd == self.live.spec.session_cwd());
             if !env.is_empty() || !here {
                 return false;
             }

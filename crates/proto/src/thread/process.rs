@@ -26,12 +26,15 @@ impl Thread {
             return;
         }
         self.agent = AgentState::Starting;
+        self.reopens = false;
         self.calls_before = self.calls;
         self.effects.push(Effect::StartAgent(Start {
-            cwd: self.live.spec.cwd.clone(),
+            cwd: self.live.spec.session_cwd().to_owned(),
             additional_directories: self.live.spec.additional_directories.clone(),
-            mcp_servers: self.live.spec.mcp_servers.clone(),
-            meta: self.live.spec.meta.clone(),
+            mcp_servers: self.live.spec.session_mcp_servers(),
+            meta: self.live.spec.session_meta().cloned(),
+            members: self.live.spec.session_members(),
+            held: false,
             earlier_session: self.live.summary.session_id.clone(),
             foreign: !self.live.bound
                 && self.live.summary.session_id.is_some()
@@ -104,6 +107,7 @@ impl Thread {
                 result: Ok(Reply::Done),
             });
         }
+        self.reopen_if_idle();
         self.send_asks();
         self.prompt_if_ready();
     }

@@ -75,6 +75,10 @@ impl Thread {
 
     /// Takes text for a message; it may be held back and merged.
     pub(super) fn emit_text(&mut self, delta: Delta) {
+        if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
+            self.flush();
+            return self.emit_delta(delta);
+        }
         for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
             self.emit_delta(due);
         }

@@ -90,6 +90,10 @@ pub struct Thread {
     pub(super) calls_abandoned: u64,
     /// Whether another process is to follow the one that was told to go.
     pub(super) wanted: bool,
+    /// Whether the session is to be opened once more, as it is wanted now.
+    pub(super) reopens: bool,
+    /// Whether the configuration wants each chunk of text to be recorded by itself.
+    pub(super) single_chunks: bool,
     /// Callers who wait for the agent to be ready.
     pub(super) opening: Vec<u64>,
     /// What clients want of the agent beside turns, by the number of their command.
@@ -147,6 +151,8 @@ impl Thread {
             calls: 0,
             calls_abandoned: 0,
             wanted: false,
+            reopens: false,
+            single_chunks: false,
             opening: Vec::new(),
             asks: BTreeMap::new(),
             errands: BTreeMap::new(),
@@ -320,6 +326,7 @@ impl Thread {
                     additional_directories: spec.additional_directories,
                     mcp_servers: spec.mcp_servers,
                     meta: spec.meta,
+                    members: spec.members,
                     session_id: spec.session_id,
                 }));
                 self.emit(None, by, kind, None);
@@ -327,6 +334,7 @@ impl Thread {
                 self.wake();
                 return;
             }
+            Command::SetSessionParams(change) => self.set_session_params(by, change),
             Command::Wake if self.check_takes_turns().is_err() => Ok(Reply::Done),
             Command::Wake => {
                 self.wanted = self.agent == AgentState::Stopping;
@@ -387,6 +395,8 @@ impl Thread {
 
     fn handle_agent(&mut self, event: AgentEvent) {
         match event {
+            // Said to whoever started it without a session.
+            AgentEvent::Greeted(_) => {}
             AgentEvent::Opened(opened) => self.agent_opened(*opened),
             AgentEvent::Reopening(how) => self.reopening.trying = Some(how),
             AgentEvent::Repeated(update) => self.replayed.take(update),

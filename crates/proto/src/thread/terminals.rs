@@ -33,7 +33,7 @@ impl Thread {
             (command, args)
         };
         let terminal_id = format!("term_{}", call + 1);
-        let cwd = cwd.unwrap_or_else(|| self.live.spec.cwd.clone());
+        let cwd = cwd.unwrap_or_else(|| self.live.spec.session_cwd().to_owned());
         let output_bytes = limit
             .map_or(TERMINAL_BYTES, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)

@@ -308,6 +308,7 @@ impl Thread {
             _ => ItemOutcome::Completed,
         });
         self.settle_turn(running.id, Some(running.started_at), ending, by);
+        self.reopen_if_idle();
         self.begin_next();
         self.note_status();
     }
@@ -318,7 +319,7 @@ impl Thread {
                 blocks: next.input,
                 meta: next.meta,
             };
-            self.begin(next.id, &By::Daemon, prompt, next.client_turn_id);
+            self.begin(next.id, &next.by, prompt, next.client_turn_id);
         }
     }
 

@@ -3,7 +3,7 @@
 use acpd_model::RawJson;
 use serde::Serialize;
 
-use super::RpcError;
+use super::{RpcError, members};
 
 /// Writes one JSON object member by member, so that what is already JSON text is copied and not parsed.
 #[derive(Debug)]
@@ -78,6 +78,16 @@ impl<'a> Object<'a> {
     pub fn json(&mut self, key: &str, value: Option<&RawJson>) -> &mut Self {
         if let Some(value) = value {
             self.raw(key, value.get());
+        }
+        self
+    }
+
+    /// Adds the members of another object, as they are written there.
+    pub fn others(&mut self, object: Option<&RawJson>) -> &mut Self {
+        if let Some(object) = object {
+            members(object, |key, value| {
+                self.raw(key, value);
+            });
         }
         self
     }

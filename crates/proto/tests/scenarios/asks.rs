@@ -137,6 +137,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
             (
                 Command::Ask(AgentRequest::Authenticate {
                     method_id: "magic".into(),
+                    members: None,
                 }),
                 ErrorCode::InvalidParams,
                 "key, web",
@@ -291,6 +292,7 @@ fn an_agent_that_wants_a_sign_in_gets_one() {
 
         let call = s.send(Command::Ask(AgentRequest::Authenticate {
             method_id: "web".into(),
+            members: None,
         }));
         assert_eq!(
             s.sent_as("authenticate")[0].json["params"],
@@ -406,7 +408,10 @@ fn signing_in_is_not_cut_off_by_others() {
         s.answer("initialize", HELLO);
         s.refuse("session/new", -32000, "Authentication required");
         let method_id = "web".into();
-        let call = s.send(Command::Ask(AgentRequest::Authenticate { method_id }));
+        let call = s.send(Command::Ask(AgentRequest::Authenticate {
+            method_id,
+            members: None,
+        }));
         s.ask(Command::Wake).unwrap();
         assert_eq!(s.stops, 0, "another window was opened");
         s.answer("authenticate", "{}");
@@ -458,4 +463,36 @@ fn a_fork_has_the_workspace_of_its_session() {
             s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
         });
     }
+}
+
+#[test]
+fn a_value_that_is_not_offered_is_refused_and_says_which_are() {
+    const GROUPED: &str = r#"{"sessionId":"s-1","configOptions":[{"id":"model","name":"M","type":"select","currentValue":"a","options":[{"group":"g","name":"G","options":[{"value":"a","name":"A"},{"value":"b","name":"B"}]}]},{"id":"odd","name":"O","type":"slider","currentValue":3},{"id":"bare","name":"B","type":"select","currentValue":"x","options":[]}]}"#;
+    check(|s| {
+        open(s);
+        for (option, value, says) in [
+            ("effort", id("huge"), "low, high"),
+            ("effort", ConfigValue::Boolean(true), "low, high"),
+            ("web", id("true"), "a boolean"),
+        ] {
+            let call = s.send(set(option, value));
+            let failure = s.replies[&call].as_ref().unwrap_err();
+            assert_eq!(failure.code, ErrorCode::InvalidParams);
+            assert!(failure.message.contains(says), "{failure}");
+        }
+        assert!(s.sent_as("session/set_config_option").is_empty());
+    });
+    check(|s| {
+        s.create();
+        s.answer("initialize", HELLO);
+        s.answer("session/new", GROUPED);
+        let call = s.send(set("model", id("c")));
+        assert!(s.replies[&call].as_ref().unwrap_err().message.contains("a, b"));
+        // What is not understood of an option is the agent's to judge.
+        for (option, value) in [("model", id("b")), ("odd", id("7")), ("bare", id("y"))] {
+            s.send(set(option, value));
+            s.answer("session/set_config_option", "{}");
+        }
+        assert_eq!(s.sent_as("session/set_config_option").len(), 3);
+    });
 }

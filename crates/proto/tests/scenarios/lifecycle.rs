@@ -65,7 +65,7 @@ fn a_persons_name_wins_until_it_is_given_back() {
 fn a_name_from_the_beginning_is_a_persons() {
     check(|s| {
         s.send(Command::Create {
-            spec: acpd_proto::projection::Spec::default(),
+            spec: Box::default(),
             name: Some("Given".into()),
             project_id: None,
             metadata: None,

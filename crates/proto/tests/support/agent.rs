@@ -1,6 +1,7 @@
 //! What an agent can do in a scene.
 
 use acpd_model::{Failure, TurnId};
+use acpd_proto::projection::SessionChange;
 use acpd_proto::thread::{Gone, Input, MachineEvent, MachineReply};
 use acpd_proto::wire::{Line, LineDecoder, Message};
 use serde_json::Value;
@@ -38,12 +39,12 @@ pub fn tool(id: &str, update: bool, more: &str) -> String {
 impl Scene {
     /// The thread is made and its agent's session is open.
     pub fn open_session(&mut self) {
-        self.open_session_with(None);
+        self.open_session_with(SessionChange::default());
     }
 
     /// The same, with something beside it for the agent.
-    pub fn open_session_with(&mut self, meta: Option<acpd_model::RawJson>) {
-        let call = self.create_with(meta);
+    pub fn open_session_with(&mut self, change: SessionChange) {
+        let call = self.create_with(change);
         self.answer("initialize", FULL);
         self.answer("session/new", r#"{"sessionId":"s-1"}"#);
         assert!(self.replies[&call].is_ok());

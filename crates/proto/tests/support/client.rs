@@ -2,7 +2,7 @@
 
 use acpd_model::event::Caller;
 use acpd_model::{By, Failure, RawJson, RequestId, TurnId};
-use acpd_proto::projection::{Spec, text_block};
+use acpd_proto::projection::{SessionChange, Spec, text_block};
 use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
 
 use super::scene::Scene;
@@ -39,15 +39,17 @@ impl Scene {
 
     /// Makes the thread; answered when the agent is ready.
     pub fn create(&mut self) -> u64 {
-        self.create_with(None)
+        self.create_with(SessionChange::default())
     }
 
     /// The same, with something beside it for the agent.
-    pub fn create_with(&mut self, meta: Option<RawJson>) -> u64 {
+    pub fn create_with(&mut self, change: SessionChange) -> u64 {
         let spec = Spec {
             agent: "fake".into(),
             cwd: "/workspace".into(),
-            meta,
+            mcp_servers: change.mcp_servers.unwrap_or_default(),
+            meta: change.meta,
+            members: change.members,
             ..Spec::default()
         };
         self.create_as(spec)
@@ -56,7 +58,7 @@ impl Scene {
     /// Makes the thread with everything said about it.
     pub fn create_as(&mut self, spec: Spec) -> u64 {
         self.send(Command::Create {
-            spec,
+            spec: Box::new(spec),
             name: None,
             project_id: None,
             metadata: None,

@@ -4,6 +4,7 @@ use acpd_model::event::LeaseHolder;
 use acpd_model::{Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 
 use crate::agent::AgentRequest;
+use crate::projection::SessionChange;
 use crate::thread::Answer;
 use crate::wire::RpcError;
 
@@ -19,19 +20,17 @@ pub enum Call {
         cwd: String,
         /// Further directories of the workspace.
         additional_directories: Vec<String>,
-        /// ACP `McpServer` objects.
-        mcp_servers: Vec<RawJson>,
-        /// `_meta` of the request, for the agent.
-        meta: Option<RawJson>,
+        /// What else its session is opened with.
+        change: SessionChange,
     },
     /// Follow a thread from before its first event; answered at once with [`Reply::Opened`], where `until` is the last event
     /// that is there already. The agent is started in the background.
-    Load(ThreadId),
+    Load(ThreadId, Wanted),
     /// Follow a thread from its last event on, which is `until`; answered at once with [`Reply::Opened`]. Questions that
     /// are open are handed over again. The agent is started in the background.
-    Resume(ThreadId),
+    Resume(ThreadId, Wanted),
     /// Make a thread that goes on from this one, and open it as a new one is.
-    Fork(ThreadId),
+    Fork(ThreadId, Wanted),
     /// Follow the thread no longer; answered with [`Reply::Done`], also where it was not followed.
     Close(ThreadId),
     /// List threads, the newest first; answered with [`Reply::Sessions`].
@@ -71,7 +70,8 @@ pub enum Call {
     /// Have the agent do something; answered with [`Reply::Json`], what it answered. Params of an extension name the thread as
     /// their session: [`with_session`](super::with_session) puts the agent's own there.
     Ask {
-        /// The agent of which thread; without one, of the connection: to sign in comes before any session.
+        /// The agent of which thread; without one it is for any process of the connection's agent, also before there is a
+        /// session.
         thread: Option<ThreadId>,
         /// What.
         request: AgentRequest,
@@ -101,6 +101,15 @@ pub enum Call {
         /// Params as they came.
         params: Option<RawJson>,
     },
+}
+
+/// What an editor that opens a session wants of it; the directories are as the editor named them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Wanted {
+    /// What the session is to be opened with from now on.
+    pub change: SessionChange,
+    /// Further directories, which must be the thread's.
+    pub additional_directories: Vec<String>,
 }
 
 /// The answer to a [`Call`].

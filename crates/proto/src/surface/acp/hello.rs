@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
 use super::frame::{Feature, Question};
-use super::splice::{member, spliced};
+use super::splice::{member, others, spliced};
 use crate::agent::AuthMethod;
 use crate::thread::Abilities;
 
@@ -97,9 +97,12 @@ pub(super) fn welcome(agent: &RawJson) -> RawJson {
         found.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted)
     };
     let capabilities = object(agent, "agentCapabilities");
-    let mut session = object(&capabilities, "sessionCapabilities");
+    // These would be of the agent's session and not of the thread: to put a thread away or to name it is acpd's.
+    let session = object(&capabilities, "sessionCapabilities");
+    let mut session =
+        others(&session, &["archive", "status", "title"]).unwrap_or_else(|| RawJson::trusted("{}"));
     // What the agent says of one of these itself is more than our word for it.
-    for name in ["list", "resume", "close", "delete"] {
+    for name in ["list", "resume", "close", "delete", "fork"] {
         if !member(&session, name).is_some_and(|value| value.starts_with('{')) {
             session = spliced(&session, &[(name, "{}")]);
         }

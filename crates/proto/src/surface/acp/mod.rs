@@ -19,7 +19,7 @@ mod resumed;
 mod session;
 mod splice;
 
-pub use call::{Call, Listed, Opened, Reply};
+pub use call::{Call, Listed, Opened, Reply, Wanted};
 pub use encode::frames;
 pub use frame::{Ending, Feature, Frame, Question, What};
 pub use hello::Client;

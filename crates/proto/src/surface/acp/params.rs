@@ -1,22 +1,45 @@
 //! The params of an editor's requests. What has a shape that ACP never had counts as absent where it may be absent.
 
+use acpd_model::limits::SESSION_MEMBERS_BYTES;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::splice::others;
 use crate::agent::ConfigValue;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct NewSession {
-    pub cwd: String,
-    #[serde(default)]
+/// The params of whatever opens a session, but for the name of one that is there.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct OpenSession {
+    pub cwd: Option<String>,
     pub additional_directories: Option<Vec<String>>,
-    #[serde(default)]
     pub mcp_servers: Option<Vec<RawJson>>,
-    #[serde(default, rename = "_meta")]
+    #[serde(rename = "_meta")]
     pub meta: Option<RawJson>,
+    /// What acpd does not know, an object.
+    #[serde(skip)]
+    pub members: Option<RawJson>,
+}
+
+impl OpenSession {
+    pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, Failure> {
+        const KNOWN: [&str; 5] = ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"];
+        let mut read: Self = read(method, params)?;
+        read.members = params.and_then(|params| others(&params.into(), &KNOWN));
+        if read
+            .members
+            .as_ref()
+            .is_some_and(|members| members.get().len() > SESSION_MEMBERS_BYTES)
+        {
+            let message = format!(
+                "{method}: members that ACP does not have are longer than {SESSION_MEMBERS_BYTES} bytes"
+            );
+            return Err(Failure::invalid_params(message));
+        }
+        Ok(read)
+    }
 }
 
 #[derive(Deserialize)]

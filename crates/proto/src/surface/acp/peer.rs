@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::Caller;
-use acpd_model::limits::EDITOR_REQUESTS;
+use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES, EDITOR_REQUESTS};
 use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
 use bytes::Bytes;
 use serde_json::json;
@@ -98,6 +98,8 @@ pub struct Peer {
     pub(super) last_lent: u64,
     /// Orders for sessions that are about to be open.
     pub(super) early: BTreeMap<ThreadId, Vec<EditorOrder>>,
+    /// What came while `initialize` was not answered.
+    unread: Vec<String>,
     waiting: BTreeMap<u64, ReplyTo>,
     next_token: u64,
     pub(super) out: Queue<PeerOutput>,
@@ -118,6 +120,7 @@ impl Peer {
             lent: BTreeMap::new(),
             last_lent: 0,
             early: BTreeMap::new(),
+            unread: Vec::new(),
             waiting: BTreeMap::new(),
             next_token: 0,
             out: Queue::default(),
@@ -152,8 +155,11 @@ impl Peer {
         self.out.pop()
     }
 
-    /// Takes one message.
+    /// Takes one message. What comes while `initialize` is not answered waits for that.
     pub fn handle_text(&mut self, text: &str) {
+        if self.phase == Phase::Greeting && self.waits(text) {
+            return;
+        }
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => {
                 if let Err(failure) = self.request(id, &method, params) {
@@ -174,6 +180,23 @@ impl Peer {
         }
     }
 
+    /// Keeps a message until the connection is ready, as far as there is room.
+    fn waits(&mut self, text: &str) -> bool {
+        let bytes: usize = self.unread.iter().map(String::len).sum();
+        let has_room = self.unread.len() < EDITOR_EARLY && bytes + text.len() <= EDITOR_EARLY_BYTES;
+        if has_room {
+            self.unread.push(text.to_owned());
+        }
+        has_room
+    }
+
+    /// Takes what came before `initialize` was answered.
+    fn read_on(&mut self) {
+        for text in std::mem::take(&mut self.unread) {
+            self.handle_text(&text);
+        }
+    }
+
     /// Takes the answer to a [`PeerOutput::Call`].
     pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
         let Some(reply_to) = self.waiting.remove(&token) else {
@@ -183,10 +206,12 @@ impl Peer {
             (ReplyTo::Hello(id), Ok(Reply::Json(agent))) => {
                 self.phase = Phase::Ready;
                 self.answer(&id, &hello::welcome(&agent));
+                self.read_on();
             }
             (ReplyTo::Hello(id), Err(failure)) => {
                 self.phase = Phase::New;
                 self.refuse(&id, &failure);
+                self.read_on();
             }
             (ReplyTo::Open(id, way), Ok(Reply::Opened(opened))) => self.opened(id, way, opened),
             (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
@@ -247,7 +272,11 @@ impl Peer {
                 return Ok(());
             }
             (_, "initialize") => return invalid("the connection is initialized already"),
-            (Phase::New | Phase::Greeting, _) => return invalid("the connection is not initialized yet"),
+            (Phase::New, _) => return invalid("the connection is not initialized yet"),
+            (Phase::Greeting, _) => {
+                let message = format!("{EDITOR_EARLY} messages wait for the answer to initialize already");
+                return Err(Failure::new(ErrorCode::Overloaded, message));
+            }
             (Phase::Ready, _) => {}
         }
         let openings = self
@@ -396,7 +425,13 @@ impl Peer {
             _ => error.code,
         };
         let detail = failure.detail.as_deref();
-        error.data = Some(json!({ "acpd": { "code": failure.code, "detail": detail } }).into());
+        // The whole of it in one string, for clients that show that and nothing else.
+        let details = detail.map_or_else(
+            || failure.message.clone(),
+            |detail| format!("{}: {detail}", failure.message),
+        );
+        let acpd = json!({ "code": failure.code, "detail": detail });
+        error.data = Some(json!({ "details": details, "acpd": acpd }).into());
         let mut out = Vec::new();
         wire::error_response(&mut out, id.get(), &error);
         self.send(out);
@@ -412,7 +447,7 @@ impl Peer {
 fn role_for(method: &str) -> Role {
     match method {
         "session/load" | "session/resume" | "session/list" | "session/close" => Role::Observer,
-        "authenticate" | "logout" => Role::Owner,
+        "authenticate" | "logout" | "providers/set" | "providers/disable" => Role::Owner,
         _ => Role::Operator,
     }
 }

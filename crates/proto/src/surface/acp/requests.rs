@@ -3,14 +3,15 @@
 use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId};
 use serde_json::value::RawValue;
 
-use super::call::Call;
+use super::call::{Call, Wanted};
 use super::params::{
-    self, Authenticate, CancelRequest, ListSessions, NewSession, SetConfigOption, SetMode, SetModel,
+    self, Authenticate, CancelRequest, ListSessions, OpenSession, SetConfigOption, SetMode, SetModel,
 };
 use super::peer::{Peer, Phase, Prompt, ReplyTo};
 use super::session::Way;
 use super::splice;
-use crate::agent::AgentRequest;
+use crate::agent::{AgentRequest, PassedOn};
+use crate::projection::SessionChange;
 
 impl Peer {
     pub(super) fn read(
@@ -21,32 +22,38 @@ impl Peer {
     ) -> Result<(Call, ReplyTo), Failure> {
         Ok(match method {
             "session/new" => {
-                let NewSession {
+                let OpenSession {
                     cwd,
                     additional_directories,
                     mcp_servers,
                     meta,
-                } = params::read(method, params)?;
+                    members,
+                } = OpenSession::read(method, params)?;
+                let cwd = cwd.ok_or_else(|| Failure::invalid_params("session/new: missing field `cwd`"))?;
                 let call = Call::New {
                     cwd,
                     additional_directories: additional_directories.unwrap_or_default(),
-                    mcp_servers: mcp_servers.unwrap_or_default(),
-                    meta,
+                    change: SessionChange {
+                        cwd: None,
+                        mcp_servers,
+                        members,
+                        meta,
+                    },
                 };
                 (call, ReplyTo::Open(id, Way::New))
             }
-            "session/load" => (
-                Call::Load(params::thread(method, params)?),
-                ReplyTo::Open(id, Way::Load),
-            ),
-            "session/resume" => (
-                Call::Resume(params::thread(method, params)?),
-                ReplyTo::Open(id, Way::Resume),
-            ),
-            "session/fork" => (
-                Call::Fork(params::thread(method, params)?),
-                ReplyTo::Open(id, Way::New),
-            ),
+            "session/load" => {
+                let (thread, wanted) = existing(method, params)?;
+                (Call::Load(thread, wanted), ReplyTo::Open(id, Way::Load))
+            }
+            "session/resume" => {
+                let (thread, wanted) = existing(method, params)?;
+                (Call::Resume(thread, wanted), ReplyTo::Open(id, Way::Resume))
+            }
+            "session/fork" => {
+                let (thread, wanted) = existing(method, params)?;
+                (Call::Fork(thread, wanted), ReplyTo::Open(id, Way::New))
+            }
             "session/list" => {
                 let ListSessions { cwd, cursor } = params::read(method, params)?;
                 (Call::List { cwd, cursor }, ReplyTo::Sessions(id))
@@ -68,11 +75,11 @@ impl Peer {
             }
             "authenticate" => {
                 let Authenticate { method_id } = params::read(method, params)?;
-                let request = AgentRequest::Authenticate { method_id };
+                let members = params.and_then(|params| splice::others(&params.into(), &["methodId"]));
                 (
                     Call::Ask {
                         thread: None,
-                        request,
+                        request: AgentRequest::Authenticate { method_id, members },
                     },
                     ReplyTo::Result(id),
                 )
@@ -93,10 +100,21 @@ impl Peer {
                 (Call::Lease { thread, take }, ReplyTo::Result(id))
             }
             _ if is_extension(method) => {
-                let thread = self.meant(method, params)?;
+                let thread = self.named(method, params)?;
                 let (method, params) = (method.to_owned(), params.map(RawJson::from));
                 let request = AgentRequest::Extension { method, params };
                 (Call::Ask { thread, request }, ReplyTo::Result(id))
+            }
+            _ if let Some(method) = PassedOn::of(method) => {
+                let params = params.map(RawJson::from);
+                let request = AgentRequest::Passed { method, params };
+                (
+                    Call::Ask {
+                        thread: None,
+                        request,
+                    },
+                    ReplyTo::Result(id),
+                )
             }
             _ => {
                 let shown: String = method.chars().take(80).collect();
@@ -137,14 +155,13 @@ impl Peer {
         Err(Failure::new(ErrorCode::NotFound, message))
     }
 
-    /// The session that an extension's params name, or that it can only mean.
-    fn meant(&self, method: &str, params: Option<&RawValue>) -> Result<Option<ThreadId>, Failure> {
+    /// The session that an extension's params name, if they name one.
+    fn named(&self, method: &str, params: Option<&RawValue>) -> Result<Option<ThreadId>, Failure> {
         let names_one = |params: &RawValue| splice::has_string(&params.into(), "sessionId");
-        if params.is_some_and(names_one) {
-            return self.open_thread(method, params).map(Some);
+        match params {
+            Some(value) if names_one(value) => self.open_thread(method, params).map(Some),
+            _ => Ok(None),
         }
-        let mut open = self.sessions.keys();
-        Ok(open.next().copied().filter(|_| open.next().is_none()))
     }
 
     pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>) {
@@ -168,7 +185,13 @@ impl Peer {
                 }
             }
             _ if is_extension(method) => {
-                if let Ok(Some(thread)) = self.meant(method, params) {
+                // One that names no session is for the agent, which has a process for each.
+                let threads = match self.named(method, params) {
+                    Ok(Some(thread)) => vec![thread],
+                    Ok(None) => self.sessions.keys().copied().collect(),
+                    Err(_) => return,
+                };
+                for thread in threads {
                     let (method, params) = (method.to_owned(), params.map(RawJson::from));
                     self.call(
                         Call::Notify {
@@ -183,6 +206,28 @@ impl Peer {
             _ => {}
         }
     }
+}
+
+/// The session that is to be opened, and what is wanted of it.
+fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted), Failure> {
+    let thread = params::thread(method, params)?;
+    let OpenSession {
+        cwd,
+        additional_directories,
+        mcp_servers,
+        meta,
+        members,
+    } = OpenSession::read(method, params)?;
+    let wanted = Wanted {
+        change: SessionChange {
+            cwd,
+            mcp_servers,
+            members,
+            meta,
+        },
+        additional_directories: additional_directories.unwrap_or_default(),
+    };
+    Ok((thread, wanted))
 }
 
 /// Those that begin with `_acpd/` are ours, and no agent's.

@@ -5,7 +5,7 @@ use acpd_model::RawJson;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use crate::wire::members;
+use crate::wire::{Object, members};
 
 /// Appends `json` with these members: in the place of its own of the same name, else behind its last one. What is no
 /// object becomes one that has nothing else. Values are JSON text.
@@ -61,6 +61,21 @@ pub(super) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
         }
     });
     found
+}
+
+/// An object of the members that have none of these names; nothing if there is no other.
+pub(super) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    let mut found = false;
+    members(json, |key, value| {
+        if !names.iter().any(|name| is_key(key, name)) {
+            found = true;
+            object.raw(key, value);
+        }
+    });
+    object.close();
+    found.then(|| RawJson::trusted(&String::from_utf8_lossy(&out)))
 }
 
 /// Whether the object has a member `name` that is a string.

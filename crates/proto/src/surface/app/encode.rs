@@ -123,6 +123,7 @@ fn method(kind: &EventKind) -> Option<&'static str> {
         | K::ConfigOptionsReplaced {}
         | K::CommandsReplaced {}
         | K::PolicySet { .. }
+        | K::SessionParamsSet(_)
         | K::ThreadRenamed { .. }
         | K::MetadataSet { .. } => "thread/updated",
         K::ThreadArchived {} => "thread/archived",
@@ -237,6 +238,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         | EventKind::ThreadDeleted { .. }
         | EventKind::TurnsRolledBack { .. }
         | EventKind::LeaseMoved { .. }
+        | EventKind::SessionParamsSet(_)
         | EventKind::ThreadForked(_) => fill_lifecycle(params, event),
         EventKind::ItemStarted { parent, start, .. } => {
             params.maybe("parentItemId", parent.as_ref());

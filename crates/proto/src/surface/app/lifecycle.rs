@@ -3,6 +3,7 @@
 use acpd_model::{Event, EventKind};
 
 use super::encode::by_json;
+use crate::projection::server_name;
 use crate::wire::Object;
 
 /// The members of an event's notification that are its own, with who caused it.
@@ -26,6 +27,12 @@ pub(super) fn fill_lifecycle(params: &mut Object<'_>, event: &Event) {
                 .maybe("lastTurnId", forked.last.as_ref())
                 .maybe("sessionId", forked.session_id.as_ref())
                 .put("fidelity", &forked.fidelity);
+        }
+        EventKind::SessionParamsSet(given) => {
+            let servers: Vec<_> = given.mcp_servers.iter().map(server_name).collect();
+            params.object("session", |session| {
+                session.put("cwd", &given.cwd).put("mcpServers", &servers);
+            });
         }
         EventKind::LeaseMoved { holder, why } => {
             params.maybe("holder", holder.as_ref()).put("why", why);

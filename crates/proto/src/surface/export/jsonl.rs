@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use acpd_model::event::{Content, Outcome, ThreadCreated};
 use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, RawJson};
-use serde::Deserialize;
 
 use super::name::type_of;
 use super::text::{content_text, rfc3339};
+use crate::projection::server_name;
 use crate::wire::{Object, members};
 
 /// Appends the line of `event` with its end. JSON that came from elsewhere is copied and not read.
@@ -117,6 +117,7 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::ThreadDeleted { .. }
         | K::ThreadForked(_)
         | K::TurnsRolledBack { .. }
+        | K::SessionParamsSet(_)
         | K::SteerRequested { .. } => fill_lifecycle(line, event),
         K::TurnQueued { .. } | K::TurnStarted { .. } | K::TurnSettled { .. } | K::DiffUpdated { .. } => {
             fill_turn(line, event);
@@ -260,15 +261,15 @@ fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
         EventKind::SteerRequested { input } => {
             line.put("text", &content_text(input)).put("content", input);
         }
+        EventKind::SessionParamsSet(params) => {
+            line.maybe("cwd", params.cwd.as_ref())
+                .put("mcpServers", &names(&params.mcp_servers));
+        }
         _ => {}
     }
 }
 
 fn fill_created(line: &mut Object<'_>, made: &ThreadCreated) {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
     line.put("agent", &made.agent)
         .put("cwd", &made.cwd)
         .maybe("name", made.name.as_ref());
@@ -278,13 +279,13 @@ fn fill_created(line: &mut Object<'_>, made: &ThreadCreated) {
         line.put("additionalDirectories", &made.additional_directories);
     }
     if !made.mcp_servers.is_empty() {
-        // Their environment and headers hold credentials, which no evidence needs.
-        let names = made.mcp_servers.iter();
-        let names: Vec<Option<String>> = names
-            .map(|server| server.read::<Named>().ok().map(|named| named.name))
-            .collect();
-        line.put("mcpServers", &names);
+        line.put("mcpServers", &names(&made.mcp_servers));
     }
+}
+
+/// What MCP servers are called: no evidence needs their credentials.
+fn names(servers: &[RawJson]) -> Vec<Option<String>> {
+    servers.iter().map(server_name).collect()
 }
 
 fn fill_turn(line: &mut Object<'_>, event: &Event) {

@@ -55,6 +55,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::LeaseMoved { .. } => "thread:lease",
         K::SteerRequested { .. } => "turn:steer",
         K::SessionInfoUpdated { .. } => "session:info",
+        K::SessionParamsSet(_) => "session:params",
         K::AgentBound { .. } => "agent:bound",
         K::AgentLost { .. } => "agent:lost",
         K::NoticeGiven { .. } => "notice",

@@ -1,5 +1,6 @@
 //! The first words, and the rules that hold for all of them.
 
+use acpd_model::limits::EDITOR_EARLY;
 use acpd_model::{ErrorCode, Failure, RawJson, Role};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::surface::acp::Call;
@@ -21,7 +22,7 @@ fn the_agents_own_capabilities_and_what_the_daemon_adds() {
         let capabilities = &result["agentCapabilities"];
         assert_eq!(capabilities["promptCapabilities"]["image"], true);
         assert_eq!(capabilities["loadSession"], true);
-        let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {} });
+        let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {} });
         assert_eq!(capabilities["sessionCapabilities"], always);
         assert!(result["_meta"]["acpd"]["version"].is_string());
         let client = s.editors[who].peer.client();
@@ -36,14 +37,80 @@ fn nothing_before_initialize_and_initialize_once() {
         let early = s.ask(who, "session/list", "{}");
         assert_eq!(early["error"]["code"], -32600);
         s.notify(who, "session/cancel");
-        s.slow = true;
-        let hello = s.request(who, "initialize", SIMPLE);
-        assert_eq!(s.ask(who, "session/list", "{}")["error"]["code"], -32600);
-        s.slow = false;
-        s.catch_up();
-        assert!(s.answer_to(who, &hello).unwrap()["result"].is_object());
+        assert!(s.ask(who, "initialize", SIMPLE)["result"].is_object());
         assert_eq!(s.ask(who, "initialize", SIMPLE)["error"]["code"], -32600);
         assert_eq!(s.calls, [Call::Hello]);
+    });
+}
+
+#[test]
+fn what_follows_initialize_waits_for_its_answer() {
+    play(|s| {
+        let who = s.connect(Role::Owner);
+        s.slow = true;
+        let hello = s.request(who, "initialize", SIMPLE);
+        let again = s.request(who, "initialize", SIMPLE);
+        let new = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
+        assert!(s.editors[who].got.is_empty());
+        s.slow = false;
+        s.catch_up();
+        let order: Vec<_> = s.editors[who].got.iter().map(|message| &message["id"]).collect();
+        assert_eq!(order, [&hello, &again, &new]);
+        assert_eq!(s.answer_to(who, &again).unwrap()["error"]["code"], -32600);
+        assert_eq!(
+            s.answer_to(who, &new).unwrap()["result"]["sessionId"],
+            s.session()
+        );
+    });
+}
+
+#[test]
+fn what_follows_an_initialize_that_fails_is_refused_and_only_so_much_waits() {
+    play(|s| {
+        s.hello = Err(Failure::agent("no such program"));
+        let who = s.connect(Role::Owner);
+        s.slow = true;
+        s.request(who, "initialize", SIMPLE);
+        let waiting: Vec<_> = (0..EDITOR_EARLY)
+            .map(|_| s.request(who, "session/list", "{}"))
+            .collect();
+        let last = s.ask(who, "session/list", "{}");
+        assert_eq!(last["error"]["data"]["acpd"]["code"], "overloaded");
+        s.slow = false;
+        s.catch_up();
+        for id in &waiting {
+            assert_eq!(s.answer_to(who, id).unwrap()["error"]["code"], -32600);
+        }
+    });
+}
+
+#[test]
+fn an_error_says_all_of_it_in_its_details() {
+    play(|s| {
+        s.hello = Err(Failure::agent("no such program").with_detail("install it"));
+        let who = s.connect(Role::Owner);
+        let error = s.ask(who, "initialize", SIMPLE)["error"].clone();
+        assert_eq!(error["data"]["details"], "no such program: install it");
+        assert_eq!(error["data"]["acpd"]["detail"], "install it");
+        let error = s.ask(who, "session/list", "{}")["error"].clone();
+        assert_eq!(error["data"]["details"], error["message"]);
+    });
+}
+
+/// Those that would speak of the agent's session where an editor means the thread.
+#[test]
+fn what_is_not_served_is_not_declared() {
+    play(|s| {
+        let hello = r#"{"protocolVersion":1,"agentCapabilities":{"providers":{},"sessionCapabilities":{"archive":{},"title":{},"status":{},"systemPrompt":{},"x":1.10}}}"#;
+        s.hello = Ok(RawJson::parse(hello).unwrap());
+        let who = s.connect(Role::Owner);
+        let answer = s.ask(who, "initialize", ABLE);
+        let declared = &answer["result"]["agentCapabilities"];
+        let session = declared["sessionCapabilities"].as_object().unwrap();
+        let gone = ["archive", "title", "status"].map(|name| session.contains_key(name));
+        assert_eq!(gone, [false; 3]);
+        assert!(session.contains_key("systemPrompt") && session.contains_key("x"));
+        assert!(declared["providers"].is_object());
     });
 }
 
@@ -67,10 +134,10 @@ fn lenient_clients_are_understood() {
         assert!(s.editors[who].peer.client().reads_files);
         let answer = s.ask(who, "session/new", r#"{"cwd":"."}"#);
         assert_eq!(answer["result"]["sessionId"], s.session());
-        let Some(Call::New { cwd, mcp_servers, .. }) = s.calls.last() else {
+        let Some(Call::New { cwd, change, .. }) = s.calls.last() else {
             panic!("{:?}", s.calls)
         };
-        assert_eq!((cwd.as_str(), mcp_servers.len()), (".", 0));
+        assert_eq!((cwd.as_str(), &change.mcp_servers), (".", &None));
     });
 }
 
@@ -228,11 +295,35 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             }
             asked.push(method);
         }
-        // Without a session's name it is the only one; before any session, the connection's agent.
+        // Without a session's name they are for any process of the connection's agent.
         s.request(who, "_vendor/other", "{}");
-        assert!(matches!(s.calls.last(), Some(Call::Ask { thread: Some(_), .. })));
-        s.request(who, "authenticate", r#"{"methodId":"key"}"#);
         assert!(matches!(s.calls.last(), Some(Call::Ask { thread: None, .. })));
+        s.request(who, "authenticate", r#"{"methodId":"key","_meta":{"k":1.10}}"#);
+        let Some(Call::Ask {
+            thread: None,
+            request: AgentRequest::Authenticate { members, .. },
+        }) = s.calls.last()
+        else {
+            panic!("{:?}", s.calls)
+        };
+        assert_eq!(members.as_ref().unwrap().get(), r#"{"_meta":{"k":1.10}}"#);
+        for method in [
+            "providers/list",
+            "providers/set",
+            "providers/disable",
+            "auth/status",
+        ] {
+            s.request(who, method, r#"{"a":1.10}"#);
+            let Some(Call::Ask {
+                thread: None,
+                request: request @ AgentRequest::Passed { params, .. },
+            }) = s.calls.last()
+            else {
+                panic!("{:?}", s.calls)
+            };
+            let params = params.as_ref().unwrap().get();
+            assert_eq!((request.method(), params), (method, r#"{"a":1.10}"#));
+        }
         s.says(
             who,
             r#"{"jsonrpc":"2.0","method":"_vendor/note","params":{"a":1.10}}"#,

@@ -24,7 +24,7 @@ fn to(connection: &str, why: LeaseMove) -> (Option<String>, LeaseMove) {
 
 pub fn loads(s: &mut Stage, hello: &str) -> usize {
     let who = s.editor(hello);
-    s.ask_session(who, "session/load", r#","cwd":"/","mcpServers":[]"#);
+    s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
     who
 }
 
@@ -80,7 +80,7 @@ fn it_passes_on_when_its_holder_goes() {
         ];
         assert_eq!(moves(&s.scene), expected);
         // It can be taken again.
-        s.ask_session(first, "session/resume", r#","cwd":"/""#);
+        s.ask_session(first, "session/resume", r#","cwd":"/workspace""#);
         assert_eq!(moves(&s.scene)[3..], [to("c0", LeaseMove::Opened)]);
     });
 }
@@ -116,7 +116,7 @@ fn who_may_only_look_on_gets_none() {
         for role in [Role::Observer, Role::Approver] {
             let looker = s.connect(role);
             s.ask(looker, "initialize", WORKER);
-            s.ask_session(looker, "session/load", r#","cwd":"/","mcpServers":[]"#);
+            s.ask_session(looker, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
             let refused = s.ask_session(looker, "_acpd/lease/acquire", "");
             assert_eq!(refused["error"]["data"]["acpd"]["code"], "forbidden");
         }
@@ -131,7 +131,7 @@ fn the_same_connection_again_keeps_it() {
     play(|s| {
         let first = Stage::at_work(WORKER, s);
         loads(s, WORKER);
-        s.ask_session(first, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(first, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(moves(&s.scene), [to("c0", LeaseMove::Opened)]);
     });
 }

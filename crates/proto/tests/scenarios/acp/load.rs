@@ -112,7 +112,7 @@ fn modes_and_options_are_told_as_they_are_now() {
             scene.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"code"}"#);
         });
         let late = s.editor(SIMPLE);
-        let answer = s.ask_session(late, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        let answer = s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(answer["result"]["modes"]["currentModeId"], "code");
         assert!(
             s.editors[late]
@@ -142,7 +142,7 @@ fn notices_are_for_the_moment() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);
         let simple = s.editor(SIMPLE);
-        s.ask_session(simple, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(simple, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         s.then(|scene| {
             scene.prompt("x");
             scene.update(r#"{"sessionUpdate":"notice","severity":"warning","title":"low disk"}"#);
@@ -151,7 +151,7 @@ fn notices_are_for_the_moment() {
         let notices = |s: &Stage, who| s.heard(who).iter().filter(|heard| *heard == "notice").count();
         assert_eq!((notices(s, able), notices(s, simple)), (1, 0));
         let late = s.editor(ABLE);
-        s.ask_session(late, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(notices(s, late), 0);
     });
 }
@@ -167,7 +167,7 @@ fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
     };
     peer.reply(token, Ok(Reply::Json(RawJson::parse("{}").unwrap())));
     peer.poll_output();
-    let params = format!(r#"{{"sessionId":"{thread}","cwd":"/","mcpServers":[]}}"#);
+    let params = format!(r#"{{"sessionId":"{thread}","cwd":"/workspace","mcpServers":[]}}"#);
     peer.handle_text(&format!(
         r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#
     ));

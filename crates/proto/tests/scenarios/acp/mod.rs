@@ -9,6 +9,7 @@ mod load;
 mod lost_editor;
 mod questions;
 mod schema;
+mod session_params;
 mod stage;
 mod transcripts;
 mod turns;

@@ -15,7 +15,7 @@ const ASK: &str = "session/request_permission";
 fn asked(s: &mut Stage) -> (usize, usize) {
     let first = Stage::at_work(SIMPLE, s);
     let second = s.editor(SIMPLE);
-    s.ask_session(second, "session/load", r#","cwd":"/","mcpServers":[]"#);
+    s.ask_session(second, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
     s.then(|scene| {
         scene.prompt("do it");
         scene.asks_permission("5", "t");
@@ -165,7 +165,7 @@ fn who_comes_later_is_asked_once_the_session_is_open() {
         play(|s| {
             asked(s);
             let late = s.editor(SIMPLE);
-            let answer = s.ask_session(late, method, r#","cwd":"/","mcpServers":[]"#);
+            let answer = s.ask_session(late, method, r#","cwd":"/workspace","mcpServers":[]"#);
             let heard = s.heard(late);
             assert_eq!(
                 heard[heard.len() - 2..],
@@ -179,7 +179,7 @@ fn who_comes_later_is_asked_once_the_session_is_open() {
             assert_eq!(outcomes(s).len(), 1);
             // A question that is over is not asked again.
             let later = s.editor(SIMPLE);
-            s.ask_session(later, method, r#","cwd":"/","mcpServers":[]"#);
+            s.ask_session(later, method, r#","cwd":"/workspace","mcpServers":[]"#);
             assert!(!s.heard(later).contains(&ASK.to_owned()));
             assert!(!s.heard(later).contains(&"$/cancel_request".to_owned()));
             s.then(|scene| scene.stops_with("end_turn"));
@@ -191,7 +191,7 @@ fn who_comes_later_is_asked_once_the_session_is_open() {
 fn a_question_is_not_asked_twice_on_one_connection() {
     play(|s| {
         let (first, _) = asked(s);
-        s.ask_session(first, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(first, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         let times = s.heard(first).iter().filter(|heard| *heard == ASK).count();
         assert_eq!(times, 1);
         answers(
@@ -276,7 +276,7 @@ fn information_is_asked_of_who_can_give_it() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);
         let simple = s.editor(SIMPLE);
-        s.ask_session(simple, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(simple, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         s.then(|scene| {
             scene.prompt("do it");
             let schema = r#"{"type":"object","properties":{"n":{"type":"integer","title":"N"}}}"#;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::{By, ErrorCode, Event, Failure, RawJson, Role, ThreadId};
-use acpd_proto::surface::acp::{Call, Frame, Listed, Opened, Peer, PeerOutput, Reply, frames, session_state};
+use acpd_proto::surface::acp::{
+    Call, Frame, Listed, Opened, Peer, PeerOutput, Reply, Wanted, frames, session_state,
+};
 use acpd_proto::thread::{Command, EditorOrder, Input, Reply as Done};
 use serde_json::Value;
 
@@ -255,6 +257,12 @@ impl Stage {
     }
 
     /// A command of the editor, under its own name.
+    /// An editor wants the session to be opened otherwise.
+    fn wants(&mut self, who: usize, wanted: Wanted) -> Result<(), Failure> {
+        let call = self.say(who, Command::SetSessionParams(wanted.change));
+        self.scene.replies[&call].clone().map(drop)
+    }
+
     fn say(&mut self, who: usize, command: Command) -> u64 {
         let peer = &self.editors[who].peer;
         let by = By::Client(Box::new(peer.caller()));
@@ -390,21 +398,25 @@ impl Stage {
             Call::New { .. } if !self.scene.log.is_empty() => {
                 Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
             }
-            Call::New { meta, .. } => {
-                self.scene.open_session_with(meta);
+            Call::New { change, .. } => {
+                self.scene.open_session_with(change);
                 self.attach(who);
                 Ok(self.open(who, 0))
             }
-            Call::Load(thread) => known(thread, &self.scene).map(|()| {
-                self.attach(who);
-                self.open(who, 0)
-            }),
-            Call::Resume(thread) => known(thread, &self.scene).map(|()| {
-                self.attach(who);
-                let last = self.scene.log.len() as u64;
-                self.open(who, last)
-            }),
-            Call::Fork(_) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
+            Call::Load(thread, wanted) => known(thread, &self.scene)
+                .and_then(|()| self.wants(who, wanted))
+                .map(|()| {
+                    self.attach(who);
+                    self.open(who, 0)
+                }),
+            Call::Resume(thread, wanted) => known(thread, &self.scene)
+                .and_then(|()| self.wants(who, wanted))
+                .map(|()| {
+                    self.attach(who);
+                    let last = self.scene.log.len() as u64;
+                    self.open(who, last)
+                }),
+            Call::Fork(..) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
             Call::Close(_) => {
                 self.editors[who].cursor = None;
                 self.kill(who);
@@ -473,7 +485,7 @@ impl Stage {
     }
 
     fn command(&mut self, who: usize, token: u64, command: Command) {
-        let call = self.scene.send(command);
+        let call = self.say(who, command);
         self.later.push((who, token, call));
         self.answer_later();
     }

@@ -1,6 +1,6 @@
 //! Turns as editors see them: their updates, then their end.
 
-use acpd_model::{ErrorCode, Role};
+use acpd_model::{By, ErrorCode, EventKind, ItemStart, MessageType, Role, TurnId};
 use serde_json::json;
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
@@ -138,7 +138,7 @@ fn a_cancel_ends_what_the_editor_has_begun_and_nothing_else() {
     play(|s| {
         let first = Stage::at_work(SIMPLE, s);
         let second = s.editor(SIMPLE);
-        s.ask_session(second, "session/load", r#","cwd":"/","mcpServers":[]"#);
+        s.ask_session(second, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         let running = s.prompt(first, "long");
         let waiting = s.prompt(second, "one");
         let waiting_too = s.prompt(second, "two");
@@ -339,7 +339,7 @@ fn a_new_session_is_answered_before_anything_is_said_in_it() {
         s.ask(who, "initialize", SIMPLE);
         // The agent reports before it answers.
         s.slow = true;
-        let id = s.request(who, "session/new", r#"{"cwd":"/","mcpServers":[]}"#);
+        let id = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
         s.slow = false;
         s.catch_up();
         s.then(|scene| {
@@ -354,5 +354,54 @@ fn a_new_session_is_answered_before_anything_is_said_in_it() {
             s.editors[who].got[1]["result"]["_meta"]["acpd"]["threadId"],
             s.session()
         );
+    });
+}
+
+#[test]
+fn who_sent_a_prompt_that_waited_is_known_to_all() {
+    play(|s| {
+        let first = Stage::at_work(ABLE, s);
+        let second = s.editor(SIMPLE);
+        s.ask_session(second, "session/resume", r#","cwd":"/workspace""#);
+        s.prompt(first, "one");
+        let waits = s.prompt(second, "two");
+        let before = s.count(first);
+        s.then(|scene| scene.stops_with("end_turn"));
+        let shown = &s.editors[first].got[before + 1];
+        assert_eq!(
+            (
+                &shown["params"]["update"]["sessionUpdate"],
+                &shown["params"]["update"]["_meta"]["acpd"]["client"]
+            ),
+            (&json!("user_message_chunk"), &json!("simple")),
+            "{shown}"
+        );
+        s.then(|scene| {
+            scene.chunk("2");
+            scene.stops_with("end_turn");
+        });
+        assert!(s.answer_to(second, &waits).is_some());
+        let of_turn = s.scene.log.iter().filter(|event| event.turn == Some(TurnId(2)));
+        let by_daemon = of_turn.filter(|event| {
+            matches!(
+                event.kind,
+                EventKind::TurnQueued { .. }
+                    | EventKind::TurnStarted { .. }
+                    | EventKind::UserMessageAdded { .. }
+                    | EventKind::ItemStarted {
+                        start: ItemStart::Message {
+                            role: MessageType::UserMessage,
+                            ..
+                        },
+                        ..
+                    }
+            )
+        });
+        for event in by_daemon {
+            assert!(
+                matches!(&event.by, By::Client(caller) if caller.client == "simple"),
+                "{event:?}"
+            );
+        }
     });
 }

@@ -35,6 +35,7 @@ const SAMPLES: &[&str] = &[
     r#"{"threadForked":{"from":"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4","last":"turn_1","sessionId":"s","fidelity":"exact"}}"#,
     r#"{"leaseMoved":{"holder":{"principal":"p","client":"c","connection":"n"},"why":"opened"}}"#,
     r#"{"steerRequested":{"input":[{"type":"text","text":"t"}]}}"#,
+    r#"{"sessionParamsSet":{"cwd":"/b","mcpServers":[{"name":"db","env":[{"name":"K","value":"secret"}]}],"members":{"k":1},"meta":{}}}"#,
     r#"{"agentBound":{"sessionId":"s","how":"load","agent":{},"session":{}}}"#,
     r#"{"agentLost":{"reason":"r","stderr":"s","expected":true}}"#,
     r#"{"noticeGiven":{"level":"info","code":"c","message":"m"}}"#,

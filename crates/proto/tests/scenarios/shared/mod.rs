@@ -467,6 +467,7 @@ fn who_signs_in_does_so_for_all() {
     }
     let request = AgentRequest::Authenticate {
         method_id: "key".into(),
+        members: None,
     };
     s.command(b, AgentCommand::Ask { ask: 1, request });
     let asked = s.next("authenticate");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::{RawJson, TurnId};
 use acpd_proto::agent::{
-    AgentCommand, AgentEvent, Chunk, ChunkContent, News, Quirks, Seat, SharedAgent, Start, UpdateKind,
+    AgentCommand, AgentEvent, Chunk, ChunkContent, News, Seat, SharedAgent, Start, UpdateKind,
 };
 use acpd_proto::time::Now;
 use acpd_proto::wire::Line;
@@ -86,15 +86,8 @@ impl Stage {
 
     pub fn join_as(&mut self, cwd: &str, earlier: Option<&str>) -> Seat {
         let start = Start {
-            cwd: cwd.to_owned(),
-            additional_directories: Vec::new(),
-            mcp_servers: Vec::new(),
-            meta: None,
             earlier_session: earlier.map(str::to_owned),
-            leave_out: Vec::new(),
-            foreign: false,
-            patience: PATIENCE,
-            quirks: Quirks::default(),
+            ..Start::new(cwd, PATIENCE)
         };
         let seat = self.agent.join(start, self.now);
         self.settle();

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Acp, By, Error, Fidelity, FileChange, ItemOutcome, Json, LeaseHolder, LeaseMove, Message, PlanEntry,
-    Replaced, TerminalCommand, ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
+    Replaced, SessionParams, TerminalCommand, ThreadStatus, ThreadSummary, ToolCall, ToolStatus, Turn,
 };
 
 /// A notification or a question.
@@ -184,6 +184,8 @@ events! {
         session_info: Option<Acp>,
         /// The thread's own policy.
         policy: Option<Json>,
+        /// A client wants the agent's session to be opened otherwise.
+        session: Option<SessionParams>,
     }
     /// Who did it.
     ThreadChanged { by: By }

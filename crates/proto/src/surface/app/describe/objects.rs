@@ -84,6 +84,16 @@ pub struct LeaseHolder {
     connection: String,
 }
 
+/// What the agent's session is opened with, beside what the thread was made with.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionParams {
+    /// Its directory; `null`: that of the thread.
+    cwd: Option<String>,
+    /// The names of further MCP servers.
+    mcp_servers: Vec<Option<String>>,
+}
+
 /// Why a lease moved.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]

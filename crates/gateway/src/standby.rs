@@ -1,0 +1,276 @@
+//! An agent's process that was greeted and has no session yet.
+//!
+//! In: an agent's name and a directory; requests that need no session. Out: what the agent says of itself, its answers, and in the
+//! end the process, for the first thread that can use it. Owns: the process until then. Never: answers what the agent asks of its
+//! client; the thread that takes the process does.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
+use acpd_model::{Failure, RawJson};
+use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
+use acpd_proto::thread::Gone;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::agent::{AgentHandle, FromAgent, start};
+use crate::config::AgentConfig;
+use crate::thread::Surroundings;
+
+/// A process and what it has said so far.
+#[derive(Debug)]
+pub struct Standby {
+    /// How it was started.
+    config: AgentConfig,
+    cwd: String,
+    capabilities: Capabilities,
+    handle: AgentHandle,
+    /// What it said that is for its thread, and how many bytes that is.
+    early: Vec<AgentEvent>,
+    early_bytes: usize,
+    asked: HashMap<u64, Asked>,
+    next_ask: u64,
+    /// Whether somebody has signed in to this process.
+    signed_in: bool,
+    until: Instant,
+}
+
+#[derive(Debug)]
+struct Asked {
+    reply: oneshot::Sender<Result<RawJson, Failure>>,
+    method: String,
+    signs_in: bool,
+}
+
+/// What an agent says of itself, the result of its `initialize`, verbatim; and the process that said it.
+pub type Greeted = Result<(RawJson, Standby), Failure>;
+
+/// Answers a request that was made of it.
+pub type Answer = oneshot::Receiver<Result<RawJson, Failure>>;
+
+impl Standby {
+    /// Starts the agent in `cwd` and greets it.
+    pub async fn start(around: &Surroundings, name: &str, config: &AgentConfig, cwd: &Path) -> Greeted {
+        let patience = Duration::from_secs(around.limits.agent_start_secs);
+        let cwd = cwd.to_string_lossy().into_owned();
+        let held = Start {
+            held: true,
+            quirks: config.quirks,
+            ..Start::new(cwd.clone(), patience)
+        };
+        let mut standby = Self {
+            config: config.clone(),
+            cwd,
+            capabilities: Capabilities::default(),
+            handle: start(around, name, config, held)
+                .await
+                .map_err(|failure| cannot(name, failure))?,
+            early: Vec::new(),
+            early_bytes: 0,
+            asked: HashMap::new(),
+            next_ask: 0,
+            signed_in: false,
+            until: Instant::now() + Duration::from_secs(STANDBY_SECS),
+        };
+        loop {
+            match standby.handle.events.recv().await {
+                Some(FromAgent::Events(events)) => {
+                    let mut greeting = None;
+                    for event in events {
+                        match event {
+                            AgentEvent::Greeted(hello) => greeting = Some(hello),
+                            AgentEvent::Failed(failure) => return Err(standby.failed(name, failure).await),
+                            other => standby.keep(other),
+                        }
+                    }
+                    if let Some(hello) = greeting {
+                        standby.capabilities = Capabilities::read(&hello);
+                        return Ok((hello, standby));
+                    }
+                }
+                Some(FromAgent::Gone(gone)) => return Err(gone_early(name, *gone)),
+                None => return Err(cannot(name, Failure::agent("it ended"))),
+            }
+        }
+    }
+
+    /// Ends a process that cannot be used; the end of its standard error may say why.
+    async fn failed(mut self, name: &str, failure: Failure) -> Failure {
+        self.handle.stop();
+        while let Some(from) = self.handle.events.recv().await {
+            if let FromAgent::Gone(gone) = from {
+                return cannot(name, failure.with_detail(gone.stderr));
+            }
+        }
+        cannot(name, failure)
+    }
+
+    /// Asks for something that needs no session, if the agent has declared it.
+    pub async fn ask(&mut self, request: AgentRequest) -> Result<Answer, Failure> {
+        request.check(&self.capabilities)?;
+        let (reply, answer) = oneshot::channel();
+        let ask = self.next_ask;
+        self.next_ask += 1;
+        let asked = Asked {
+            reply,
+            method: request.method().to_owned(),
+            signs_in: matches!(request, AgentRequest::Authenticate { .. }),
+        };
+        self.asked.insert(ask, asked);
+        // As long as it is used it is kept.
+        self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
+        self.handle.tell(AgentCommand::Ask { ask, request }).await;
+        Ok(answer)
+    }
+
+    /// Hears the agent, until its process is of no use any more: it is gone, or nothing has been wanted of it for too long.
+    /// Safe to cancel.
+    pub async fn over(&mut self) {
+        while self.early_bytes < STANDBY_BYTES {
+            let from = tokio::select! {
+                from = self.handle.events.recv() => from,
+                () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
+            };
+            let Some(FromAgent::Events(events)) = from else {
+                return;
+            };
+            for event in events {
+                match event {
+                    AgentEvent::Answered { ask, result } => self.answered(ask, result),
+                    AgentEvent::Failed(_) => return,
+                    other => self.keep(other),
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, event: AgentEvent) {
+        self.early_bytes += bytes(&event);
+        self.early.push(event);
+    }
+
+    /// One that somebody has signed in to, or is signing in to, stays: another process may not know of it.
+    fn is_needed(&self) -> bool {
+        self.signed_in || !self.asked.is_empty()
+    }
+
+    fn answered(&mut self, ask: u64, result: Result<RawJson, acpd_proto::wire::RpcError>) {
+        let Some(Asked {
+            reply,
+            method,
+            signs_in,
+        }) = self.asked.remove(&ask)
+        else {
+            return;
+        };
+        self.signed_in |= signs_in && result.is_ok();
+        // Whoever asked may have gone.
+        let _ = reply.send(result.map_err(|error| AgentRequest::refused(&method, &error)));
+    }
+
+    /// Whether it can open a session in `cwd`. One that somebody has signed in to can in any directory, as agents can that
+    /// hold several sessions.
+    pub fn fits(&self, cwd: &str) -> bool {
+        self.asked.is_empty() && (self.cwd == cwd || self.signed_in)
+    }
+
+    /// Gives the process to a thread, if it was started as the thread's agent is now: the way to it, and what it has said.
+    pub async fn open(
+        self,
+        config: &AgentConfig,
+        start: Start,
+    ) -> Result<(AgentHandle, Vec<AgentEvent>), Start> {
+        if self.config != *config || !self.fits(&start.cwd) {
+            return Err(start);
+        }
+        self.handle.tell(AgentCommand::Open(Box::new(start))).await;
+        Ok((self.handle, self.early))
+    }
+}
+
+/// Roughly what an event takes in memory.
+fn bytes(event: &AgentEvent) -> usize {
+    let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
+    let said = match event {
+        AgentEvent::Update(update) | AgentEvent::Repeated(update) => {
+            raw(&update.raw) + raw(&update.raw_params)
+        }
+        AgentEvent::Called { params, .. }
+        | AgentEvent::CallRefused { params, .. }
+        | AgentEvent::Foreign { params }
+        | AgentEvent::Notified { params, .. } => raw(params),
+        AgentEvent::Malformed { text, .. } => text.len(),
+        _ => 0,
+    };
+    size_of::<AgentEvent>() + said
+}
+
+fn cannot(name: &str, failure: Failure) -> Failure {
+    Failure {
+        message: format!("the agent {name:?} cannot be started: {}", failure.message),
+        ..failure
+    }
+}
+
+fn gone_early(name: &str, Gone { reason, stderr }: Gone) -> Failure {
+    let failure = Failure::agent(format!("{reason} before it answered initialize"));
+    cannot(name, failure.with_detail(stderr))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use acpd_model::Limits;
+
+    use super::*;
+    use crate::in_memory::surroundings;
+
+    /// A process that answers `initialize`, then does this.
+    async fn standby(then: &str) -> (tempfile::TempDir, Standby) {
+        let dir = tempfile::tempdir().unwrap();
+        let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
+        let config = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), format!("read -r line; echo '{hello}'; {then}")],
+            ..AgentConfig::default()
+        };
+        let around = surroundings(dir.path(), BTreeMap::new(), Limits::default());
+        let started = Standby::start(&around, "a", &config, dir.path()).await;
+        (dir, started.unwrap().1)
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_wants_is_over_after_a_while() {
+        let (_dir, mut standby) = standby("cat > /dev/null").await;
+        let patience = standby.until - Instant::now();
+        assert!(patience > Duration::from_secs(STANDBY_SECS - 5));
+        standby.until = Instant::now();
+        standby.over().await;
+    }
+
+    #[tokio::test]
+    async fn one_that_ends_or_says_too_much_is_over_at_once() {
+        let (_dir, mut ended) = standby("exit 3").await;
+        ended.over().await;
+        let flood = "while :; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"text\":\"0123456789\"}}'; done";
+        let (_dir, mut loud) = standby(flood).await;
+        loud.over().await;
+        assert!(loud.early_bytes >= STANDBY_BYTES && loud.early_bytes < 2 * STANDBY_BYTES);
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_of_one_that_ends_is_not_answered() {
+        let (_dir, mut standby) = standby("read -r line; exit 3").await;
+        let answer = standby.ask(AgentRequest::Extension {
+            method: "_x".into(),
+            params: None,
+        });
+        let answer = answer.await.unwrap();
+        standby.over().await;
+        drop(standby);
+        assert!(answer.await.is_err());
+    }
+}
