@@ -1,4 +1,4 @@
-//! `acpd agents`: which agents there are, how to get them, and whether they work. No daemon is needed.
+//! `acpd agents`: which agents there are, how to get them, and whether they work. Only for those that run a daemon is needed.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,8 @@ use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
+mod running;
+
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
 use crate::print;
 use crate::render::plain;
@@ -16,11 +18,15 @@ use crate::settings::Settings;
 
 /// Does what is asked for. Downloads block: nothing else is going on.
 pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<ExitCode> {
+    if let AgentsCommand::Running(args) = command {
+        return running::running(&settings, args).await;
+    }
     let registry_url = settings.registry_url;
     let limits = settings.daemon.limits;
     let agents = Agents::new(settings.daemon.agents, &settings.daemon.data_dir);
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
+        AgentsCommand::Running(_) => {}
         AgentsCommand::Install(args) => install(&agents, args)?,
         AgentsCommand::Update(args) => update(&agents, args.url.as_ref().unwrap_or(&registry_url))?,
         AgentsCommand::Login(args) => return login(&agents, &limits, args).await,
@@ -41,19 +47,8 @@ fn list(agents: &Agents, as_json: bool) {
         }
         return;
     }
-    let rows: Vec<[String; 4]> = listed.iter().map(row).collect();
-    let header = ["NAME", "SOURCE", "VERSION", "RUNS"].map(str::to_owned);
-    let width = |column: usize| {
-        let cells = rows
-            .iter()
-            .chain([&header])
-            .map(|row| row[column].chars().count());
-        cells.max().unwrap_or_default()
-    };
-    let [name, source, version] = [0, 1, 2].map(width);
-    for [a, b, c, runs] in std::iter::once(&header).chain(&rows) {
-        print::out(&format!("{a:name$}  {b:source$}  {c:version$}  {runs}\n"));
-    }
+    let rows: Vec<_> = listed.iter().map(row).collect();
+    print::table(["NAME", "SOURCE", "VERSION", "RUNS"], &rows);
 }
 
 fn row(agent: &Listed) -> [String; 4] {

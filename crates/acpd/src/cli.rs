@@ -320,6 +320,8 @@ pub struct ShowArgs {
 pub enum AgentsCommand {
     /// List agents: those of the configuration, then those of the registry
     List(AgentsListArgs),
+    /// List the agents' processes that run, with what they take of the memory
+    Running(AgentsRunningArgs),
     /// Fetch an agent of the registry into the data directory
     Install(AgentsInstallArgs),
     /// Fetch a newer registry
@@ -333,6 +335,13 @@ pub enum AgentsCommand {
 #[derive(Debug, Args)]
 pub struct AgentsListArgs {
     /// Print JSON, one agent a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsRunningArgs {
+    /// Print JSON, one process a line
     #[arg(long)]
     pub json: bool,
 }

@@ -2,6 +2,27 @@
 
 use std::io::Write;
 
+/// Prints columns on standard output, each as wide as its widest cell.
+pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) {
+    let header = header.map(str::to_owned);
+    let width = |column: usize| {
+        let cells = rows
+            .iter()
+            .chain([&header])
+            .map(|row| row[column].chars().count());
+        cells.max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    for row in std::iter::once(&header).chain(rows) {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        out(&format!("{}\n", line.trim_end()));
+    }
+}
+
 /// Prints to standard output, without adding a line end.
 pub fn out(text: &str) {
     write(std::io::stdout().lock(), text);

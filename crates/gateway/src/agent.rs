@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
+use crate::running::{Process, Slot};
 use crate::stdin::Stdin;
 use crate::thread::Surroundings;
 
@@ -41,6 +43,8 @@ pub struct AgentHandle {
     stop: CancellationToken,
     /// How long it may take nothing while more waits for it than there is room for.
     patience: Duration,
+    /// The process, for the list of those that run.
+    pub(crate) process: Arc<Process>,
 }
 
 impl Drop for AgentHandle {
@@ -58,8 +62,8 @@ pub(crate) struct Ends {
 }
 
 impl AgentHandle {
-    /// A handle and its other side.
-    pub(crate) fn new() -> (Self, Ends) {
+    /// A handle for that process, and its other side.
+    pub(crate) fn new(process: Arc<Process>) -> (Self, Ends) {
         let (commands, commanded) = mpsc::channel(AGENT_WRITES);
         let (told, events) = mpsc::channel(AGENT_BATCHES);
         let stop = CancellationToken::new();
@@ -73,6 +77,7 @@ impl AgentHandle {
             events,
             stop,
             patience: Duration::from_secs(AGENT_STALL_SECS),
+            process,
         };
         (handle, ends)
     }
@@ -108,7 +113,8 @@ pub(crate) async fn start(
         // Boxed, so that the threads that share nothing have no room for it.
         return Box::pin(around.shared.join(name, config, start)).await;
     }
-    spawn(config, start, &around.limits, around.clock, &around.metrics)
+    let slot = around.running.start(name).await?;
+    spawn(config, start, &around.limits, around.clock, &around.metrics, slot)
 }
 
 /// Starts the process and the task that owns it.
@@ -118,6 +124,7 @@ fn spawn(
     limits: &Limits,
     clock: Clock,
     metrics: &Metrics,
+    slot: Slot,
 ) -> Result<AgentHandle, Failure> {
     let program = Program {
         command: config.command.clone(),
@@ -126,7 +133,8 @@ fn spawn(
         cwd: PathBuf::from(&start.cwd),
     };
     let mut process = AgentProcess::spawn(&program)?;
-    let (handle, ends) = AgentHandle::new();
+    slot.started(process.id());
+    let (handle, ends) = AgentHandle::new(slot.process());
     let stdin = Stdin::new(process.stdin.take());
     // In boxes: a future keeps room twice for what is moved into it.
     let actor = Box::new(Actor {
@@ -137,6 +145,7 @@ fn spawn(
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
         _running: metrics.agent(),
+        _slot: slot,
     });
     tokio::spawn(actor.run(Box::new(process), ends));
     Ok(handle)
@@ -151,6 +160,7 @@ struct Actor {
     events: Vec<AgentEvent>,
     grace: Duration,
     _running: Present,
+    _slot: Slot,
 }
 
 /// How long a reader keeps its buffer while the agent is silent.
@@ -305,10 +315,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::running::Running;
     use acpd_model::RawJson;
     use acpd_model::limits::AGENT_OUTBOX_BYTES;
 
-    fn run(script: &str) -> AgentHandle {
+    async fn run(script: &str) -> AgentHandle {
         let config = AgentConfig {
             command: "sh".into(),
             args: vec!["-c".into(), script.into()],
@@ -320,8 +331,10 @@ mod tests {
             agent_exit_grace_secs: 1,
             ..Limits::default()
         };
-        let metrics = Metrics::new(Arc::new(acpd_log::Memory::default()));
-        spawn(&config, start, &limits, Clock::new(), &metrics).unwrap()
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let running = Running::open(&limits, Clock::new(), Arc::clone(&metrics));
+        let slot = running.start("sh").await.unwrap();
+        spawn(&config, start, &limits, Clock::new(), &metrics, slot).unwrap()
     }
 
     /// The lines without meaning that it wrote until its end.
@@ -342,7 +355,7 @@ mod tests {
             "cat >/dev/null; echo at the end; printf 'of input'",
             "trap 'echo at the end; printf \"of input\"; exit' TERM; while :; do sleep 0.1; done",
         ] {
-            let handle = run(script);
+            let handle = run(script).await;
             handle.stop();
             assert_eq!(words(handle).await, ["at the end", "of input"], "{script}");
         }
@@ -351,7 +364,7 @@ mod tests {
     /// More than the pipe and the outbox hold.
     #[tokio::test]
     async fn an_agent_that_reads_nothing_fills_no_memory_and_is_stopped() {
-        let mut handle = run("exec sleep 1000");
+        let mut handle = run("exec sleep 1000").await;
         handle.patience = Duration::from_millis(100);
         let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
         let notify = || AgentCommand::Notify {

@@ -27,6 +27,7 @@ use crate::door::tls::{self, Certified, TlsConfig, TlsError};
 use crate::door::{self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
+use crate::running::Running;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
 use crate::starts::Starts;
@@ -168,11 +169,13 @@ impl Daemon {
         let (limits, clock) = (Arc::new(limits), Clock::new());
         let guard = Guard::new(&token, given_out, Sessions::load(&data_dir), clock.now());
         let metrics = Arc::new(Metrics::new(log.clone()));
+        let running = Running::open(&limits, clock, Arc::clone(&metrics));
         let around = Surroundings {
             log: log.clone(),
             metrics: Arc::clone(&metrics),
             agents: Arc::new(Agents::new(agents, &data_dir)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics),
+            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, running.clone()),
+            running,
             limits,
             clock,
             policies: policies_now,

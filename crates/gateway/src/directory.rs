@@ -83,6 +83,11 @@ impl Directory {
             .await
     }
 
+    /// An editor has closed a thread: its agent is let go of, unless somebody else follows the thread or a turn runs.
+    pub async fn closed(&self, thread: ThreadId) -> Result<(), Failure> {
+        self.send(thread, false, ToThread::Closed).await
+    }
+
     /// Has an editor take part in a thread until it is gone, see [`Attachment`].
     pub async fn attach(&self, thread: ThreadId, editor: Attachment) -> Result<(), Failure> {
         for _ in 0..ATTEMPTS {

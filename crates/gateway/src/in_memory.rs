@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
+use crate::running::Running;
 use crate::shared::SharedAgents;
 use crate::starts::Starts;
 use crate::subscribers::Subscribers;
@@ -34,12 +35,14 @@ pub fn surroundings_of(
 ) -> Surroundings {
     let (limits, clock) = (Arc::new(limits), Clock::new());
     let metrics = Arc::new(Metrics::new(log.clone()));
+    let running = Running::open(&limits, clock, Arc::clone(&metrics));
     Surroundings {
         log,
         policies: watch::channel(PolicyBook::new(None, &agents)).1,
         agents: Arc::new(Agents::new(agents, data_dir)),
-        shared: SharedAgents::open(Arc::clone(&limits), clock, Arc::clone(&metrics)),
+        shared: SharedAgents::open(Arc::clone(&limits), clock, Arc::clone(&metrics), running.clone()),
         metrics,
+        running,
         limits,
         clock,
         answers: Answers::open(data_dir).unwrap(),

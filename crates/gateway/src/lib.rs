@@ -39,6 +39,7 @@ pub mod paths;
 mod peer;
 mod policies;
 mod recall;
+mod running;
 mod search;
 mod shared;
 mod standby;

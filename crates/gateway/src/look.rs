@@ -20,6 +20,7 @@ impl Calls {
     pub(crate) async fn look(&self, request: Request) -> Result<RawJson, Failure> {
         match request {
             Request::AgentList(_) => Ok(json!({ "data": self.around.agents.list() }).into()),
+            Request::AgentRunning(_) => Ok(json!({ "data": self.around.running.list().await? }).into()),
             Request::AgentDoctor(wanted) => self.examine(wanted.agent_type).await,
             Request::PolicyRead(wanted) => {
                 let book = self.around.policies.borrow();

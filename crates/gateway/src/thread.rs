@@ -23,6 +23,7 @@ use crate::editors::{Attachment, Editors};
 use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::policies::PolicyBook;
+use crate::running::{Running, Use};
 use crate::standby::Standby;
 use crate::starts::Starts;
 use crate::subscribers::Subscribers;
@@ -37,6 +38,8 @@ pub enum ToThread {
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
+    /// An editor has closed the session: the agent may go if nobody else follows.
+    Closed,
     /// A process of its agent that it may use.
     Standby(Box<Standby>),
     /// An editor has the thread open from now on.
@@ -71,6 +74,8 @@ pub struct Surroundings {
     pub log: SharedLog,
     /// Agents by name.
     pub agents: Arc<Agents>,
+    /// Their processes that run.
+    pub running: Running,
     /// Those whose processes are shared.
     pub shared: crate::shared::SharedAgents,
     /// What is counted.
@@ -98,6 +103,10 @@ pub struct ThreadActor {
     id_text: String,
     machine: Thread,
     agent: Option<AgentHandle>,
+    /// Its part in the agent's process.
+    using: Option<Arc<Use>>,
+    /// Whether the agent is let go of once nothing is going on and nobody follows.
+    leaves: bool,
     /// A process to use where the machine next wants one.
     standby: Option<Box<Standby>>,
     host: Option<Machine>,
@@ -132,6 +141,8 @@ enum Happened {
     Editor(Box<Input>),
     Due,
     Idle,
+    /// Another thread's agent needs the room.
+    LetGo,
     /// The last client that watched has gone.
     Unwatched,
 }
@@ -153,6 +164,8 @@ impl ThreadActor {
             id_text: id.to_string(),
             machine,
             agent: None,
+            using: None,
+            leaves: false,
             standby: None,
             host: None,
             host_told,
@@ -238,9 +251,18 @@ impl ThreadActor {
                     self.machine.handle_timeout(self.around.clock.now());
                     false
                 }
+                Happened::LetGo => {
+                    self.command(By::Daemon, Command::Rest);
+                    false
+                }
                 Happened::Unwatched => false,
             };
             self.settle().await?;
+            if self.leaves && self.publish.receiver_count() == 0 && self.machine.may_rest() {
+                self.leaves = false;
+                self.command(By::Daemon, Command::Rest);
+                self.settle().await?;
+            }
             if leave {
                 self.wait_for_agent().await;
                 return self.settle().await;
@@ -281,6 +303,7 @@ impl ThreadActor {
             Some(from) = from_agent(self.agent.as_mut()) => Happened::Agent(from),
             Some(from) = self.host_tells.recv() => Happened::Machine(*from),
             input = from_editors(self.editors.as_deref_mut()) => Happened::Editor(Box::new(input)),
+            () = let_go(self.using.as_deref()) => Happened::LetGo,
             () = sleep_until(due) => Happened::Due,
             () = sleep_for(idle) => Happened::Idle,
             () = self.publish.closed(), if watched => Happened::Unwatched,
@@ -308,6 +331,7 @@ impl ThreadActor {
                 self.replies.insert(self.next_call, reply);
                 self.command(by, command);
             }
+            ToThread::Closed => self.leaves = true,
             ToThread::Standby(standby) => self.standby = Some(standby).filter(|_| self.agent.is_none()),
             ToThread::Attach { editor, reply } => {
                 let editors = self
@@ -332,6 +356,7 @@ impl ThreadActor {
                 );
             }
             ToThread::Subscribe { reply } => {
+                self.leaves = false;
                 let live = Box::new(self.machine.live().clone());
                 let pending = live.requests.keys().copied().collect();
                 // A caller that is gone has no use for it.
@@ -360,7 +385,7 @@ impl ThreadActor {
                 }
             }
             FromAgent::Gone(gone) => {
-                self.agent = None;
+                (self.agent, self.using) = (None, None);
                 self.host = None;
                 self.machine.handle(Input::AgentGone(*gone), now);
             }
@@ -422,6 +447,14 @@ async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
 async fn from_editors(editors: Option<&mut Editors>) -> Input {
     match editors {
         Some(editors) => editors.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The agent is to go, if it can; waits for ever if there is none.
+async fn let_go(using: Option<&Use>) {
+    match using {
+        Some(using) => using.let_go().await,
         None => std::future::pending().await,
     }
 }

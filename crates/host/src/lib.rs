@@ -15,6 +15,7 @@ mod exit;
 mod files;
 mod leader;
 mod mark;
+pub mod memory;
 mod output;
 mod process;
 mod pty;

@@ -86,6 +86,11 @@ impl AgentProcess {
         })
     }
 
+    /// The id of the process that leads the others; none once it has ended.
+    pub fn id(&self) -> Option<u32> {
+        self.leader.child.id()
+    }
+
     /// Waits until the process is gone by itself. Safe to cancel.
     pub async fn wait(&mut self) {
         self.leader.exited().await;

@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub ended: bool,
     /// When it was started, in ticks since boot: with the pid, a name that is not used again.
     pub started: u64,
+    /// Pages of its memory that are in use.
+    pub pages: u64,
     /// The marks in its limits and in its environment.
     marks: [Option<Mark>; 2],
 }
@@ -96,6 +98,10 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
         // A process whose first thread has ended lives on in the others.
         ended: matches!(state, "Z" | "X") && threads <= 1,
         started: fields.get(19)?.parse().ok()?,
+        pages: fields
+            .get(21)
+            .and_then(|pages| pages.parse().ok())
+            .unwrap_or_default(),
         marks: [None; 2],
     })
 }

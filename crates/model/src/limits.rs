@@ -40,6 +40,12 @@ pub struct Limits {
     pub agent_exit_grace_secs: u64,
     /// Seconds that an agent is kept running with no turn and nobody watching its thread.
     pub agent_idle_secs: u64,
+    /// Agent processes that may run at once. To make room for another one, the thread that has had no turn for the longest
+    /// time lets its agent go; it is started again with the thread's next turn.
+    pub agents: usize,
+    /// Memory that all of them together may take, in MiB, before those without a turn are let go of one after the other; 0 is
+    /// half of the machine's.
+    pub agent_memory_mib: usize,
     /// Seconds that an agent may work on a turn without a sign of life, before it is told to stop; 0 is for ever.
     /// Time in which a person is asked, or in which the agent waits for a file or a terminal of ours, does not count.
     pub agent_silence_secs: u64,
@@ -67,6 +73,8 @@ impl Default for Limits {
             cancel_secs: 30,
             agent_exit_grace_secs: 2,
             agent_idle_secs: 600,
+            agents: 64,
+            agent_memory_mib: 0,
             agent_silence_secs: 7200,
             recall_bytes: 64 << 10,
         }
@@ -99,6 +107,7 @@ impl Limits {
             ("requests_per_window", u64::from(self.requests_per_window)),
             ("requests_in_flight", self.requests_in_flight as u64),
             ("connections", self.connections as u64),
+            ("agents", self.agents as u64),
             ("ping_secs", self.ping_secs),
             ("pong_secs", self.pong_secs),
             ("write_secs", self.write_secs),
@@ -125,6 +134,10 @@ pub const AGENT_BATCHES: usize = 4;
 pub const RESTART_MILLIS: u64 = 1000;
 /// The longest that an agent waits for its next start, in milliseconds.
 pub const RESTART_MILLIS_MAX: u64 = 30_000;
+/// Seconds between looks at what agents take of the memory.
+pub const AGENT_MEMORY_SECS: u64 = 5;
+/// Requests that may wait for the list of agents that run.
+pub const RUNNING_INBOX: usize = 64;
 /// Messages that may wait for an agent's stdin.
 pub const AGENT_WRITES: usize = 64;
 /// Events that are appended, and sent on, as one batch.

@@ -124,6 +124,8 @@ export interface AgentRequestParams {
   threadId?: string;
 }
 
+export type AgentRunningParams = NoParams;
+
 /** Which of the agent's sessions. */
 export interface AgentSessionDeleteParams {
   /** The agent's id for it. */
@@ -145,6 +147,11 @@ export interface AgentSessionListParams {
 /** The agents. */
 export interface AgentsListed {
   data: Agent[];
+}
+
+/** The agents that run. */
+export interface AgentsRunning {
+  data: RunningAgent[];
 }
 
 /** Params of `item/answer`. */
@@ -823,6 +830,24 @@ export type Role = "observer" | "approver" | "operator" | "owner";
 /** The turns after one were dropped. */
 export interface RolledBack {
   fidelity: Fidelity;
+}
+
+/** A process of an agent. */
+export interface RunningAgent {
+  /** The agent's name. */
+  agentType: string;
+  /** Since when it is idle. */
+  idleSince?: number | null;
+  /** Resident memory of it and of what it has started, in bytes. */
+  memoryBytes: number;
+  /** The process's id; `null` while it starts. */
+  pid?: number | null;
+  /** When it was started, milliseconds since the epoch. */
+  startedAt: number;
+  /** `busy`: it is in a turn; `idle`; `waiting`: for its first session; `leaving`: it was told to go. */
+  state: string;
+  /** The threads that use it: several where it is shared, none while it waits for its first session. */
+  threads: string[];
 }
 
 /** Whose policy, or how long an answer holds; the earlier is the further in. */
@@ -1680,6 +1705,8 @@ export interface Methods {
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
   /** Sends the agent a request that ACP does not know; its name begins with `_`. */
   "agent/request": { params: AgentRequestParams; result: AgentAnswered };
+  /** Lists the processes of agents that run, those in a turn first, and what they take of the memory now. */
+  "agent/running": { params: AgentRunningParams; result: AgentsRunning };
   /** Deletes one of the sessions that the agent keeps. */
   "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
   /** Lists the sessions that the agent keeps. */

@@ -239,8 +239,13 @@ async fn act(
             })
         }
         Call::Delete(thread) => after(command(thread, Command::Delete).await?),
-        // The connection forgets the one, and carries the other by itself.
-        Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
+        Call::Close(thread) => {
+            // The connection forgets it, whatever it was.
+            let _ = calls.directory.closed(thread).await;
+            now(Reply::Done)
+        }
+        // The connection carries these by itself.
+        Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
             Box::pin(async move { Ok(list(&calls, place.agent?, cwd, cursor).await?.into()) })

@@ -51,6 +51,7 @@ while read -r line; do
     *'"method":"providers/list"'*) result='{"providers":[{"n":1.10}]}';;
     *'"method":"session/new"'*) [ -n "$locked" ] || result='{"sessionId":"s"}';;
     *'"method":"session/load"'*) result='{}';;
+    *'"method":"session/prompt"'*) result='{"stopReason":"end_turn"}';;
     *'"method":"_known"'*) result='{"known":1.10}';;
     *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?","data":{"n":1.10}}}\n' "$id"; continue;;
     *) continue;;
@@ -65,6 +66,10 @@ async fn daemon(data_dir: &std::path::Path) -> Calls {
 }
 
 async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
+    daemon_within(data_dir, script, Limits::default()).await
+}
+
+async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits) -> Calls {
     let agent = AgentConfig {
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
@@ -72,7 +77,7 @@ async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
         ..AgentConfig::default()
     };
     let agents = BTreeMap::from([("sh".to_owned(), agent)]);
-    let around = surroundings(data_dir, agents, Limits::default());
+    let around = surroundings(data_dir, agents, limits);
     let directory = Directory::open(around.clone()).await.unwrap();
     Calls { directory, around }
 }
@@ -487,5 +492,71 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     let live = calls.directory.subscribe(thread).await.unwrap().live;
     assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
     assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
+    close(calls, &data_dir).await;
+}
+
+/// The agents that run, once those that were told to go have gone.
+async fn run_on(calls: &Calls) -> Vec<crate::running::Listed> {
+    loop {
+        let listed = calls.around.running.list().await.unwrap();
+        if listed
+            .iter()
+            .all(|one| one.state != crate::running::State::Leaving)
+        {
+            return listed;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-room-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(&data_dir).unwrap();
+    let limits = Limits {
+        agents: 1,
+        ..Limits::default()
+    };
+    let calls = daemon_within(&data_dir, LASTING, limits).await;
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&lobby);
+    editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let first = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
+    // Both are followed by the editor, and nobody is in a turn.
+    let second = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
+    let listed = run_on(&calls).await;
+    let threads: Vec<_> = listed
+        .iter()
+        .flat_map(|one| &one.threads)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(threads, [second.as_str().unwrap()]);
+    let prompt = json!({ "sessionId": first, "prompt": [{ "type": "text", "text": "go on" }] });
+    let ended = answer(&editor.ask("session/prompt", prompt).await);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    assert_eq!(starts(&data_dir), 3);
+    close(calls, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_lets_its_process_go_where_nobody_else_follows() {
+    let (data_dir, calls, mut editor) = lasting("closed").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let watches = calls.directory.subscribe(thread).await.unwrap();
+    editor.ask("session/close", json!({ "sessionId": session })).await;
+    assert_eq!(
+        calls.around.running.list().await.unwrap().len(),
+        1,
+        "somebody follows"
+    );
+    drop(watches);
+    while !calls.around.running.list().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
     close(calls, &data_dir).await;
 }

@@ -37,6 +37,8 @@ pub struct Metrics {
     threads_started: Counter,
     threads_woken: Counter,
     agents_running: Gauge,
+    agent_memory: Gauge,
+    agents_let_go: Counter,
     agents_started: Counter,
     agents_failed: Counter,
     terminals_running: Gauge,
@@ -88,6 +90,8 @@ impl Metrics {
             threads_started: Counter::default(),
             threads_woken: Counter::default(),
             agents_running: Gauge::default(),
+            agent_memory: Gauge::default(),
+            agents_let_go: Counter::default(),
             agents_started: Counter::default(),
             agents_failed: Counter::default(),
             terminals_running: Gauge::default(),
@@ -129,6 +133,17 @@ impl Metrics {
             "agents_running",
             "Agent processes that run",
             self.agents_running.clone(),
+        );
+        r.register_with_unit(
+            "agent_memory",
+            "Resident memory of agents and of what they have started, as it was last looked at",
+            Unit::Bytes,
+            self.agent_memory.clone(),
+        );
+        r.register(
+            "agents_let_go",
+            "Idle agents that were let go of to make room for others",
+            self.agents_let_go.clone(),
         );
         r.register(
             "agents_started",
@@ -238,6 +253,16 @@ impl Metrics {
         let seen = self.events.count(events);
         self.threads_started.inc_by(seen.threads);
         self.agents_failed.inc_by(seen.lost);
+    }
+
+    /// What agents take of the memory, in bytes.
+    pub fn agent_memory(&self, bytes: u64) {
+        self.agent_memory.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// An idle agent was told to go.
+    pub fn agent_let_go(&self) {
+        self.agents_let_go.inc();
     }
 
     /// An agent's process was started.

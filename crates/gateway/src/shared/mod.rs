@@ -17,6 +17,7 @@ use crate::agent::{AgentHandle, Ends};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::Metrics;
+use crate::running::{Process, Running};
 
 /// The way to the shared processes.
 #[derive(Debug, Clone)]
@@ -28,8 +29,8 @@ pub struct SharedAgents {
 struct Ask {
     name: String,
     config: AgentConfig,
-    joining: Joining,
-    reply: oneshot::Sender<Result<(), Failure>>,
+    start: Box<Start>,
+    reply: oneshot::Sender<Result<AgentHandle, Failure>>,
 }
 
 /// A thread that comes into a process.
@@ -41,13 +42,14 @@ struct Joining {
 
 impl SharedAgents {
     /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
-    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>) -> Self {
+    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>, running: Running) -> Self {
         let (asks, asked) = mpsc::channel(SHARED_INBOX);
         let registry = Registry {
             processes: HashMap::new(),
             limits,
             clock,
             metrics,
+            running,
         };
         tokio::spawn(registry.run(asked));
         Self { asks }
@@ -55,22 +57,17 @@ impl SharedAgents {
 
     /// A session in the process of that agent, which is started if there is none that takes threads.
     pub async fn join(&self, name: &str, config: &AgentConfig, start: Start) -> Result<AgentHandle, Failure> {
-        let (handle, ends) = AgentHandle::new();
         let (reply, answer) = oneshot::channel();
         let ask = Ask {
             name: name.to_owned(),
             config: config.clone(),
-            joining: Joining {
-                start: Box::new(start),
-                ends,
-            },
+            start: Box::new(start),
             reply,
         };
         // Without the registry the daemon is on its way down.
         let stopping = |()| Failure::agent("the daemon is stopping");
         self.asks.send(ask).await.map_err(|_| stopping(()))?;
-        answer.await.map_err(|_| stopping(()))??;
-        Ok(handle)
+        answer.await.map_err(|_| stopping(()))?
     }
 }
 
@@ -79,6 +76,7 @@ impl SharedAgents {
 struct Entry {
     config: AgentConfig,
     joins: mpsc::Sender<Joining>,
+    process: Arc<Process>,
 }
 
 struct Registry {
@@ -86,6 +84,7 @@ struct Registry {
     limits: Arc<Limits>,
     clock: Clock,
     metrics: Arc<Metrics>,
+    running: Running,
 }
 
 impl Registry {
@@ -94,28 +93,43 @@ impl Registry {
             let Ask {
                 name,
                 config,
-                joining,
+                start,
                 reply,
             } = ask;
-            let seated = self.seat(name, config, joining).await;
-            // A thread that is gone has let go of its handle, and with it of its seat.
+            let seated = self.seat(name, config, start).await;
+            // A thread that is gone lets go of its handle here, and with it of its seat.
             let _ = reply.send(seated);
         }
     }
 
-    async fn seat(&mut self, name: String, config: AgentConfig, joining: Joining) -> Result<(), Failure> {
+    async fn seat(
+        &mut self,
+        name: String,
+        config: AgentConfig,
+        start: Box<Start>,
+    ) -> Result<AgentHandle, Failure> {
         self.processes.retain(|_, entry| !entry.joins.is_closed());
-        let mut joining = joining;
+        let mut start = start;
         // One that is run in another way now serves those that it has, and ends with them.
         if let Some(entry) = self.processes.get(&name).filter(|entry| entry.config == config) {
-            match entry.joins.send(joining).await {
-                Ok(()) => return Ok(()),
+            let (handle, ends) = AgentHandle::new(Arc::clone(&entry.process));
+            match entry.joins.send(Joining { start, ends }).await {
+                Ok(()) => return Ok(handle),
                 // It has just ended, or takes no threads any more.
-                Err(mpsc::error::SendError(back)) => joining = back,
+                Err(mpsc::error::SendError(back)) => start = back.start,
             }
         }
-        let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics)?;
-        self.processes.insert(name, Entry { config, joins });
-        Ok(())
+        let slot = self.running.start(&name).await?;
+        let process = slot.process();
+        let (handle, ends) = AgentHandle::new(slot.process());
+        let joining = Joining { start, ends };
+        let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics, slot)?;
+        let entry = Entry {
+            config,
+            joins,
+            process,
+        };
+        self.processes.insert(name, entry);
+        Ok(handle)
     }
 }

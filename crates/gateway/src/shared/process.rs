@@ -24,6 +24,7 @@ use crate::agent::{Ends, FromAgent, read, sleep_until};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
+use crate::running::Slot;
 use crate::stdin::Stdin;
 
 /// What a thread does.
@@ -48,6 +49,7 @@ pub(super) fn spawn(
     limits: &Limits,
     clock: Clock,
     metrics: &Metrics,
+    slot: Slot,
 ) -> Result<mpsc::Sender<Joining>, Failure> {
     let program = Program {
         command: config.command.clone(),
@@ -56,6 +58,7 @@ pub(super) fn spawn(
         cwd: PathBuf::from(&first.start.cwd),
     };
     let mut process = AgentProcess::spawn(&program)?;
+    slot.started(process.id());
     let stdin = Stdin::new(process.stdin.take());
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
@@ -69,6 +72,7 @@ pub(super) fn spawn(
         inbox,
         grace,
         _running: metrics.agent(),
+        _slot: slot,
     };
     actor.seat(first);
     tokio::spawn(actor.run(process, joining, said));
@@ -84,6 +88,7 @@ struct Actor {
     inbox: mpsc::Sender<(Seat, FromSeat)>,
     grace: Duration,
     _running: Present,
+    _slot: Slot,
 }
 
 impl Actor {

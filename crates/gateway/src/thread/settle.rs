@@ -33,6 +33,10 @@ impl ThreadActor {
             self.settle_round(&mut events, rounds > 0).await?;
             rounds = rounds.saturating_sub(1);
         }
+        if let Some(using) = &self.using {
+            let now = self.around.clock.now().wall;
+            using.note(self.machine.may_rest(), self.machine.would_forget(), now);
+        }
         // The machine has the other of the two; a quiet thread keeps neither.
         self.machine.take_events(&mut Vec::new());
         Ok(())
@@ -145,8 +149,17 @@ impl ThreadActor {
                     }
                     Err(failure) => Err(failure),
                 };
-                match started {
-                    Ok(handle) => self.agent = Some(handle),
+                let joined = match started {
+                    Ok(handle) => self
+                        .around
+                        .running
+                        .join(Arc::clone(&handle.process), self.id)
+                        .await
+                        .map(|using| (handle, using)),
+                    Err(failure) => Err(failure),
+                };
+                match joined {
+                    Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
                     Err(failure) => {
                         let gone = Gone {
                             reason: failure.message,

@@ -7,7 +7,7 @@ use acpd_model::{By, EventKind, Failure};
 
 use super::command::{Effect, Gone, Reply};
 use super::steps::{AgentState, Thread};
-use crate::agent::{AgentCommand, Quirks, Start};
+use crate::agent::{AgentCommand, Capabilities, Quirks, Start};
 
 impl Thread {
     /// Has the agent started, unless it is there or on its way.
@@ -173,10 +173,21 @@ impl Thread {
 
     /// Lets the agent go, if nothing is going on.
     pub(super) fn rest(&mut self) {
-        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        if self.live.turn.is_none() && self.asks.is_empty() && idle {
+        if self.may_rest() {
             self.stop_agent();
         }
+    }
+
+    /// Whether there is an agent, and nothing is wanted of it.
+    pub fn may_rest(&self) -> bool {
+        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
+        self.live.turn.is_none() && self.asks.is_empty() && idle
+    }
+
+    /// Whether another process of the agent could not go on with the session of this one.
+    pub fn would_forget(&self) -> bool {
+        let keeps = |capabilities: &Capabilities| capabilities.load || capabilities.resume;
+        !self.capabilities.as_ref().is_none_or(keeps)
     }
 
     pub(super) fn stop(&mut self) {

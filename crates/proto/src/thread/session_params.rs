@@ -38,9 +38,7 @@ impl Thread {
         if opened_the_same || !self.has_agent() || self.agent == AgentState::Stopping {
             return Ok(Reply::Done);
         }
-        let keeps_session =
-            |capabilities: &crate::agent::Capabilities| capabilities.load || capabilities.resume;
-        if self.capabilities.as_ref().is_none_or(keeps_session) {
+        if !self.would_forget() {
             self.reopens = true;
             self.reopen_if_idle();
         } else {

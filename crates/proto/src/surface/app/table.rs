@@ -97,6 +97,9 @@ methods! {
     /// then those of the registry and those that are installed.
     "agent/list" AgentList(NoParams) -> AgentsListed, Observer, Free;
 
+    /// Lists the processes of agents that run, those in a turn first, and what they take of the memory now.
+    "agent/running" AgentRunning(NoParams) -> AgentsRunning, Observer, Free;
+
     /// Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the
     /// result, also where the agent does not work. Has as long as agents have to start.
     "agent/doctor" AgentDoctor(ExamineAgent) -> AgentExamined, Operator, Free;

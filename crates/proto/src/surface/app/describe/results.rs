@@ -144,6 +144,32 @@ pub struct Agent {
     description: Option<String>,
 }
 
+/// The agents that run.
+#[derive(JsonSchema)]
+pub struct AgentsRunning {
+    data: Vec<RunningAgent>,
+}
+
+/// A process of an agent.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningAgent {
+    /// The agent's name.
+    agent_type: String,
+    /// The process's id; `null` while it starts.
+    pid: Option<u32>,
+    /// The threads that use it: several where it is shared, none while it waits for its first session.
+    threads: Vec<String>,
+    /// `busy`: it is in a turn; `idle`; `waiting`: for its first session; `leaving`: it was told to go.
+    state: String,
+    /// Resident memory of it and of what it has started, in bytes.
+    memory_bytes: u64,
+    /// When it was started, milliseconds since the epoch.
+    started_at: u64,
+    /// Since when it is idle.
+    idle_since: Option<u64>,
+}
+
 /// What a look at an agent found.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]

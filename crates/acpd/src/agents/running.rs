@@ -1,0 +1,58 @@
+//! `acpd agents running`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::cli::AgentsRunningArgs;
+use crate::client::Client;
+use crate::print;
+use crate::render::plain;
+use crate::settings::Settings;
+use crate::threads::when;
+
+/// Lists the processes of agents that run.
+pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<ExitCode> {
+    let mut client = Client::connect(settings, false).await?;
+    let found = client.request("agent/running", json!({})).await?;
+    let processes = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if args.json {
+        for process in processes {
+            print::out(&format!("{process}\n"));
+        }
+    } else if processes.is_empty() {
+        print::err("no agent runs\n");
+    } else {
+        let rows: Vec<_> = processes.iter().map(row).collect();
+        print::table(["AGENT", "PID", "STATE", "MEMORY", "STARTED", "THREAD"], &rows);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(process: &Value) -> [String; 6] {
+    let text = |value: &Value| plain(value.as_str().unwrap_or("-"));
+    let threads: Vec<_> = process["threads"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(text)
+        .collect();
+    [
+        text(&process["agentType"]),
+        process["pid"]
+            .as_u64()
+            .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+        text(&process["state"]),
+        mebibytes(process["memoryBytes"].as_u64().unwrap_or_default()),
+        when(&process["startedAt"]),
+        if threads.is_empty() {
+            "-".to_owned()
+        } else {
+            threads.join(", ")
+        },
+    ]
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}

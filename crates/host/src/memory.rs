@@ -1,0 +1,86 @@
+//! What agents take of the machine's memory.
+//!
+//! In: the processes that lead them. Out: bytes. Never: changes anything.
+
+#[cfg(target_os = "linux")]
+use std::collections::HashMap;
+
+/// The resident memory of each leader and of all that came from it, in bytes: of the processes in its session, and of their
+/// children wherever those went. Pages that several of them share count for each. Zero where the system does not tell.
+#[cfg(target_os = "linux")]
+pub fn resident(leaders: &[u32]) -> Vec<u64> {
+    let table = crate::table::scan(u64::MAX);
+    let parents: HashMap<i32, i32> = table.iter().map(|entry| (entry.pid, entry.parent)).collect();
+    let places: HashMap<i32, usize> = leaders
+        .iter()
+        .enumerate()
+        .filter_map(|(at, pid)| Some((i32::try_from(*pid).ok()?, at)))
+        .collect();
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+    let mut found = vec![0; leaders.len()];
+    for entry in &table {
+        let came_from = || {
+            // A process whose parent has ended is another one's child: there is no circle, and no more steps than processes.
+            let up = |pid: &i32| parents.get(pid).copied().filter(|parent| *parent > 1);
+            std::iter::successors(Some(entry.pid), up)
+                .take(DEPTH)
+                .find_map(|pid| places.get(&pid))
+        };
+        if let Some(at) = places.get(&entry.session).or_else(came_from) {
+            found[*at] += entry.pages * page;
+        }
+    }
+    found
+}
+
+/// The same, where nothing tells.
+#[cfg(not(target_os = "linux"))]
+pub fn resident(leaders: &[u32]) -> Vec<u64> {
+    vec![0; leaders.len()]
+}
+
+/// Generations that are looked through.
+#[cfg(target_os = "linux")]
+const DEPTH: usize = 64;
+
+/// The memory that there is for this process and others, in bytes: the machine's, or what its container may use. `None` where
+/// the system does not tell.
+pub fn of_machine() -> Option<u64> {
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| total(&text));
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let container = container.and_then(|text| text.trim().parse().ok());
+    machine.into_iter().chain(container).min()
+}
+
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_counts_for_whom_it_came_from() {
+        let own = std::process::id();
+        let [alone] = resident(&[own])[..] else { panic!() };
+        assert!(alone > 1 << 20, "{alone}");
+        // Nobody leads that, and nobody is asked about.
+        assert_eq!(resident(&[u32::MAX]), [0]);
+        assert!(resident(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_machine_has_some_memory() {
+        assert!(of_machine().is_none_or(|bytes| bytes > 64 << 20));
+        assert_eq!(
+            total("MemTotal:       24513828 kB\nMemFree: 1 kB"),
+            Some(24_513_828 << 10)
+        );
+        assert_eq!(total("MemTotal: much"), None);
+    }
+}
