@@ -256,6 +256,9 @@ pub struct RunArgs {
     /// What to do when the agent asks for a permission
     #[arg(long, value_name = "HOW", default_value = "ask")]
     pub permissions: Permissions,
+    /// Also print notes about the protocol, such as calls of the agent that do not exist
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
