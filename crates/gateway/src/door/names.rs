@@ -20,8 +20,29 @@ pub struct Names(Vec<(String, Option<u16>)>);
 pub struct BadHost(String);
 
 /// Why a request is turned away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign(pub &'static str);
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Foreign {
+    /// It does not say where it goes.
+    #[error("the Host header does not name one host")]
+    NoHost,
+    /// It goes to another host, as far as it says.
+    #[error(
+        "{named:?} is not a name of this daemon. If you reach it by that name, through a forwarded port or a proxy, \
+         add the name to the configuration and start the daemon again: [server] hosts = [{setting:?}]"
+    )]
+    OtherHost {
+        /// What it says.
+        named: String,
+        /// What to configure.
+        setting: String,
+    },
+    /// It comes from a page of another origin.
+    #[error("requests from other origins are refused")]
+    OtherOrigin,
+    /// It came to the local socket, and is not of a program of this user.
+    #[error("the local socket is for programs of its user: browsers and proxies come by the network address")]
+    PassedOn,
+}
 
 /// What those say who pass requests of others on, and browsers.
 const OF_OTHERS: [&str; 7] = [
@@ -57,24 +78,24 @@ impl Names {
         local: SocketAddr,
         secure: bool,
     ) -> Result<(), Foreign> {
-        let named = only(headers, &header::HOST).and_then(split);
-        let ours = |(host, port): &(String, Option<u16>)| {
-            self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local)
-        };
-        let Some(named) = named.filter(ours) else {
-            return Err(Foreign("this name is not the daemon's"));
-        };
+        let named = only(headers, &header::HOST)
+            .and_then(split)
+            .ok_or(Foreign::NoHost)?;
+        let (host, port) = &named;
+        if !self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local) {
+            return Err(other_host(host, *port, local));
+        }
         // A request line may name a host as well; then it is the one that counts.
         if uri
             .authority()
             .is_some_and(|authority| split(authority.as_str()).as_ref() != Some(&named))
         {
-            return Err(Foreign("this name is not the daemon's"));
+            return Err(Foreign::NoHost);
         }
         if headers.contains_key(header::ORIGIN)
             && !only(headers, &header::ORIGIN).is_some_and(|origin| self.is_own_page(origin, &named, secure))
         {
-            return Err(Foreign("requests from other origins are refused"));
+            return Err(Foreign::OtherOrigin);
         }
         Ok(())
     }
@@ -96,12 +117,7 @@ impl Names {
             };
         by_itself
             || self.0.iter().any(|(name, at)| {
-                name == host
-                    && match at {
-                        Some(at) => *at == port,
-                        // Behind a proxy it is called with the proxy's port.
-                        None => [local.port(), 80, 443].contains(&port),
-                    }
+                name == host && at.map_or_else(|| usual_ports(local).contains(&port), |at| at == port)
             })
     }
 
@@ -119,6 +135,20 @@ impl Names {
         // A page with TLS in front of a daemon without: only behind a proxy, which has a name that is configured.
         let behind_proxy = encrypted && self.0.iter().any(|(name, _)| *name == host);
         same && (encrypted == secure || behind_proxy)
+    }
+}
+
+/// The ports that a configured name need not say: the daemon's own, and those of proxies.
+fn usual_ports(local: SocketAddr) -> [u16; 3] {
+    [local.port(), 80, 443]
+}
+
+/// Why a request that names `host` is turned away.
+fn other_host(host: &str, port: Option<u16>, local: SocketAddr) -> Foreign {
+    let with = |port: Option<u16>| port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    Foreign::OtherHost {
+        named: with(port),
+        setting: with(port.filter(|port| !usual_ports(local).contains(port))),
     }
 }
 
