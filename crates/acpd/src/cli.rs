@@ -102,6 +102,8 @@ pub enum TokenCommand {
     List(TokenListArgs),
     /// Take a token back; its connections end
     Revoke(TokenRevokeArgs),
+    /// Print an address at which an editor that can send no token may open one connection
+    Ticket(TokenTicketArgs),
 }
 
 #[derive(Debug, Args)]
@@ -129,6 +131,13 @@ pub struct TokenRevokeArgs {
     /// The token's name
     #[arg(value_name = "NAME")]
     pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenTicketArgs {
+    /// The agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -44,10 +44,8 @@ pub enum Foreign {
     PassedOn,
 }
 
-/// What those say who pass requests of others on, and browsers.
-const OF_OTHERS: [&str; 7] = [
-    "origin",
-    "cookie",
+/// What proxies say of requests that they pass on.
+const PASSED_ON: [&str; 5] = [
     "forwarded",
     "via",
     "x-forwarded-for",
@@ -160,15 +158,25 @@ pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
         return true;
     }
     let reads = method.is_safe() && !headers.contains_key(header::UPGRADE);
+    reads && !is_of_another_site(headers)
+}
+
+/// Whether a browser says that a page of another origin makes the request.
+pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     let site = headers
         .get("sec-fetch-site")
         .map(axum::http::HeaderValue::as_bytes);
-    reads && matches!(site, None | Some(b"same-origin" | b"none"))
+    !matches!(site, None | Some(b"same-origin" | b"none"))
+}
+
+/// Whether a proxy has passed the request on, as far as it says so.
+pub fn is_passed_on(headers: &HeaderMap) -> bool {
+    PASSED_ON.iter().any(|name| headers.contains_key(*name))
 }
 
 /// Whether a request at the local socket was passed on for somebody else, who is not the one whom the system knows.
 pub fn is_of_others(headers: &HeaderMap) -> bool {
-    OF_OTHERS.iter().any(|name| headers.contains_key(*name))
+    headers.contains_key(header::ORIGIN) || headers.contains_key(header::COOKIE) || is_passed_on(headers)
 }
 
 /// A header that is there once.
