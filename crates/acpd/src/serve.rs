@@ -1,13 +1,13 @@
 //! `acpd serve`.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use acpd_gateway::{AgentConfig, Daemon, Token, keys};
-use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -126,15 +126,18 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         Some(_) => "the one in ACPD_TOKEN".to_owned(),
         None => Token::path(&data_dir).display().to_string(),
     };
-    let daemon = Daemon::start(settings.daemon, token).await?;
+    let url = |address: SocketAddr| format!("{scheme}://{address}");
+    let mut running = None;
+    let daemon = Daemon::start(settings.daemon, token, |address| {
+        running = Some(Running::announce(&data_dir, address, url(address))?);
+        Ok(())
+    });
+    let daemon = daemon.await?;
     if exposed {
         tracing::warn!(
             "listening to the network without TLS: everybody on the way can read tokens and threads"
         );
     }
-    let url = format!("{scheme}://{}", daemon.address());
-    let running = Running::announce(&data_dir, daemon.address(), url.clone())
-        .context("the daemon cannot be announced")?;
     let agents = if agents.is_empty() {
         "none configured".to_owned()
     } else {
@@ -144,7 +147,8 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // Whoever started us may not be listening; that is no reason not to serve.
     let _ = writeln!(
         out,
-        "acpd listens on {url}\nagents: {agents}\naccess token: {owner}"
+        "acpd listens on {}\nagents: {agents}\naccess token: {owner}",
+        url(daemon.address())
     );
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
@@ -180,7 +184,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
         _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
     }
-    running.withdraw();
+    drop(running);
     daemon.stop().await;
     Ok(())
 }

@@ -4,7 +4,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, Running, acpd, end, on_terminal, outcome, signal, unread};
+use support::{Client, Daemon, Place, Running, acpd, end, on_terminal, outcome, signal, unread, wait_until};
 
 #[test]
 fn help_names_every_command() {
@@ -372,8 +372,9 @@ fn a_log_that_is_no_terminal_has_no_colours() {
 
     assert_eq!(acpd(&place, &["threads"]).code, Some(0));
     let _background = place.background();
-    let log = std::fs::read_to_string(place.data().join("daemon.log")).unwrap();
-    assert!(log.contains("ready") && !log.contains('\u{1b}'), "{log}");
+    let log = || std::fs::read_to_string(place.data().join("daemon.log")).unwrap_or_default();
+    wait_until("the daemon's log says so", || log().contains("ready"));
+    assert!(!log().contains('\u{1b}'), "{}", log());
 }
 
 #[test]
