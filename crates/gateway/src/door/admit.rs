@@ -143,8 +143,8 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
 }
 
 /// What an editor over HTTP shows that can set no header of its own choice: a ticket to begin with, then the id of the
-/// connection that it has opened. That id was not made to be a secret, and what stands between may log it; so this is
-/// for this machine alone.
+/// connection that the ticket opened. The protocol does not call that id a secret, and a proxy may log it; so both count
+/// on this machine alone.
 fn shown_by_editor(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>> {
     if parts.uri.path() != "/acp" || is_socket(parts) {
         return Ok(None);
