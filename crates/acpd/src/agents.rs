@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
 use acpd_gateway::catalog::How;
 use acpd_gateway::doctor::{Hello, Report, examine, login_command, terminal_logins};
+use acpd_gateway::policy::shell_line;
 use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -68,14 +69,9 @@ fn row(agent: &Listed) -> [String; 4] {
 
 /// A command line with the name of the program, where a path would say less.
 fn short(command: &[String]) -> String {
-    let Some((program, args)) = command.split_first() else {
-        return String::new();
-    };
+    let program = command.first().map(String::as_str).unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or(program);
-    std::iter::once(name)
-        .chain(args.iter().map(String::as_str))
-        .collect::<Vec<_>>()
-        .join(" ")
+    shell_line(name, command.iter().skip(1).map(String::as_str))
 }
 
 fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
@@ -175,7 +171,9 @@ async fn doctor(agents: &Agents, limits: &Limits, args: &AgentsDoctorArgs) -> an
 }
 
 fn told(name: &str, report: &Report) -> String {
-    let mut out = format!("{}: {}\n", plain(name), plain(&report.command.join(" ")));
+    let mut words = report.command.iter().map(String::as_str);
+    let command = shell_line(words.next().unwrap_or_default(), words);
+    let mut out = format!("{}: {}\n", plain(name), plain(&command));
     match (&report.hello, &report.error) {
         (Some(hello), _) => out.push_str(&said(hello, report.millis)),
         (None, error) => {

@@ -28,7 +28,7 @@ struct Notice {
     version: String,
 }
 
-/// A daemon's notice; withdrawn when it stops.
+/// A daemon's notice, until it is dropped.
 #[derive(Debug)]
 pub struct Running {
     path: PathBuf,
@@ -55,11 +55,12 @@ impl Running {
         std::fs::rename(&new, &path)?;
         Ok(Self { path })
     }
+}
 
-    /// Says that it is gone.
-    pub fn withdraw(self) {
-        // It is for people and scripts: our own commands go by the socket.
-        let _ = std::fs::remove_file(self.path);
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that stays names a daemon that is gone: the next one replaces it, and our own commands go by the socket.
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

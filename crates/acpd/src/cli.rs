@@ -102,6 +102,8 @@ pub enum TokenCommand {
     List(TokenListArgs),
     /// Take a token back; its connections end
     Revoke(TokenRevokeArgs),
+    /// Print an address at which an editor that can send no token may open one connection
+    Ticket(TokenTicketArgs),
 }
 
 #[derive(Debug, Args)]
@@ -129,6 +131,13 @@ pub struct TokenRevokeArgs {
     /// The token's name
     #[arg(value_name = "NAME")]
     pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenTicketArgs {
+    /// The agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -256,6 +265,9 @@ pub struct RunArgs {
     /// What to do when the agent asks for a permission
     #[arg(long, value_name = "HOW", default_value = "ask")]
     pub permissions: Permissions,
+    /// Also print notes about the protocol, such as calls of the agent that do not exist
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

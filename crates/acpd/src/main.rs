@@ -21,6 +21,7 @@ mod serve;
 mod settings;
 mod show;
 mod threads;
+mod ticket;
 mod token;
 
 use std::process::ExitCode;

@@ -3,32 +3,19 @@
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::Context;
-use hyper::Request;
-
-use crate::answer::{granted, short};
-use crate::background;
 use crate::cli::OpenArgs;
-use crate::print;
-use crate::reach::{self, reach};
 use crate::settings::Settings;
+use crate::{print, ticket};
 
 /// Prints a link that signs one browser in, and opens it.
 pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCode> {
-    // Reached first: that starts the daemon, which then says where a browser finds it.
-    let reached = reach(settings).await?;
-    let name = reached.name.clone();
-    let request = Request::post("/api/tickets").body(String::new())?;
-    let answer = granted(reach::ask(reached, request).await?, &name).await?;
-    let told = short(answer.into_body()).await?.unwrap_or_default();
-    let ticket = told["ticket"]
-        .as_str()
-        .with_context(|| format!("{name} gave no ticket"))?;
-    let url = background::url(&settings.daemon.data_dir)?;
-    let link = format!("{url}/#ticket={ticket}");
+    let ticket = ticket::fetch(settings).await?;
+    let link = format!("{}/#ticket={}", ticket.url, ticket.secret);
     print::out(&format!("{link}\n"));
-    let secs = told["expiresInSecs"].as_u64().unwrap_or_default();
-    let hint = format!("acpd: the link signs one browser in, within {secs} seconds\n");
+    let hint = format!(
+        "acpd: the link signs one browser in, within {} seconds\n",
+        ticket.secs
+    );
     if args.print || !show(&link) {
         print::err(&hint);
     }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
+use acpd_gateway::policy::shell_line;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -255,10 +256,11 @@ fn wording(params: &Value) -> String {
     );
     match &params["command"] {
         Value::String(command) => text.push_str(&format!("\n  $ {}", plain(command))),
-        Value::Array(words) => text.push_str(&format!(
-            "\n  $ {}",
-            plain(&Value::from(words.clone()).to_string())
-        )),
+        Value::Array(words) => {
+            let mut words = words.iter().filter_map(Value::as_str);
+            let line = shell_line(words.next().unwrap_or_default(), words);
+            text.push_str(&format!("\n  $ {}", plain(&line)));
+        }
         _ => {}
     }
     if let Some(diff) = params["diff"].as_str().filter(|diff| !diff.is_empty()) {

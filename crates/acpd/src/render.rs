@@ -1,9 +1,14 @@
 //! What a turn looks like in a terminal.
 
-use std::io::IsTerminal;
+mod tool_calls;
 
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use acpd_gateway::policy::shell_line;
 use serde_json::Value;
 
+use self::tool_calls::ToolCalls;
 use crate::print;
 
 /// `text` without what would move a terminal's cursor or hide words: control characters become visible. Lines
@@ -25,31 +30,36 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// A terminal's command and its arguments, as one would type simple ones.
+/// A terminal's command and its arguments, as a person would type them.
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();
-    let words: Vec<_> = std::iter::once(&item["command"])
-        .chain(args)
-        .filter_map(Value::as_str)
-        .map(plain)
-        .collect();
-    words.join(" ")
+    let command = item["command"].as_str().unwrap_or_default();
+    plain(&shell_line(command, args.filter_map(Value::as_str)))
+}
+
+/// Whether standard error shows colours.
+pub fn colors_errors() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
 /// Prints notifications as they come: the agent's answer on standard output, all else on standard error.
 pub struct Renderer {
     color: bool,
+    /// Whether notes about the protocol are shown.
+    verbose: bool,
+    tool_calls: ToolCalls,
     /// Whether standard output stands in the middle of a line.
     in_answer: bool,
     in_thought: bool,
 }
 
 impl Renderer {
-    /// For this process's terminal, or for pipes.
-    pub fn new() -> Self {
-        let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    /// For this process's terminal, or for pipes. `verbose`: with notes about the protocol.
+    pub fn new(verbose: bool) -> Self {
         Self {
-            color,
+            color: colors_errors(),
+            verbose,
+            tool_calls: ToolCalls::default(),
             in_answer: false,
             in_thought: false,
         }
@@ -61,16 +71,26 @@ impl Renderer {
         match method {
             "item/agentMessage/delta" => self.answer(params),
             "item/agentThought/delta" => {
+                self.show_tool_calls();
                 self.end_message();
                 self.in_thought = true;
                 let thought = text("text");
                 print::err(&self.dim(&thought));
             }
-            "item/toolCall/started" => {
-                let line = format!("● {} ({})", text("title"), text("kind"));
-                self.line(&line);
+            "item/toolCall/started" => self.tool_calls.start(item_id(params), params, Instant::now()),
+            "item/updated" => {
+                let (item, known) = (item_id(params), &params["toolCall"]);
+                self.tool_calls.update(item, known, Instant::now());
             }
-            "item/toolCall/completed" if params["status"] == "failed" => self.line("✗ failed"),
+            "item/toolCall/completed" => {
+                let (item, known) = (item_id(params), &params["toolCall"]);
+                self.tool_calls.start(item, known, Instant::now());
+                self.show_tool_calls();
+                let name = self.tool_calls.complete(item);
+                if params["status"] == "failed" {
+                    self.line(&format!("✗ failed: {name}"));
+                }
+            }
             "item/fileChange/completed" => {
                 let diff = text("diff");
                 if !diff.is_empty() {
@@ -100,7 +120,7 @@ impl Renderer {
                 self.line(&line);
             }
             "turn/plan/updated" => self.plan(params),
-            "thread/notice" => {
+            "thread/notice" if self.verbose || !is_about_protocol(params) => {
                 let line = format!("{}: {}", text("level"), text("message"));
                 self.line(&line);
             }
@@ -108,8 +128,21 @@ impl Renderer {
         }
     }
 
+    /// When something is to be shown, whatever happens.
+    pub fn due(&self) -> Option<Instant> {
+        self.tool_calls.due()
+    }
+
+    /// Shows the tool calls that wait for a better title.
+    pub fn show_tool_calls(&mut self) {
+        for line in self.tool_calls.take() {
+            self.end_thought();
+            self.end_message();
+            print::err(&format!("{}\n", self.dim(&line)));
+        }
+    }
+
     fn answer(&mut self, params: &Value) {
-        self.end_thought();
         let text = match params["content"]["type"].as_str() {
             None => plain(params["text"].as_str().unwrap_or_default()),
             Some("text") => plain(params["content"]["text"].as_str().unwrap_or_default()),
@@ -118,6 +151,8 @@ impl Renderer {
         if text.is_empty() {
             return;
         }
+        self.show_tool_calls();
+        self.end_thought();
         self.in_answer = !text.ends_with('\n');
         print::out(&text);
     }
@@ -140,6 +175,7 @@ impl Renderer {
 
     /// Ends the line that anything stands in, so that what follows has its own.
     pub fn end_answer(&mut self) {
+        self.show_tool_calls();
         self.end_thought();
         self.end_message();
     }
@@ -168,6 +204,17 @@ impl Renderer {
             text.to_owned()
         }
     }
+}
+
+fn item_id(params: &Value) -> &str {
+    params["itemId"].as_str().unwrap_or_default()
+}
+
+/// Whether a notice is for those who write agents: the agent broke the protocol, or called something that does not
+/// exist. What a policy, a client or the daemon refused is for everybody.
+fn is_about_protocol(notice: &Value) -> bool {
+    let is_refused_call = notice["code"] == "callRefused" && notice["by"]["kind"] == "agent";
+    notice["level"] == "info" && (notice["code"] == "protocolViolation" || is_refused_call)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode>
     let mut turn = Turn {
         format: args.format,
         questions: Questions::new(args.permissions),
-        renderer: Renderer::new(),
+        renderer: Renderer::new(args.verbose),
     };
     let (thread, turn_id) = match &args.thread {
         Some(thread) => {
@@ -110,10 +110,15 @@ impl Turn {
         let mut pressed = signal(SignalKind::interrupt())?;
         let mut interrupts = 0;
         loop {
+            let due = self.renderer.due();
             let incoming = tokio::select! {
                 incoming = client.next() => incoming?,
                 (id, result) = self.questions.next() => {
                     client.respond(&id, &result).await?;
+                    continue;
+                }
+                () = until(due) => {
+                    self.renderer.show_tool_calls();
                     continue;
                 }
                 _ = pressed.recv() => {
@@ -158,18 +163,23 @@ impl Turn {
             .as_str()
             .or(turn["stopReason"].as_str())
             .unwrap_or("no reason given");
-        let (code, word) = match turn["status"].as_str() {
+        let (code, what) = match turn["status"].as_str() {
             Some("completed") => return exit::COMPLETED,
-            Some("interrupted") => (exit::INTERRUPTED, "interrupted"),
-            Some("refused") => (exit::REFUSED, "refused"),
-            Some("limited") => (exit::LIMITED, "stopped at a limit"),
-            _ => (exit::FAILED, "failed"),
+            Some("interrupted") => (exit::INTERRUPTED, "the turn was interrupted"),
+            Some("refused") => (exit::REFUSED, "the agent refused"),
+            Some("limited") => (exit::LIMITED, "the turn reached a limit"),
+            _ => (exit::FAILED, "the turn failed"),
         };
-        print::err(&format!(
-            "acpd: the turn was {word}: {}\n",
-            crate::render::plain(reason)
-        ));
+        print::err(&format!("acpd: {what}: {}\n", crate::render::plain(reason)));
         code
+    }
+}
+
+/// Waits until then; for ever if there is no such time.
+async fn until(due: Option<std::time::Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use acpd_model::text::shorten;
 use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
@@ -47,7 +48,7 @@ fn show(hit: &Value, as_json: bool) {
         return;
     }
     let text = |key: &str| plain(hit[key].as_str().unwrap_or_default());
-    let name: String = text("name").chars().take(40).collect();
+    let name = shorten(&text("name"), 40);
     let pieces = hit["snippet"].as_array().into_iter().flatten();
     let snippet: String = pieces.filter_map(|piece| piece["text"].as_str()).collect();
     print::out(&format!(

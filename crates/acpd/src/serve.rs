@@ -1,18 +1,19 @@
 //! `acpd serve`.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use acpd_gateway::{AgentConfig, Daemon, Token, keys};
-use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::background::Running;
 use crate::cli::{LogFormat, ServeArgs};
+use crate::render::colors_errors;
 use crate::settings::Settings;
 
 /// Serves until SIGINT or SIGTERM.
@@ -105,6 +106,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // What stands there may have changed since the settings were read: the first look takes it.
     let mut config_file = Watched::unseen(settings.config_path.clone());
     let token = settings.token.as_deref().map(Token::given).transpose()?;
+    let open = settings.own_command("open");
     let data_dir = settings.daemon.data_dir.clone();
     // Looked at before they are read, so that no change in between is missed.
     let mut tokens = Watched::new(keys::path(&data_dir));
@@ -119,15 +121,23 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     };
     let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
-    let daemon = Daemon::start(settings.daemon, token).await?;
+    let owner = match &token {
+        // There may be no file, and the token in it would open nothing.
+        Some(_) => "the one in ACPD_TOKEN".to_owned(),
+        None => Token::path(&data_dir).display().to_string(),
+    };
+    let url = |address: SocketAddr| format!("{scheme}://{address}");
+    let mut running = None;
+    let daemon = Daemon::start(settings.daemon, token, |address| {
+        running = Some(Running::announce(&data_dir, address, url(address))?);
+        Ok(())
+    });
+    let daemon = daemon.await?;
     if exposed {
         tracing::warn!(
             "listening to the network without TLS: everybody on the way can read tokens and threads"
         );
     }
-    let url = format!("{scheme}://{}", daemon.address());
-    let running = Running::announce(&data_dir, daemon.address(), url.clone())
-        .context("the daemon cannot be announced")?;
     let agents = if agents.is_empty() {
         "none configured".to_owned()
     } else {
@@ -137,12 +147,14 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     // Whoever started us may not be listening; that is no reason not to serve.
     let _ = writeln!(
         out,
-        "acpd listens on {url}\nagents: {agents}\naccess token: {}",
-        Token::path(&data_dir).display()
+        "acpd listens on {}\nagents: {agents}\naccess token: {owner}",
+        url(daemon.address())
     );
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
     }
+    // A link that signs a browser in holds for half a minute and may end in a log: this says how to get one.
+    let _ = writeln!(out, "web UI: run {open:?} to open it, signed in");
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
@@ -172,7 +184,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
         _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
     }
-    running.withdraw();
+    drop(running);
     daemon.stop().await;
     Ok(())
 }
@@ -181,6 +193,7 @@ fn start_logging(format: LogFormat) {
     let filter = EnvFilter::try_from_env("ACPD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(colors_errors())
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use acpd_gateway::policy::Policy;
+use acpd_gateway::policy::{Policy, shell_line};
 use acpd_gateway::{AgentConfig, Config, PolicyBook, ServerConfig, catalog};
 use acpd_log::Durability;
 use acpd_model::Limits;
@@ -55,6 +55,8 @@ pub struct Settings {
     pub registry_url: String,
     /// A token given by flag or environment.
     pub token: Option<String>,
+    /// Whether another command has to be told where the data directory is.
+    names_data_dir: bool,
     /// A daemon elsewhere, if that is the one to use.
     pub remote: Option<Remote>,
 }
@@ -91,6 +93,7 @@ impl Settings {
             registry_url,
             limits,
         } = file;
+        let names_data_dir = common.data_dir.is_some() || (named && data_dir.is_some());
         let data_dir = match common.data_dir.clone().or(data_dir) {
             Some(dir) => absolute(&dir)?,
             None => base("XDG_STATE_HOME", ".local/state")?.join("acpd"),
@@ -128,8 +131,20 @@ impl Settings {
             config_path: absolute(&path)?,
             registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
+            names_data_dir,
             remote,
         })
+    }
+
+    /// How to run another of acpd's commands on the same daemon.
+    pub fn own_command(&self, command: &str) -> String {
+        let dir = self.daemon.data_dir.to_string_lossy();
+        let place = if self.names_data_dir {
+            &["--data-dir", &*dir][..]
+        } else {
+            &[]
+        };
+        shell_line("acpd", std::iter::once(command).chain(place.iter().copied()))
     }
 
     /// The policies that a configuration file has now.

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use acpd_model::text::shorten;
 use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
@@ -45,7 +46,7 @@ fn show(thread: &Value, as_json: bool) {
         ("idle", Some("failed")) => "failed".to_owned(),
         (status, _) => status.to_owned(),
     };
-    let name: String = text("name").chars().take(60).collect();
+    let name = shorten(&text("name"), 60);
     print::out(&format!(
         "{}  {:<7}  {}  {:<12}  {name}\n",
         text("id"),

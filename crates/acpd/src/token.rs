@@ -9,11 +9,11 @@ use hyper::Request;
 use serde_json::json;
 
 use crate::background::make_data_dir;
-use crate::cli::{TokenCommand, TokenCreateArgs};
-use crate::print;
+use crate::cli::{TokenCommand, TokenCreateArgs, TokenTicketArgs};
 use crate::reach::{Reached, ask};
 use crate::settings::Settings;
 use crate::threads::when;
+use crate::{print, ticket};
 
 /// Does what is asked for.
 pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<ExitCode> {
@@ -21,6 +21,7 @@ pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Resul
         TokenCommand::Create(args) => create(settings, args).await?,
         TokenCommand::List(args) => list(settings, args.json)?,
         TokenCommand::Revoke(args) => revoke(settings, &args.name).await?,
+        TokenCommand::Ticket(args) => ticket(settings, args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,6 +97,16 @@ async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
         } else {
             ""
         }
+    ));
+    Ok(())
+}
+
+async fn ticket(settings: &Settings, args: &TokenTicketArgs) -> anyhow::Result<()> {
+    let ticket = ticket::fetch(settings).await?;
+    print::out(&format!("{}\n", ticket.editor_address(args.agent.as_deref())));
+    print::err(&format!(
+        "acpd: the address opens one connection, within {} seconds\n",
+        ticket.secs
     ));
     Ok(())
 }

@@ -4,7 +4,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, Running, acpd, end, outcome, unread};
+use support::{Client, Daemon, Place, Running, acpd, end, on_terminal, outcome, signal, unread, wait_until};
 
 #[test]
 fn help_names_every_command() {
@@ -331,4 +331,60 @@ fn the_demo_needs_no_configuration() {
     let demo = demo.finish();
     assert_eq!(demo.code, Some(0), "{}", demo.stderr);
     assert!(demo.stdout.contains("agents: demo"), "{}", demo.stdout);
+}
+
+#[test]
+fn the_daemon_says_how_to_get_in() {
+    let place = Place::new("");
+    let data = place.data();
+    let path = data.display();
+    let serve = Running::start(&mut place.command(&["serve"]));
+    serve.wait_for_output(&format!("access token: {path}/token\n"));
+    let open = format!("acpd open --data-dir {path}");
+    serve.wait_for_output(&format!("web UI: run {open:?} to open it, signed in\n"));
+    signal(serve.pid(), Signal::TERM);
+    assert_eq!(serve.finish().code, Some(0));
+    std::fs::remove_file(data.join("token")).unwrap();
+
+    let place = place.with_env("ACPD_TOKEN", "a-token-of-some-length");
+    let serve = Running::start(&mut place.command(&["serve"]));
+    serve.wait_for_output("access token: the one in ACPD_TOKEN\n");
+    serve.wait_for_output("web UI: ");
+    signal(serve.pid(), Signal::TERM);
+    let said = serve.finish();
+    assert!(
+        !data.join("token").exists() && !said.stdout.contains("/token\n"),
+        "{}",
+        said.stdout
+    );
+    assert!(!said.stdout.contains("a-token-of-some-length"), "{}", said.stdout);
+}
+
+#[test]
+fn a_log_that_is_no_terminal_has_no_colours() {
+    let place = Place::new("");
+    let serve = Running::start(&mut place.command(&["serve"]));
+    serve.wait_for_output("web UI: ");
+    serve.wait_for_error("ready");
+    signal(serve.pid(), Signal::TERM);
+    let said = serve.finish();
+    assert!(!said.stderr.contains('\u{1b}'), "{}", said.stderr);
+
+    assert_eq!(acpd(&place, &["threads"]).code, Some(0));
+    let _background = place.background();
+    let log = || std::fs::read_to_string(place.data().join("daemon.log")).unwrap_or_default();
+    wait_until("the daemon's log says so", || log().contains("ready"));
+    assert!(!log().contains('\u{1b}'), "{}", log());
+}
+
+#[test]
+fn a_log_on_a_terminal_has_colours_unless_they_are_unwanted() {
+    for (no_color, colours) in [("", true), ("1", false)] {
+        let place = Place::new("").with_env("NO_COLOR", no_color);
+        let mut serve = Running::start(&mut on_terminal(&place.command(&["serve"])));
+        serve.wait_for_output("ready");
+        serve.write("\u{3}");
+        let said = serve.finish();
+        assert_eq!(said.stdout.contains('\u{1b}'), colours, "{}", said.stdout);
+    }
 }

@@ -4,39 +4,9 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::process::Command;
-use support::{Client, Daemon, Running, acpd, outcome, outcome_with_input, signal, unread};
-
-/// The same command without a terminal to ask on.
-fn without_terminal(command: &Command) -> Command {
-    let mut detached = Command::new("setsid");
-    detached.arg(command.get_program()).args(command.get_args());
-    copy_surroundings(command, &mut detached);
-    detached
-}
-
-/// The same command with a terminal of its own, whose screen is standard output and whose keys are standard
-/// input.
-fn on_terminal(command: &Command) -> Command {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let line: Vec<_> = words
-        .map(|word| format!("'{}'", word.to_str().expect("it is text")))
-        .collect();
-    let mut typed = Command::new("script");
-    typed.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);
-    copy_surroundings(command, &mut typed);
-    typed
-}
-
-fn copy_surroundings(from: &Command, to: &mut Command) {
-    for (name, value) in from.get_envs() {
-        match value {
-            Some(value) => to.env(name, value),
-            None => to.env_remove(name),
-        };
-    }
-    to.current_dir(from.get_current_dir().expect("it has a directory"));
-}
+use support::{
+    Client, Daemon, Running, acpd, on_terminal, outcome, outcome_with_input, signal, unread, without_terminal,
+};
 
 /// The thread that `acpd run` has told of.
 fn thread_of(stderr: &str) -> String {
@@ -78,6 +48,63 @@ fn the_answer_is_on_standard_output_and_all_else_beside_it() {
 }
 
 #[test]
+fn a_tool_call_has_a_line_with_its_latest_title() {
+    let daemon = Daemon::start();
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "tool kind=execute title=Terminal then='printf hello'; tool kind=read title=Read status=failed; say done",
+        ],
+    );
+    assert_eq!((run.code, &run.stdout[..]), (Some(0), "done\n"), "{}", run.stderr);
+    let count = |line: &str| run.stderr.lines().filter(|printed| *printed == line).count();
+    for line in [
+        "● printf hello (execute)",
+        "● Read (read)",
+        "✗ failed: Read (read)",
+    ] {
+        assert_eq!(count(line), 1, "{line}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn notes_about_the_protocol_are_for_those_who_ask_for_them() {
+    let daemon = Daemon::with("[policy]\ndeny = [\"Write(/etc/**)\"]\n");
+    let prompt = "dup; ext; write path=/etc/x text=x; notice";
+    let protocol = ["opened the same tool call twice", "_example.com/ask"];
+    for (args, shown) in [
+        (&["run", prompt][..], false),
+        (&["run", "--verbose", prompt], true),
+        (&["run", "-v", prompt], true),
+    ] {
+        let run = acpd(&daemon.place, args);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for note in protocol {
+            assert_eq!(run.stderr.contains(note), shown, "{note}: {}", run.stderr);
+        }
+        // What the policy refused, and what the agent says to people, is for everybody.
+        for note in ["fs/write_text_file and was refused", "warning: "] {
+            assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_command_is_shown_as_a_shell_would_take_it() {
+    let daemon = Daemon::start();
+    let run = acpd(&daemon.place, &["run", "terminal sh -c \"cd . && printf 'a b'\""]);
+    let line = r"$ sh -c 'cd . && printf '\''a b'\'''";
+    assert!(run.stderr.lines().any(|shown| shown == line), "{}", run.stderr);
+    let shown = acpd(&daemon.place, &["show", &thread_of(&run.stderr)]);
+    assert!(
+        shown.stdout.lines().any(|shown| shown == line),
+        "{}",
+        shown.stdout
+    );
+}
+
+#[test]
 fn jsonl_is_the_protocol_line_by_line() {
     let daemon = Daemon::start();
     let run = acpd(&daemon.place, &["run", "--format", "jsonl", "stream n=3"]);
@@ -102,12 +129,16 @@ fn the_exit_code_says_how_the_turn_ended() {
     let daemon = Daemon::start();
     for (prompt, code, told) in [
         ("say fine", 0, ""),
-        ("error message='no more'", 1, "no more"),
+        ("error message='no more'", 1, "acpd: the turn failed: "),
         ("crash", 1, "exited with code 3"),
-        ("stop reason=refusal", 3, "refus"),
-        ("stop reason=max_tokens", 4, "max_tokens"),
+        ("stop reason=refusal", 3, "acpd: the agent refused: "),
+        (
+            "stop reason=max_tokens",
+            4,
+            "acpd: the turn reached a limit: max_tokens",
+        ),
         ("stop reason=max_turn_requests", 4, "max_turn_requests"),
-        ("stop reason=cancelled", 130, "interrupted"),
+        ("stop reason=cancelled", 130, "acpd: the turn was interrupted: "),
     ] {
         let run = acpd(&daemon.place, &["run", prompt]);
         assert_eq!(run.code, Some(code), "{prompt}: {}", run.stderr);

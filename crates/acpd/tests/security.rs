@@ -150,6 +150,35 @@ fn a_configured_name_is_ours_on_every_route() {
 }
 
 #[test]
+fn a_name_that_is_refused_comes_with_the_setting_that_allows_it() {
+    let mut daemon = Daemon::start();
+    // As through `ssh -L 8080:localhost:PORT`, and through a forwarded port of another machine.
+    for (host, setting) in [
+        ("localhost:8080", r#"[server] hosts = ["localhost:8080"]"#),
+        ("box:8080", r#"[server] hosts = ["box:8080"]"#),
+        ("box.example", r#"[server] hosts = ["box.example"]"#),
+    ] {
+        let (status, answer) = ask(daemon.address(), "/healthz", &[("Host", host)]);
+        let told = support::body(&answer)["error"]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(status == 403 && told.ends_with(setting), "{host}: {answer}");
+        daemon.stop();
+        daemon.place.configure(&setting.replace("] hosts", "]\nhosts"));
+        daemon.restart();
+        let own = format!("http://{host}");
+        let (status, answer) = ask(daemon.address(), "/healthz", &[("Host", host), ("Origin", &own)]);
+        assert_eq!(status, 200, "{host}: {answer}");
+    }
+    let (status, answer) = ask(daemon.address(), "/healthz", &[("Host", "a b")]);
+    assert!(
+        status == 403 && answer.contains("does not name one host"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn every_answer_tells_browsers_to_be_careful() {
     let daemon = Daemon::start();
     let host = daemon.address().to_string();

@@ -92,6 +92,9 @@ pub enum StartError {
         /// Why.
         source: std::io::Error,
     },
+    /// Programs cannot be told where it listens.
+    #[error("the daemon cannot be announced: {0}")]
+    Announce(std::io::Error),
     /// A configured name is no name.
     #[error(transparent)]
     Host(#[from] BadHost),
@@ -114,7 +117,13 @@ pub enum StartError {
 
 impl Daemon {
     /// Comes up: log, processes of an earlier run, threads, then the door. `token` overrides the data directory's own.
-    pub async fn start(config: Config, token: Option<Token>) -> Result<Self, StartError> {
+    /// `announce` is told the address before anybody can connect to the sockets: whoever does finds out by it where
+    /// the network address is.
+    pub async fn start(
+        config: Config,
+        token: Option<Token>,
+        announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
+    ) -> Result<Self, StartError> {
         let Config {
             listen,
             server,
@@ -191,6 +200,7 @@ impl Daemon {
         };
         let listener = TcpListener::bind(listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        announce(address).map_err(StartError::Announce)?;
         let sockets = [
             door::socket::path(&data_dir),
             door::socket::editors_path(&data_dir),
@@ -328,4 +338,45 @@ fn make_private(path: &std::path::Path) -> std::io::Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::os::unix::net::UnixStream;
+
+    use acpd_log::Durability;
+    use acpd_model::Limits;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_reaches_the_socket_finds_the_daemon_announced() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = Config {
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            server: ServerConfig::default(),
+            data_dir: dir.path().to_owned(),
+            durability: Durability::Process,
+            agents: std::collections::BTreeMap::new(),
+            default_agent: None,
+            policy: None,
+            limits: Limits::default(),
+            keeper: None,
+        };
+        let path = door::socket::path(dir.path());
+        let mut announced = None;
+        let daemon = Daemon::start(config.clone(), None, |address| {
+            assert!(UnixStream::connect(&path).is_err(), "it is too late");
+            announced = Some(address);
+            Ok(())
+        });
+        let daemon = daemon.await.unwrap();
+        assert_eq!(announced, Some(daemon.address()));
+        assert!(UnixStream::connect(&path).is_ok());
+        daemon.stop().await;
+        let refused = Daemon::start(config, None, |_| Err(std::io::Error::other("full"))).await;
+        assert!(matches!(refused, Err(StartError::Announce(_))), "{refused:?}");
+        assert!(UnixStream::connect(&path).is_err());
+    }
 }

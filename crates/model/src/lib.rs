@@ -26,6 +26,7 @@ pub mod limits;
 pub mod role;
 pub mod search;
 pub mod summary;
+pub mod text;
 
 pub use error::{ErrorCode, Failure};
 pub use event::{By, Event, EventKind, Millis, Seq};

@@ -175,3 +175,34 @@ pub fn unread(command: &mut Command) -> Outcome {
 pub fn acpd(place: &Place, args: &[&str]) -> Outcome {
     outcome(&mut place.command(args))
 }
+
+/// The same command without a terminal to ask on.
+pub fn without_terminal(command: &Command) -> Command {
+    let mut detached = Command::new("setsid");
+    detached.arg(command.get_program()).args(command.get_args());
+    copy_surroundings(command, &mut detached);
+    detached
+}
+
+/// The same command with a terminal of its own, whose screen is standard output and whose keys are standard
+/// input.
+pub fn on_terminal(command: &Command) -> Command {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<_> = words
+        .map(|word| format!("'{}'", word.to_str().expect("it is text")))
+        .collect();
+    let mut typed = Command::new("script");
+    typed.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);
+    copy_surroundings(command, &mut typed);
+    typed
+}
+
+fn copy_surroundings(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+    to.current_dir(from.get_current_dir().expect("it has a directory"));
+}

@@ -15,7 +15,7 @@ pub struct Door {
     pub address: SocketAddr,
     /// What it is called.
     pub host: String,
-    /// What is shown.
+    /// What is shown; nothing if it is empty.
     pub bearer: String,
     /// The path, which may name an agent.
     pub path: String,
@@ -39,11 +39,21 @@ impl Door {
         }
     }
 
+    /// With an address that `acpd token ticket` has printed, and nothing to show.
+    pub fn at(daemon: &Daemon, address: &str) -> Self {
+        let path = address.strip_prefix(&format!("http://{}", daemon.address()));
+        Self {
+            bearer: String::new(),
+            path: path.unwrap_or_else(|| panic!("{address}")).to_owned(),
+            ..Self::of(daemon)
+        }
+    }
+
     fn headers<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-        let mut headers = vec![
-            ("Host", self.host.as_str()),
-            ("Authorization", self.bearer.as_str()),
-        ];
+        let mut headers = vec![("Host", self.host.as_str())];
+        if !self.bearer.is_empty() {
+            headers.push(("Authorization", &self.bearer));
+        }
         headers.extend(more);
         headers
     }

@@ -28,7 +28,9 @@ use std::time::{Duration, Instant};
 
 pub use acp_schema::check as check_acp;
 pub use client::Client;
-pub use command::{Outcome, Running, acpd, outcome, outcome_with_input, unread};
+pub use command::{
+    Outcome, Running, acpd, on_terminal, outcome, outcome_with_input, unread, without_terminal,
+};
 pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of};
 pub use events::{Door, Events};

@@ -71,6 +71,9 @@ pub fn tool(turn: &mut Turn, args: &Args) -> Flow {
         return Ok(());
     }
     turn.tool_update(&id, json!({ "status": "in_progress" }));
+    if let Some(title) = args.get("then") {
+        turn.tool_update(&id, json!({ "title": title }));
+    }
     match status {
         "in_progress" => {}
         "failed" => turn.tool_update(

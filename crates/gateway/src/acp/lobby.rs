@@ -23,7 +23,7 @@ pub struct Lobby {
     hellos: Hellos,
     default_agent: Option<Arc<str>>,
     /// Those over HTTP.
-    pub(super) connections: Connections,
+    pub(crate) connections: Connections,
     /// The daemon stops.
     stop: CancellationToken,
 }

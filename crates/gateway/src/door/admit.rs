@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use acpd_model::Role;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -15,14 +15,17 @@ use super::{Door, names, refuse, slow_down, unauthenticated};
 use crate::acp;
 
 /// The message that says how to get in.
-const HOW: &str = "show the access token as Authorization: Bearer";
+const HOW: &str =
+    "show the access token as Authorization: Bearer; a ticket works once, and opens one connection";
 
 /// What a request shows. Not printed.
 pub enum Shown {
     /// `Authorization: Bearer`.
     Token(String),
-    /// `?ticket=` of a WebSocket.
+    /// `?ticket=` of a WebSocket, or of the first request of an editor over HTTP.
     Ticket(String),
+    /// `Acp-Connection-Id` of a connection that a ticket has opened: whose it is.
+    Connection(Pass),
     /// The cookie of a session.
     Cookie(String),
     /// A program of this user, at the local socket.
@@ -82,6 +85,7 @@ pub async fn check(door: &Door, shown: Shown, place: Place) -> Result<Pass, Box<
     let asked = door.gate.ask(move |guard, now| match shown {
         Shown::Token(token) => guard.token(&token, place, now),
         Shown::Ticket(ticket) => guard.ticket(&ticket, place, now),
+        Shown::Connection(pass) => guard.connection(pass, now),
         Shown::Cookie(cookie) => guard.cookie(&cookie, now),
         Shown::User => Ok(guard.owner()),
     });
@@ -116,6 +120,9 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
     {
         return Ok(Some(Shown::Ticket(ticket)));
     }
+    if let Some(shown) = shown_by_editor(door, parts)? {
+        return Ok(Some(shown));
+    }
     match parts.extensions.get() {
         Some(Arrival::Network { secure, .. }) => {
             let Some(cookie) = cookie(headers, door.address.port(), *secure) else {
@@ -133,6 +140,45 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
         Some(Arrival::Socket { ours: true }) => Ok(Some(Shown::User)),
         _ => Ok(None),
     }
+}
+
+/// What an editor over HTTP shows that can set no header of its own choice: a ticket to begin with, then the id of the
+/// connection that the ticket opened. The protocol does not call that id a secret, and a proxy may log it; so both count
+/// on this machine alone.
+fn shown_by_editor(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>> {
+    if parts.uri.path() != "/acp" || is_socket(parts) {
+        return Ok(None);
+    }
+    let shown = match parts.headers.get(acp::CONNECTION_ID) {
+        Some(id) => {
+            let id = id.to_str().unwrap_or_default();
+            door.lobby.connections.opened_by_ticket(id).map(Shown::Connection)
+        }
+        None if parts.method == Method::POST => ticket(parts.uri.query()).map(Shown::Ticket),
+        None => None,
+    };
+    let forbidden = |told| Err(Box::new(refuse(StatusCode::FORBIDDEN, "forbidden", told)));
+    if shown.is_none() {
+        Ok(None)
+    } else if !is_of_this_machine(parts) {
+        forbidden(
+            "over HTTP a ticket is for this machine alone: show the access token as Authorization: Bearer",
+        )
+    } else if names::is_of_another_site(&parts.headers) {
+        forbidden("requests from other origins are refused")
+    } else {
+        Ok(shown)
+    }
+}
+
+/// Whether a request was made on this machine, as far as can be seen.
+fn is_of_this_machine(parts: &Parts) -> bool {
+    let is_near = match parts.extensions.get() {
+        Some(Arrival::Network { local, .. }) => local.ip().to_canonical().is_loopback(),
+        Some(Arrival::Socket { .. }) => true,
+        None => false,
+    };
+    is_near && !names::is_passed_on(&parts.headers)
 }
 
 /// Whether a WebSocket is to be opened.
@@ -194,4 +240,38 @@ pub fn stopping() -> Response {
         "overloaded",
         "the daemon is stopping",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_of_this_machine_if_nothing_says_otherwise() {
+        let network = |local: &str| Arrival::Network {
+            local: local.parse().unwrap(),
+            place: Place::of([127, 0, 0, 1].into()),
+            secure: false,
+        };
+        for (arrival, passed_on, near) in [
+            (Some(network("127.0.0.1:4127")), None, true),
+            (Some(network("[::1]:4127")), None, true),
+            (Some(network("[::ffff:127.0.0.1]:4127")), None, true),
+            (Some(network("192.0.2.1:4127")), None, false),
+            (Some(network("[2001:db8::1]:4127")), None, false),
+            (Some(network("127.0.0.1:4127")), Some("x-real-ip"), false),
+            (Some(network("127.0.0.1:4127")), Some("forwarded"), false),
+            (Some(Arrival::Socket { ours: true }), None, true),
+            (None, None, false),
+        ] {
+            let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+            if let Some(arrival) = arrival {
+                parts.extensions.insert(arrival);
+            }
+            if let Some(name) = passed_on {
+                parts.headers.insert(name, "x".parse().unwrap());
+            }
+            assert_eq!(is_of_this_machine(&parts), near, "{arrival:?} {passed_on:?}");
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub struct Pass {
     key: Hash,
     /// The session, if a cookie was shown, and when it ends if it is not used again.
     pub session: Option<(Hash, i64)>,
+    /// Whether a ticket was shown.
+    pub by_ticket: bool,
 }
 
 impl Pass {
@@ -189,8 +191,21 @@ impl Guard {
     /// Somebody shows a ticket: it is used up.
     pub fn ticket(&mut self, shown: &str, place: Place, now: Now) -> Result<Pass, Denied> {
         match self.tickets.remove(&Hash::of(shown)) {
-            Some(Ticket { pass, until }) if until > now.mono && self.holds(&pass, now.wall) => Ok(pass),
+            Some(Ticket { pass, until }) if until > now.mono && self.holds(&pass, now.wall) => Ok(Pass {
+                by_ticket: true,
+                ..pass
+            }),
             _ => Err(self.failed(place, now)),
+        }
+    }
+
+    /// Somebody shows the id of a connection that `pass` has opened. A connection that is over is no attempt at
+    /// anything.
+    pub fn connection(&self, pass: Pass, now: Now) -> Result<Pass, Denied> {
+        if self.holds(&pass, now.wall) {
+            Ok(pass)
+        } else {
+            Err(Denied::Wrong)
         }
     }
 
@@ -325,6 +340,7 @@ impl Held {
             ends: self.ends.clone(),
             key: self.key.hash,
             session: None,
+            by_ticket: false,
         }
     }
 }

@@ -37,7 +37,7 @@ pub use gate::Gate;
 pub use guard::{Guard, Pass};
 pub use names::{BadHost, Names};
 pub use sessions::Sessions;
-pub use token::{Token, TokenError};
+pub use token::{Hash, Token, TokenError, random};
 
 use crate::acp::Lobby;
 use crate::calls::Calls;

@@ -20,13 +20,32 @@ pub struct Names(Vec<(String, Option<u16>)>);
 pub struct BadHost(String);
 
 /// Why a request is turned away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign(pub &'static str);
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Foreign {
+    /// It does not say where it goes.
+    #[error("the Host header does not name one host")]
+    NoHost,
+    /// It goes to another host, as far as it says.
+    #[error(
+        "{named:?} is not a name of this daemon. If you reach it by that name, through a forwarded port or a proxy, \
+         add the name to the configuration and start the daemon again: [server] hosts = [{setting:?}]"
+    )]
+    OtherHost {
+        /// What it says.
+        named: String,
+        /// What to configure.
+        setting: String,
+    },
+    /// It comes from a page of another origin.
+    #[error("requests from other origins are refused")]
+    OtherOrigin,
+    /// It came to the local socket, and is not of a program of this user.
+    #[error("the local socket is for programs of its user: browsers and proxies come by the network address")]
+    PassedOn,
+}
 
-/// What those say who pass requests of others on, and browsers.
-const OF_OTHERS: [&str; 7] = [
-    "origin",
-    "cookie",
+/// What proxies say of requests that they pass on.
+const PASSED_ON: [&str; 5] = [
     "forwarded",
     "via",
     "x-forwarded-for",
@@ -57,24 +76,24 @@ impl Names {
         local: SocketAddr,
         secure: bool,
     ) -> Result<(), Foreign> {
-        let named = only(headers, &header::HOST).and_then(split);
-        let ours = |(host, port): &(String, Option<u16>)| {
-            self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local)
-        };
-        let Some(named) = named.filter(ours) else {
-            return Err(Foreign("this name is not the daemon's"));
-        };
+        let named = only(headers, &header::HOST)
+            .and_then(split)
+            .ok_or(Foreign::NoHost)?;
+        let (host, port) = &named;
+        if !self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local) {
+            return Err(other_host(host, *port, local));
+        }
         // A request line may name a host as well; then it is the one that counts.
         if uri
             .authority()
             .is_some_and(|authority| split(authority.as_str()).as_ref() != Some(&named))
         {
-            return Err(Foreign("this name is not the daemon's"));
+            return Err(Foreign::NoHost);
         }
         if headers.contains_key(header::ORIGIN)
             && !only(headers, &header::ORIGIN).is_some_and(|origin| self.is_own_page(origin, &named, secure))
         {
-            return Err(Foreign("requests from other origins are refused"));
+            return Err(Foreign::OtherOrigin);
         }
         Ok(())
     }
@@ -96,12 +115,7 @@ impl Names {
             };
         by_itself
             || self.0.iter().any(|(name, at)| {
-                name == host
-                    && match at {
-                        Some(at) => *at == port,
-                        // Behind a proxy it is called with the proxy's port.
-                        None => [local.port(), 80, 443].contains(&port),
-                    }
+                name == host && at.map_or_else(|| usual_ports(local).contains(&port), |at| at == port)
             })
     }
 
@@ -122,6 +136,20 @@ impl Names {
     }
 }
 
+/// The ports that a configured name need not say: the daemon's own, and those of proxies.
+fn usual_ports(local: SocketAddr) -> [u16; 3] {
+    [local.port(), 80, 443]
+}
+
+/// Why a request that names `host` is turned away.
+fn other_host(host: &str, port: Option<u16>, local: SocketAddr) -> Foreign {
+    let with = |port: Option<u16>| port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    Foreign::OtherHost {
+        named: with(port),
+        setting: with(port.filter(|port| !usual_ports(local).contains(port))),
+    }
+}
+
 /// Whether a request may speak for the cookie that the browser put in: a page of another origin can make a browser
 /// send one. Its own pages say so with `Origin`, or, for what only reads, with `Sec-Fetch-Site` if it sends that.
 pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
@@ -130,15 +158,25 @@ pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
         return true;
     }
     let reads = method.is_safe() && !headers.contains_key(header::UPGRADE);
+    reads && !is_of_another_site(headers)
+}
+
+/// Whether a browser says that a page of another origin makes the request.
+pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     let site = headers
         .get("sec-fetch-site")
         .map(axum::http::HeaderValue::as_bytes);
-    reads && matches!(site, None | Some(b"same-origin" | b"none"))
+    !matches!(site, None | Some(b"same-origin" | b"none"))
+}
+
+/// Whether a proxy has passed the request on, as far as it says so.
+pub fn is_passed_on(headers: &HeaderMap) -> bool {
+    PASSED_ON.iter().any(|name| headers.contains_key(*name))
 }
 
 /// Whether a request at the local socket was passed on for somebody else, who is not the one whom the system knows.
 pub fn is_of_others(headers: &HeaderMap) -> bool {
-    OF_OTHERS.iter().any(|name| headers.contains_key(*name))
+    headers.contains_key(header::ORIGIN) || headers.contains_key(header::COOKIE) || is_passed_on(headers)
 }
 
 /// A header that is there once.

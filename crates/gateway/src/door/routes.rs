@@ -85,13 +85,11 @@ async fn ours_alone(State(door): State<Door>, request: Request, next: Next) -> R
                 .check(request.uri(), request.headers(), *local, *secure)
         }
         Some(Arrival::Socket { .. }) if !is_of_others(request.headers()) => Ok(()),
-        _ => Err(Foreign(
-            "the local socket is for programs of its user: browsers and proxies come by the network address",
-        )),
+        _ => Err(Foreign::PassedOn),
     };
     Ok(match checked {
         Ok(()) => next.run(request).await,
-        Err(Foreign(told)) => refuse(StatusCode::FORBIDDEN, "forbidden", told),
+        Err(foreign) => refuse(StatusCode::FORBIDDEN, "forbidden", &foreign.to_string()),
     })
 }
 

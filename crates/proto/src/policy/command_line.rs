@@ -8,7 +8,6 @@
 use acpd_model::limits::COMMAND_DEPTH;
 
 use super::path::normalise;
-use super::pattern::quoted_word;
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
 use super::wrapper::{
@@ -31,9 +30,9 @@ impl Command {
     pub fn text(&self) -> String {
         let words = self.words.iter().map(|word| {
             if word.dynamic {
-                word.text.clone()
+                word.text.as_str().into()
             } else {
-                quoted_word(&word.text)
+                shell::quoted(&word.text)
             }
         });
         words.collect::<Vec<_>>().join(" ")

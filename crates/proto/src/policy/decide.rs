@@ -3,6 +3,7 @@
 //! The order of decision is told in the folder's `mod.rs`. Policies and remembered answers are borrowed for as long as
 //! a decision takes.
 
+use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
 use super::matching::{Match, matches};
@@ -396,13 +397,7 @@ const SHOWN: usize = 200;
 
 impl std::fmt::Display for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let short = |text: &str| {
-            let mut short: String = text.chars().take(SHOWN).collect();
-            if short.len() < text.len() {
-                short.push('…');
-            }
-            short
-        };
+        let short = |text: &str| shorten(text, SHOWN);
         let path = |path: &Option<String>| path.as_deref().map_or("an unknown file".to_owned(), short);
         match self {
             Self::Command(command) => write!(f, "the command `{}`", short(&command.text())),

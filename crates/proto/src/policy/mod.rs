@@ -65,3 +65,4 @@ pub use preset::{Effect, List, Policy, Preset};
 pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
 pub use request::{Access, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
+pub use shell::shell_line;

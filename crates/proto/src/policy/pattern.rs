@@ -228,17 +228,6 @@ fn pattern_words(text: &str) -> Result<Vec<PatternWord>, (usize, Problem)> {
     Ok(words)
 }
 
-/// `word` quoted so that, as a pattern, it fits nothing else.
-pub fn quoted_word(word: &str) -> String {
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%/~{}[]?#!^-".contains(&byte) || byte >= 0x80;
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// A pattern for an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlPattern {

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::{Layers, Scope};
 use super::path::escaped;
-use super::pattern::quoted_word;
 use super::preset::{Effect, Policy};
 use super::request::{Access, Kind, Request, Subject};
 use super::rule::Rule;
+use super::shell::quoted;
 
 /// One rule out of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
     let text = match subject {
         Subject::Command(command) => {
             let static_words = !command.words.is_empty() && command.words.iter().all(|word| !word.dynamic);
-            let words = static_words.then(|| command.words.iter().map(|word| quoted_word(&word.text)))?;
+            let words = static_words.then(|| command.words.iter().map(|word| quoted(&word.text)))?;
             format!("Bash({})", words.collect::<Vec<_>>().join(" "))
         }
         Subject::File { access, path } => {

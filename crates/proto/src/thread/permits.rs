@@ -12,7 +12,9 @@ use super::command::{Answer, Effect, Reply, Whose};
 use super::steps::Thread;
 use super::undecided::paths_of;
 use crate::agent::Call;
-use crate::policy::{Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject};
+use crate::policy::{
+    Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject, shell_line,
+};
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -285,9 +287,9 @@ impl Thread {
                 env,
                 ..
             } => {
+                let title = format!("Run {}", shell_line(command, args.iter().map(String::as_str)));
                 let mut argv = vec![command.clone()];
                 argv.extend(args.iter().cloned());
-                let title = format!("Run {}", argv.join(" "));
                 let env: Vec<_> = env
                     .iter()
                     .map(|(name, value)| json!({ "name": name, "value": value }))

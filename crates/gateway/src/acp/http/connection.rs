@@ -16,18 +16,19 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::super::transport::Transport;
 use super::streams::{Key, Streams, Taken};
+use crate::door::{Hash, Pass};
 
-/// The connections that there are, by their ids.
+/// The connections that there are, by their ids. An id may be all that an editor shows, so it is kept as a secret is.
 #[derive(Debug, Clone, Default)]
-pub struct Connections(Arc<Mutex<HashMap<String, Arc<Connection>>>>);
+pub struct Connections(Arc<Mutex<HashMap<Hash, Arc<Connection>>>>);
 
 /// One of them.
 #[derive(Debug)]
 pub struct Connection {
-    /// Names it.
-    pub id: String,
+    /// What its id hashes to.
+    id: Hash,
     /// Whose it is.
-    pub principal: Arc<str>,
+    opener: Pass,
     inbox: mpsc::Sender<String>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -48,10 +49,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connections {
-    /// A new one, the editor actor's end of it, and the answer to its `initialize`; `None` if there are too many.
+    /// A new one of that `id`, the editor actor's end of it, and the answer to its `initialize`; `None` if there are
+    /// too many.
     pub fn open(
         &self,
-        principal: Arc<str>,
+        id: &str,
+        opener: Pass,
         limits: &Limits,
     ) -> Option<(Arc<Connection>, Exchange, oneshot::Receiver<Bytes>)> {
         let mut all = lock(&self.0);
@@ -61,8 +64,8 @@ impl Connections {
         let (inbox, messages) = mpsc::channel(EDITOR_POSTS);
         let (hello, said) = oneshot::channel();
         let connection = Arc::new(Connection {
-            id: uuid::Uuid::now_v7().to_string(),
-            principal,
+            id: Hash::of(id),
+            opener,
             inbox,
             state: Mutex::new(State {
                 streams: Streams::default(),
@@ -71,7 +74,7 @@ impl Connections {
             }),
             changed: watch::channel(()).0,
         });
-        all.insert(connection.id.clone(), Arc::clone(&connection));
+        all.insert(connection.id, Arc::clone(&connection));
         let exchange = Exchange {
             connections: self.clone(),
             changed: connection.changed.subscribe(),
@@ -84,13 +87,20 @@ impl Connections {
 
     /// The connection of that id, if it is this principal's.
     pub fn find(&self, id: &str, principal: &str) -> Option<Arc<Connection>> {
-        let found = lock(&self.0).get(id).cloned();
-        found.filter(|connection| *connection.principal == *principal)
+        let found = lock(&self.0).get(&Hash::of(id)).cloned();
+        found.filter(|connection| *connection.opener.principal == *principal)
+    }
+
+    /// Who has opened the connection of that id, if it was by a ticket.
+    pub fn opened_by_ticket(&self, id: &str) -> Option<Pass> {
+        let all = lock(&self.0);
+        let opener = &all.get(&Hash::of(id))?.opener;
+        opener.by_ticket.then(|| opener.clone())
     }
 
     /// Forgets a connection, which is not found any more.
-    pub fn remove(&self, id: &str) {
-        lock(&self.0).remove(id);
+    pub fn remove(&self, connection: &Connection) {
+        lock(&self.0).remove(&connection.id);
     }
 }
 
@@ -203,7 +213,7 @@ impl Transport for Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.connections.remove(&self.connection.id);
+        self.connections.remove(&self.connection);
         self.connection.end();
     }
 }
@@ -263,12 +273,21 @@ impl Drop for Reader {
 
 #[cfg(test)]
 mod tests {
+    use acpd_proto::time::Now;
+
     use super::*;
+    use crate::door::{Guard, Sessions, Token};
 
     #[tokio::test]
     async fn what_was_accepted_before_the_end_is_still_done() {
         let all = Connections::default();
-        let (connection, mut exchange, _hello) = all.open("me".into(), &Limits::default()).unwrap();
+        let token = Token::given("a-token-of-some-length").unwrap();
+        let now = Now {
+            mono: Duration::ZERO,
+            wall: 0,
+        };
+        let opener = Guard::new(&token, Vec::new(), Sessions::default(), now).owner();
+        let (connection, mut exchange, _hello) = all.open("id", opener, &Limits::default()).unwrap();
         assert!(connection.post("one".into()).await && connection.post("two".into()).await);
         connection.end();
         for expected in [Some("one"), Some("two"), None] {

@@ -35,7 +35,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use self::connection::Reader;
 use self::streams::Refused;
 use super::websocket::Socket;
-use crate::door::{Door, Pass, refuse};
+use crate::door::{Door, Pass, random, refuse};
 
 pub use connection::{Connection, Connections};
 
@@ -240,10 +240,14 @@ impl Drop for Beginning {
 }
 
 async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: String) -> Answer {
+    let id = random().map_err(|_| {
+        let message = "the system has no random numbers";
+        no(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    })?;
     let opened = door
         .lobby
         .connections
-        .open(Arc::clone(&pass.principal), &door.calls.around.limits);
+        .open(&id, pass.clone(), &door.calls.around.limits);
     let (connection, exchange, said) = opened.ok_or_else(|| {
         let message = "there are too many connections of editors: end some, or wait";
         no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
@@ -265,7 +269,8 @@ async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: 
     let is_welcome = matches!(answered, Some(Message::Response { result: Ok(_), .. }));
     let mut response = ([(header::CONTENT_TYPE, JSON)], text).into_response();
     if is_welcome {
-        if let Ok(id) = HeaderValue::from_str(&connection.id) {
+        if let Ok(mut id) = HeaderValue::from_str(&id) {
+            id.set_sensitive(true);
             response.headers_mut().insert(CONNECTION_ID, id);
         }
         beginning.0 = None;
@@ -276,7 +281,7 @@ async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: 
 async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, headers: HeaderMap) -> Response {
     match find(&door, &pass, &headers) {
         Ok(connection) => {
-            door.lobby.connections.remove(&connection.id);
+            door.lobby.connections.remove(&connection);
             connection.end();
             StatusCode::ACCEPTED.into_response()
         }

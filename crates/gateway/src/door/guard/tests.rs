@@ -111,6 +111,28 @@ fn a_ticket_opens_once_and_not_for_long() {
 }
 
 #[test]
+fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
+    let a = key("a", Role::Operator, "a", Some(50_000));
+    let mut guard = guard(vec![a.clone()]);
+    let enter = |guard: &mut Guard| {
+        let pass = guard.token("a", HERE, at(2)).unwrap();
+        assert!(!pass.by_ticket);
+        guard.admit_ticket("ticket", pass, at(2)).unwrap();
+        guard.ticket("ticket", HERE, at(3)).unwrap()
+    };
+    let pass = enter(&mut guard);
+    assert!(pass.by_ticket && guard.connection(pass.clone(), at(49)).is_ok());
+    assert_eq!(
+        guard.connection(pass, at(50)).unwrap_err(),
+        Denied::Wrong,
+        "it is over, even before the time-out"
+    );
+    let pass = enter(&mut guard);
+    guard.set_keys(Vec::new());
+    assert_eq!(guard.connection(pass, at(4)).unwrap_err(), Denied::Wrong);
+}
+
+#[test]
 fn a_session_lives_while_it_is_used_and_ends_when_told() {
     let mut guard = guard(Vec::new());
     let owner = guard.owner();

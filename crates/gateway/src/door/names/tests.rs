@@ -214,3 +214,35 @@ fn a_cookie_counts_where_the_page_is_known() {
         );
     }
 }
+
+#[test]
+fn a_refused_name_comes_with_the_setting_that_allows_it() {
+    let local = "127.0.0.1:4127";
+    for (host, setting) in [
+        ("localhost:8080", "localhost:8080"),
+        ("Box:8080", "box:8080"),
+        ("box:4127", "box"),
+        ("box", "box"),
+        ("box:443", "box"),
+        ("[2001:db8::1]:4127", "[2001:db8::1]"),
+        ("localhost", "localhost"),
+    ] {
+        let refuse = |names: &Names| {
+            let headers = headers(&[("host", host)]);
+            names.check(&Uri::from_static("/"), &headers, local.parse().unwrap(), false)
+        };
+        let refused = refuse(&Names::default()).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .ends_with(&format!("[server] hosts = [{setting:?}]")),
+            "{host}: {refused}"
+        );
+        // What it says is true.
+        assert_eq!(
+            refuse(&Names::new(&[setting.to_owned()]).unwrap()),
+            Ok(()),
+            "{host}"
+        );
+    }
+}

@@ -5,11 +5,14 @@
 //! shell: where shells differ, or a construct would need a real one (`case`, functions, arrays, arithmetic
 //! commands), it says so instead of guessing, and what it finds is rather more than less. It never panics, and
 //! its depth and the length of its input are bounded. This file has commands and redirections, `word` what they
-//! consist of.
+//! consist of, `quote` the way back: words as a line.
 
+mod quote;
 mod word;
 
 use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS};
+
+pub use quote::{quoted, shell_line};
 
 /// One word after quotes are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -13,6 +13,7 @@ use super::block::{Block, Page, Part, code, word};
 use super::item::{item_block, message_parts};
 use super::text::{moment, pieces};
 use super::{note, text};
+use crate::policy::shell_line;
 use crate::projection::{Item, ItemView, ToolView};
 
 /// A document that is being written.
@@ -370,12 +371,11 @@ pub fn turn_title(turn: Option<TurnId>) -> String {
     turn.map_or_else(|| "Turn".to_owned(), |turn| format!("Turn {}", turn.0))
 }
 
-/// A command and its arguments, as one would type simple ones.
+/// A command and its arguments, as a person would type them.
 pub fn command(start: &ItemStart) -> String {
     match start {
         ItemStart::TerminalCommand { command, args, .. } => {
-            let words = std::iter::once(command).chain(args).map(String::as_str);
-            words.collect::<Vec<_>>().join(" ")
+            shell_line(command, args.iter().map(String::as_str))
         }
         _ => String::new(),
     }

@@ -109,7 +109,7 @@ fn everything(s: &mut Scene) {
     s.calls(
         "8",
         "terminal/create",
-        r#"{"sessionId":"s-1","command":"cargo","args":["test"],"cwd":"/workspace"}"#,
+        r#"{"sessionId":"s-1","command":"cargo","args":["test","a b"],"cwd":"/workspace"}"#,
     );
     let id = terminal_made(s);
     s.terminal_says(&id, MachineEvent::Output("\u{1b}[32mok\u{1b}[0m\n".into()));

@@ -1,0 +1,166 @@
+//! When a tool call gets its line, and whether it gets another one.
+//!
+//! Agents begin a call with a stopgap such as "Terminal" and send the real title soon after. So a new title waits for
+//! a moment: until the time is up, or something else is to be printed, or the call ends. A title that comes later
+//! still gets a line of its own; one that does not change gets none.
+//!
+//! In: what is known of calls, and the time. Out: lines. Owns: what was printed of each call that runs. Never: prints.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use acpd_model::text::shorten;
+use serde_json::Value;
+
+use super::plain;
+
+/// How long a title waits for a better one.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Longest title that is printed, in characters.
+const TITLE_CHARS: usize = 2000;
+
+/// The tool calls that run.
+#[derive(Debug, Default)]
+pub struct ToolCalls {
+    running: HashMap<String, Call>,
+    /// Calls whose line is not printed, by item id; oldest first.
+    waiting: Vec<String>,
+    /// When they are printed at the latest.
+    due: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    title: String,
+    kind: String,
+    /// Its name, as it was printed last.
+    printed: Option<String>,
+    /// Whether its line waits to be printed.
+    waits: bool,
+}
+
+impl Call {
+    fn take(&mut self, known: &Value) {
+        for (member, value) in [("title", &mut self.title), ("kind", &mut self.kind)] {
+            if let Some(text) = known[member].as_str() {
+                *value = shorten(&plain(text), TITLE_CHARS);
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        match (self.title.is_empty(), self.kind.is_empty()) {
+            (false, false) => format!("{} ({})", self.title, self.kind),
+            (false, true) => self.title.clone(),
+            (true, _) => self.kind.clone(),
+        }
+    }
+}
+
+impl ToolCalls {
+    /// Takes a call that begins, with what is `known` of it: ACP's `title` and `kind`.
+    pub fn start(&mut self, item: &str, known: &Value, now: Instant) {
+        self.running.entry(item.to_owned()).or_default();
+        self.update(item, known, now);
+    }
+
+    /// Takes what is new of a call. What comes after its end is not shown.
+    pub fn update(&mut self, item: &str, known: &Value, now: Instant) {
+        let Some(call) = self.running.get_mut(item) else {
+            return;
+        };
+        call.take(known);
+        if !call.waits && call.printed.as_ref() != Some(&call.name()) {
+            call.waits = true;
+            self.waiting.push(item.to_owned());
+            self.due.get_or_insert(now + SETTLE);
+        }
+    }
+
+    /// Takes the end of a call; returns its name.
+    pub fn complete(&mut self, item: &str) -> String {
+        let call = self.running.remove(item);
+        call.map(|call| call.name()).unwrap_or_default()
+    }
+
+    /// When to print at the latest.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The lines that are to be printed now.
+    pub fn take(&mut self) -> Vec<String> {
+        self.due = None;
+        let waiting = std::mem::take(&mut self.waiting);
+        let lines = waiting.iter().filter_map(|item| {
+            let call = self.running.get_mut(item)?;
+            let name = call.name();
+            call.waits = false;
+            (call.printed.replace(name.clone()).as_ref() != Some(&name)).then(|| format!("● {name}"))
+        });
+        lines.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_title_that_comes_soon_is_the_only_one_printed() {
+        let (mut calls, begin) = (ToolCalls::default(), Instant::now());
+        calls.start("1", &json!({ "title": "Terminal", "kind": "execute" }), begin);
+        calls.start("2", &json!({ "title": "Read", "kind": "read" }), begin);
+        let later = begin + SETTLE / 2;
+        calls.update("1", &json!({ "title": "printf hello" }), later);
+        // A better title does not put it off any further.
+        assert_eq!(calls.due(), Some(begin + SETTLE));
+        assert_eq!(calls.take(), ["● printf hello (execute)", "● Read (read)"]);
+        assert_eq!((calls.due(), calls.take().len()), (None, 0));
+    }
+
+    #[test]
+    fn a_title_that_comes_late_is_printed_once_more_and_one_that_stays_is_not() {
+        let (mut calls, now) = (ToolCalls::default(), Instant::now());
+        calls.start("1", &json!({ "title": "Terminal", "kind": "execute" }), now);
+        assert_eq!(calls.take(), ["● Terminal (execute)"]);
+        for same in [
+            json!({}),
+            json!({ "title": "Terminal" }),
+            json!({ "title": null }),
+        ] {
+            calls.update("1", &same, now);
+            assert_eq!(calls.due(), None, "{same}");
+        }
+        for title in ["one", "two", "three", "two"] {
+            calls.update("1", &json!({ "title": title }), now);
+        }
+        assert_eq!(calls.take(), ["● two (execute)"]);
+        // There and back again is no change.
+        for title in ["x", "two"] {
+            calls.update("1", &json!({ "title": title }), now);
+        }
+        assert!(calls.take().is_empty());
+        assert_eq!(calls.complete("1"), "two (execute)");
+        assert_eq!(calls.complete("1"), "");
+        calls.update("1", &json!({ "title": "too late" }), now);
+        assert!(calls.take().is_empty());
+    }
+
+    #[test]
+    fn a_title_cannot_drive_the_terminal_or_fill_it() {
+        let (mut calls, now) = (ToolCalls::default(), Instant::now());
+        calls.start("1", &json!({ "title": "a\u{1b}[2J", "kind": "\u{7}" }), now);
+        calls.start("2", &json!({ "title": "x".repeat(1 << 20) }), now);
+        calls.start("3", &json!({ "kind": "other" }), now);
+        let lines = calls.take();
+        assert_eq!(
+            (&lines[0][..], &lines[2][..]),
+            ("● a\u{fffd}[2J (\u{fffd})", "● other")
+        );
+        assert!(lines[1].chars().count() <= TITLE_CHARS + 2 && lines[1].ends_with('…'));
+    }
+}

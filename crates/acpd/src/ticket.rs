@@ -1,0 +1,82 @@
+//! Tickets: each lets one program in, once and soon, that cannot show a token.
+
+use anyhow::Context;
+use hyper::Request;
+
+use crate::answer::{granted, short};
+use crate::background;
+use crate::reach::{self, reach};
+use crate::settings::Settings;
+
+/// A ticket, and where it is for.
+pub struct Ticket {
+    /// The daemon's address: `http://HOST:PORT`.
+    pub url: String,
+    /// The ticket itself.
+    pub secret: String,
+    /// How long it may be used.
+    pub secs: u64,
+}
+
+/// Fetches a ticket from this user's daemon, which is started if it does not run.
+pub async fn fetch(settings: &Settings) -> anyhow::Result<Ticket> {
+    // Reached first: that starts the daemon, which then says where a browser finds it.
+    let reached = reach(settings).await?;
+    let name = reached.name.clone();
+    let request = Request::post("/api/tickets").body(String::new())?;
+    let answer = granted(reach::ask(reached, request).await?, &name).await?;
+    let told = short(answer.into_body()).await?.unwrap_or_default();
+    let ticket = told["ticket"].as_str();
+    Ok(Ticket {
+        url: background::url(&settings.daemon.data_dir)?,
+        secret: ticket
+            .with_context(|| format!("{name} gave no ticket"))?
+            .to_owned(),
+        secs: told["expiresInSecs"].as_u64().unwrap_or_default(),
+    })
+}
+
+impl Ticket {
+    /// The address at which an editor may open one connection, with this agent.
+    pub fn editor_address(&self, agent: Option<&str>) -> String {
+        let Self { url, secret, .. } = self;
+        let agent = agent.map(|name| format!("agent={}&", escaped(name)));
+        format!("{url}/acp?{}ticket={secret}", agent.unwrap_or_default())
+    }
+}
+
+/// A value of a query.
+fn escaped(value: &str) -> String {
+    let bytes = value.bytes().map(|byte| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    bytes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_any_agent() {
+        let ticket = Ticket {
+            url: "http://127.0.0.1:1".to_owned(),
+            secret: "t".to_owned(),
+            secs: 30,
+        };
+        for (agent, address) in [
+            (None, "http://127.0.0.1:1/acp?ticket=t"),
+            (
+                Some("claude-code"),
+                "http://127.0.0.1:1/acp?agent=claude-code&ticket=t",
+            ),
+            (
+                Some("é &x=%+"),
+                "http://127.0.0.1:1/acp?agent=%C3%A9%20%26x%3D%25%2B&ticket=t",
+            ),
+        ] {
+            assert_eq!(ticket.editor_address(agent), address);
+        }
+    }
+}

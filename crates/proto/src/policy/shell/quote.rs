@@ -1,0 +1,65 @@
+//! Words as a shell would have to be given them.
+
+use std::borrow::Cow;
+
+/// `word`, quoted where a shell would read anything else out of it, or a person would see two words in it. As a word
+/// of a rule's pattern it fits nothing but itself.
+pub fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''")).into()
+    }
+}
+
+/// A command with its arguments, as a person would type it. A command without arguments stays as it is: it may be a
+/// whole command line.
+pub fn shell_line<'a>(command: &'a str, args: impl IntoIterator<Item = &'a str>) -> String {
+    let mut args = args.into_iter().peekable();
+    if args.peek().is_none() {
+        return command.to_owned();
+    }
+    let words: Vec<_> = std::iter::once(command).chain(args).map(quoted).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Found, read};
+    use super::*;
+
+    #[test]
+    fn what_a_shell_would_change_is_quoted() {
+        for (words, line) in [
+            (&["ls", "-la", "/tmp/é.rs"][..], "ls -la /tmp/é.rs"),
+            (
+                &["/bin/bash", "-c", "cd 'work' && ls"],
+                r"/bin/bash -c 'cd '\''work'\'' && ls'",
+            ),
+            (&["echo", "", "~", "a*", "$x", "#"], "echo '' '~' 'a*' '$x' '#'"),
+            (&["my prog", "a\u{a0}b"], "'my prog' 'a\u{a0}b'"),
+            (&["ls -la | wc"], "ls -la | wc"),
+        ] {
+            assert_eq!(shell_line(words[0], words[1..].iter().copied()), line);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shell_reads_the_same_words(args in prop::collection::vec("\\PC{0,8}|[ -~\n]{0,8}", 1..5)) {
+            let line = shell_line("prog", args.iter().map(String::as_str));
+            let (found, result) = read(&line, 0);
+            prop_assert_eq!(result, Ok(()));
+            let [Found::Command(simple)] = &found[..] else {
+                return Err(TestCaseError::fail(format!("{line:?}: {found:?}")));
+            };
+            let words: Vec<_> = simple.words.iter().map(|word| word.text.as_str()).collect();
+            prop_assert_eq!(words[0], "prog");
+            prop_assert_eq!(&words[1..], &args[..]);
+            prop_assert!(simple.words.iter().all(|word| !word.dynamic));
+        }
+    }
+}
