@@ -4,6 +4,7 @@ use acpd_fake_model::reply::Reply;
 use serde_json::json;
 
 use crate::bench::{Answer, Bench};
+use crate::editor;
 use crate::support::{Turn, wait_until};
 
 /// A case.
@@ -21,6 +22,10 @@ pub enum Case {
     Cancel,
     /// The daemon is restarted, and the thread goes on.
     GoOn,
+    /// A command is allowed for good, and run twice.
+    Always,
+    /// An editor starts the agent, runs a command, refuses one and loads the session again.
+    Editor,
 }
 
 impl Case {
@@ -32,6 +37,8 @@ impl Case {
         Self::Refused,
         Self::Cancel,
         Self::GoOn,
+        Self::Always,
+        Self::Editor,
     ];
 
     /// As findings and table call it.
@@ -43,6 +50,8 @@ impl Case {
             Self::Refused => "Refused permission",
             Self::Cancel => "Cancel",
             Self::GoOn => "Go on after a restart",
+            Self::Always => "Allowed for good",
+            Self::Editor => "In an editor",
         }
     }
 
@@ -54,6 +63,8 @@ impl Case {
             Self::Refused => refused(bench),
             Self::Cancel => cancel(bench),
             Self::GoOn => go_on(bench),
+            Self::Always => always(bench),
+            Self::Editor => editor::play(bench),
         }
     }
 }
@@ -201,4 +212,65 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
     });
     check(!again, "what was said before is in the thread twice", &turn)?;
     Ok(format!("session/{}", how.as_str().unwrap_or("?")))
+}
+
+fn always(bench: &mut Bench) -> Result<String, String> {
+    let file = bench.file("always.txt");
+    let script = format!("run touch {}", file.display());
+    let (turn, _) = bench.talk().turn(&script, Answer::Always);
+    check(file.exists(), "the command did not run", &turn)?;
+    let answers = turn.of("serverRequest/resolved");
+    let Some(given) = answers.first().map(|answer| &answer.params["optionKind"]) else {
+        return Err("it did not ask".to_owned());
+    };
+    let talk = bench.talk();
+    let kept = talk
+        .client
+        .call("policy/remembered/list", &json!({ "threadId": talk.thread }));
+    let kept = kept["data"].as_array().is_some_and(|rules| !rules.is_empty());
+    if !kept {
+        let notices = turn.of("thread/notice");
+        let notice = notices
+            .iter()
+            .find(|notice| notice.params["code"] == "notRemembered");
+        let Some(notice) = notice else {
+            check(
+                given == "allow_once",
+                "acpd keeps no rule and does not say so",
+                &turn,
+            )?;
+            return Ok("offers no such answer".to_owned());
+        };
+        let says = notice.text("message");
+        check(
+            !says.contains("this once only"),
+            "acpd does not know that it holds once only",
+            &turn,
+        )?;
+        return Ok(format!("the agent remembers it: {says}"));
+    }
+    check(
+        given == "allow_once",
+        "both acpd and the agent remember the answer",
+        &turn,
+    )?;
+    for path in bench.agent.answers {
+        let path = bench.setting.work.with_file_name(path);
+        let rules = std::fs::read_to_string(&path).unwrap_or_default();
+        check(
+            !rules.contains("touch"),
+            &format!("it keeps a rule in {}", path.display()),
+            &turn,
+        )?;
+    }
+    std::fs::remove_file(&file).expect("it is there");
+    let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
+    check(asked == 0, "a person was asked again", &turn)?;
+    check(file.exists(), "the command did not run again", &turn)?;
+    let decided = turn.of("serverRequest/resolved");
+    let by_policy = decided
+        .first()
+        .is_some_and(|decided| decided.params["by"]["kind"] == "policy");
+    check(by_policy, "acpd's rule did not decide", &turn)?;
+    Ok("acpd remembers it".to_owned())
 }
