@@ -433,6 +433,7 @@ pub const QWEN: Agent = Agent {
             "general": { "enableAutoUpdate": false, "disableAutoUpdate": true },
             "privacy": { "usageStatisticsEnabled": false },
             "telemetry": { "enabled": false },
+            "tools": { "approvalMode": "default" },
         });
         vec![(".qwen/settings.json", settings.to_string())]
     },

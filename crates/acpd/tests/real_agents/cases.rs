@@ -3,7 +3,7 @@
 use acpd_fake_model::reply::Reply;
 use serde_json::json;
 
-use crate::bench::{Answer, Bench};
+use crate::bench::{Answer, Bench, option};
 use crate::editor;
 use crate::support::{Turn, wait_until};
 
@@ -216,52 +216,37 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
 
 fn always(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("always.txt");
-    let script = format!("run touch {}", file.display());
-    let (turn, _) = bench.talk().turn(&script, Answer::Always);
-    check(file.exists(), "the command did not run", &turn)?;
-    let answers = turn.of("serverRequest/resolved");
-    let Some(given) = answers.first().map(|answer| &answer.params["optionKind"]) else {
-        return Err("it did not ask".to_owned());
-    };
+    let script = format!("run truncate -s 1 {}", file.display());
     let talk = bench.talk();
-    let kept = talk
-        .client
-        .call("policy/remembered/list", &json!({ "threadId": talk.thread }));
-    let kept = kept["data"].as_array().is_some_and(|rules| !rules.is_empty());
-    if !kept {
+    let (turn, asked) = talk.turn(&script, Answer::Always);
+    check(asked > 0, "it did not ask", &turn)?;
+    check(file.exists(), "the command did not run", &turn)?;
+    let question = turn.messages.iter().find(|message| message.is_question());
+    let options = &question.expect("it asked").params["options"];
+    if option(options, "allow_always").is_none() {
+        return Ok("offers no such answer".to_owned());
+    }
+    let list = json!({ "threadId": talk.thread });
+    let kept = talk.client.call("policy/remembered/list", &list)["data"].clone();
+    if kept == json!([]) {
         let notices = turn.of("thread/notice");
         let notice = notices
             .iter()
             .find(|notice| notice.params["code"] == "notRemembered");
-        let Some(notice) = notice else {
-            check(
-                given == "allow_once",
-                "acpd keeps no rule and does not say so",
-                &turn,
-            )?;
-            return Ok("offers no such answer".to_owned());
-        };
-        let says = notice.text("message");
+        check(notice.is_some(), "acpd keeps no rule and does not say so", &turn)?;
+        let untrue = notice.is_some_and(|notice| notice.text("message").contains("this once only"));
         check(
-            !says.contains("this once only"),
-            "acpd does not know that it holds once only",
+            !untrue,
+            "the agent remembers it, and acpd says that it does not",
             &turn,
         )?;
-        return Ok(format!("the agent remembers it: {says}"));
+        return Ok("only the agent remembers it".to_owned());
     }
-    check(
-        given == "allow_once",
-        "both acpd and the agent remember the answer",
-        &turn,
-    )?;
     for path in bench.agent.answers {
         let path = bench.setting.work.with_file_name(path);
         let rules = std::fs::read_to_string(&path).unwrap_or_default();
-        check(
-            !rules.contains("touch"),
-            &format!("it keeps a rule in {}", path.display()),
-            &turn,
-        )?;
+        let fault = format!("it keeps a rule of its own in {}", path.display());
+        check(!rules.contains("truncate"), &fault, &turn)?;
     }
     std::fs::remove_file(&file).expect("it is there");
     let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
@@ -271,6 +256,10 @@ fn always(bench: &mut Bench) -> Result<String, String> {
     let by_policy = decided
         .first()
         .is_some_and(|decided| decided.params["by"]["kind"] == "policy");
-    check(by_policy, "acpd's rule did not decide", &turn)?;
+    check(
+        by_policy,
+        "the agent did not ask again: it remembers the answer",
+        &turn,
+    )?;
     Ok("acpd remembers it".to_owned())
 }

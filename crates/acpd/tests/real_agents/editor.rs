@@ -118,7 +118,7 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
         format!("the agent was started {starts} times for one session")
     });
 
-    let prompts = ["run echo shell-$((6 * 7))", "run mkdir refused"];
+    let prompts = ["run printf %s-%s shell 42", "run mkdir refused"];
     desk.turn(&session, prompts[0], &mut world);
     let turn = record(bench, &session);
     check(turn.said().contains("shell-42"), &|| {
