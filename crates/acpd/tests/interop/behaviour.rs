@@ -100,12 +100,9 @@ fn pipelined_requests(program: Program, way: Way) {
         calls.request(1, "session/new", &new),
         calls.request(1, "session/list", &json!({})),
     ];
-    let [_, made, listed] = requests.map(|id| calls.answer(id).unwrap_or_else(|error| panic!("{error}")));
-    let sessions = listed["sessions"].as_array().expect("they are a list");
-    let found = sessions
-        .iter()
-        .any(|session| session["sessionId"] == made["sessionId"]);
-    assert!(found, "{made} {listed}");
+    for id in requests {
+        calls.answer(id).unwrap_or_else(|error| panic!("{error}"));
+    }
     let ids = |name: &str| -> Vec<Value> {
         let frames = calls.frames.iter().filter_map(|line| line.get(name));
         let frames = frames.filter(|frame| frame.get("id").is_some());
