@@ -18,8 +18,9 @@ kimi_PACKAGES := @moonshot-ai/kimi-code@2.1.0
 opencode_PACKAGES := opencode-ai@1.18.33
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # Agents from PyPI: a virtual environment each, in the same folders.
-PYPI_AGENTS := fast vibe
+PYPI_AGENTS := fast hermes vibe
 fast_PACKAGES := fast-agent-mcp==0.10.46
+hermes_PACKAGES := hermes-agent[acp]==0.19.0
 vibe_PACKAGES := mistral-vibe==3.0.2
 # "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
 TABLE ?= write

@@ -28,6 +28,8 @@ pub struct Agent {
     pub files: fn(&Setting) -> Vec<(&'static str, String)>,
     /// Lets time pass for what it has stored, while it does not run.
     pub age: fn(&Setting),
+    /// What it asks a person about.
+    pub guards: Guards,
     /// Files in which it keeps "always" answers of its own: below `home` and `work`.
     pub answers: &'static [&'static str],
     /// What else is worth telling of a case that works.
@@ -45,6 +47,15 @@ pub enum Source {
     NpmProgram,
     /// A program from `PyPI`, in a virtual environment.
     PyPi,
+}
+
+/// What an agent asks a person about before it does it.
+#[derive(Debug, Clone, Copy)]
+pub enum Guards {
+    /// Commands.
+    Commands,
+    /// Changes of files, and only commands that look dangerous.
+    Files,
 }
 
 /// A case that is known to fail.
@@ -156,6 +167,16 @@ impl Agent {
         )
     }
 
+    /// A script for the model that makes a file once a person has allowed it.
+    pub fn guarded(&self, file: &Path) -> String {
+        let file = file.display();
+        match self.guards {
+            // Claude offers no lasting answer for commands such as `touch`.
+            Guards::Commands => format!("run truncate -s 1 {file}"),
+            Guards::Files => format!("write {file} once allowed"),
+        }
+    }
+
     /// Makes its home.
     pub fn settle(&self, setting: &Setting) {
         let write = |path: &Path, text: &str| {
@@ -192,7 +213,7 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
 }
 
 /// All of them, in the order of the table.
-pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &KIMI, &VIBE, &OPENCODE, &QWEN];
+pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &HERMES, &KIMI, &VIBE, &OPENCODE, &QWEN];
 
 /// Claude Code through the adapter of the ACP project.
 pub const CLAUDE: Agent = Agent {
@@ -217,6 +238,7 @@ pub const CLAUDE: Agent = Agent {
     },
     files: nothing,
     age: |_| {},
+    guards: Guards::Commands,
     answers: &["work/.claude/settings.local.json"],
     notes: &[],
     known: &[],
@@ -258,6 +280,7 @@ pub const CODEX: Agent = Agent {
         vec![(".codex/config.toml", config)]
     },
     age: |_| {},
+    guards: Guards::Commands,
     answers: &["home/.codex/rules/default.rules"],
     notes: &[],
     known: &[],
@@ -308,8 +331,36 @@ pub const GEMINI: Agent = Agent {
             }
         }
     },
+    guards: Guards::Commands,
     answers: &["home/.gemini/policies/auto-saved.toml"],
     notes: &[(Case::GoOn, "not within the minute in which the session began")],
+    known: &[],
+};
+
+/// Hermes Agent.
+pub const HERMES: Agent = Agent {
+    name: "hermes",
+    title: "Hermes Agent",
+    package: "hermes-agent",
+    source: Source::PyPi,
+    entry: "hermes-acp",
+    args: &[],
+    env: nothing,
+    files: |setting| {
+        let config = json!({ "model": {
+            "provider": "custom",
+            "default": "mock-model",
+            "base_url": format!("{}/v1", setting.model),
+            "api_key": "test",
+            "context_length": 200_000,
+        } });
+        // JSON is YAML.
+        vec![(".hermes/config.yaml", config.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Files,
+    answers: &[],
+    notes: &[],
     known: &[],
 };
 
@@ -333,6 +384,7 @@ pub const KIMI: Agent = Agent {
     },
     files: nothing,
     age: |_| {},
+    guards: Guards::Commands,
     answers: &[],
     notes: &[],
     known: &[],
@@ -370,6 +422,7 @@ pub const VIBE: Agent = Agent {
         vec![(".vibe/config.toml", config)]
     },
     age: |_| {},
+    guards: Guards::Commands,
     answers: &["home/.vibe/config.toml"],
     notes: &[],
     known: &[],
@@ -406,6 +459,7 @@ pub const OPENCODE: Agent = Agent {
         vec![(".config/opencode/opencode.json", config.to_string())]
     },
     age: |_| {},
+    guards: Guards::Commands,
     answers: &[],
     notes: &[],
     known: &[],
@@ -438,6 +492,7 @@ pub const QWEN: Agent = Agent {
         vec![(".qwen/settings.json", settings.to_string())]
     },
     age: |_| {},
+    guards: Guards::Commands,
     answers: &["home/.qwen/settings.json", "work/.qwen/settings.json"],
     notes: &[],
     known: &[],

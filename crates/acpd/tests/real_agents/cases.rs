@@ -22,9 +22,9 @@ pub enum Case {
     Cancel,
     /// The daemon is restarted, and the thread goes on.
     GoOn,
-    /// A command is allowed for good, and run twice.
+    /// Something is allowed for good, and done twice.
     Always,
-    /// An editor starts the agent, runs a command, refuses one and loads the session again.
+    /// An editor starts the agent, runs a command, refuses and allows something and loads the session again.
     Editor,
 }
 
@@ -142,8 +142,9 @@ fn write(bench: &mut Bench) -> Result<String, String> {
 
 fn refused(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("refused.txt");
+    let script = bench.agent.guarded(&file);
     let talk = bench.talk();
-    let (turn, asked) = talk.turn(&format!("run touch {}", file.display()), Answer::Decline);
+    let (turn, asked) = talk.turn(&script, Answer::Decline);
     check(asked > 0, "it did not ask", &turn)?;
     check(!file.exists(), "it ran what was refused", &turn)?;
     check(turn.status() != "failed", "a refusal is no failure", &turn)?;
@@ -216,11 +217,11 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
 
 fn always(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("always.txt");
-    let script = format!("run truncate -s 1 {}", file.display());
+    let script = bench.agent.guarded(&file);
     let talk = bench.talk();
     let (turn, asked) = talk.turn(&script, Answer::Always);
     check(asked > 0, "it did not ask", &turn)?;
-    check(file.exists(), "the command did not run", &turn)?;
+    check(file.exists(), "what was allowed was not done", &turn)?;
     let question = turn.messages.iter().find(|message| message.is_question());
     let options = &question.expect("it asked").params["options"];
     if option(options, "allow_always").is_none() {
@@ -251,7 +252,7 @@ fn always(bench: &mut Bench) -> Result<String, String> {
     std::fs::remove_file(&file).expect("it is there");
     let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
     check(asked == 0, "a person was asked again", &turn)?;
-    check(file.exists(), "the command did not run again", &turn)?;
+    check(file.exists(), "it was not done again", &turn)?;
     let decided = turn.of("serverRequest/resolved");
     let by_policy = decided
         .first()

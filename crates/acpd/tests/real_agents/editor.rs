@@ -118,8 +118,13 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
         format!("the agent was started {starts} times for one session")
     });
 
-    let prompts = ["run printf %s-%s shell 42", "run mkdir refused"];
-    desk.turn(&session, prompts[0], &mut world);
+    let (refused, allowed) = (bench.file("refused-to-editor"), bench.file("allowed-by-editor"));
+    let prompts = [
+        "run printf %s-%s shell 42".to_owned(),
+        bench.agent.guarded(&refused),
+        bench.agent.guarded(&allowed),
+    ];
+    let mut came = desk.turn(&session, &prompts[0], &mut world);
     let turn = record(bench, &session);
     check(turn.said().contains("shell-42"), &|| {
         format!("the model saw no output: {:?}", turn.said())
@@ -139,14 +144,15 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
     check(said == 1, &|| format!("the prompt is {said} times in the record"));
 
     world.answer = "reject_once";
-    let came = desk.turn(&session, prompts[1], &mut world);
-    check(!bench.file("refused").exists(), &|| {
-        "it ran what was refused".to_owned()
-    });
+    came.extend(desk.turn(&session, &prompts[1], &mut world));
+    world.answer = "allow_once";
+    came.extend(desk.turn(&session, &prompts[2], &mut world));
+    check(!refused.exists(), &|| "it did what was refused".to_owned());
+    check(allowed.exists(), &|| "it did not do what was allowed".to_owned());
     for (call, status) in statuses(&came) {
-        let ended = matches!(status.as_str(), "completed" | "failed");
+        let ended = matches!(status, "completed" | "failed");
         check(ended, &|| {
-            format!("the refused call {call} is still {status} for the editor")
+            format!("for the editor the call {call} is still {status}")
         });
     }
 
@@ -155,7 +161,7 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
     again.editor.call("session/load", &load);
     let told = again.editor.chunks("user_message_chunk");
     for prompt in prompts {
-        let times = told.matches(prompt).count();
+        let times = told.matches(&prompt).count();
         check(times == 1, &|| {
             format!("session/load sends the prompt {prompt:?} {times} times")
         });
@@ -180,20 +186,16 @@ fn record(bench: &Bench, thread: &str) -> Turn {
     Turn { messages, end }
 }
 
-/// The last status of each tool call that an editor was told of, be it by a question alone.
-fn statuses(came: &[Value]) -> BTreeMap<String, String> {
+/// The last status of each tool call about which an editor was asked.
+fn statuses(came: &[Value]) -> BTreeMap<&str, &str> {
     let mut statuses = BTreeMap::new();
     for params in came.iter().map(|message| &message["params"]) {
-        for call in [&params["update"], &params["toolCall"]] {
-            let Some(id) = call["toolCallId"].as_str() else {
-                continue;
-            };
-            let status = statuses
-                .entry(id.to_owned())
-                .or_insert_with(|| "pending".to_owned());
-            if let Some(new) = call["status"].as_str() {
-                new.clone_into(status);
-            }
+        if let Some(id) = params["toolCall"]["toolCallId"].as_str() {
+            statuses.entry(id).or_insert("pending");
+        }
+        let update = &params["update"];
+        if let (Some(id), Some(status)) = (update["toolCallId"].as_str(), update["status"].as_str()) {
+            statuses.entry(id).and_modify(|known| *known = status);
         }
     }
     statuses

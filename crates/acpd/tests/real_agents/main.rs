@@ -47,6 +47,12 @@ fn gemini() {
 
 #[test]
 #[ignore = "make test-agents"]
+fn hermes() {
+    drive(&agents::HERMES);
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn kimi() {
     drive(&agents::KIMI);
 }
