@@ -1,4 +1,4 @@
-//! What clients may rely on besides a session's whole life: each test says which calls an SDK makes.
+//! Behaviour that clients rely on besides a session's whole life: each test says which calls an SDK makes.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn python_stdio_pipelined_requests() {
     pipelined_requests(Python, Way::Stdio);
 }
 
-/// What is wrong with a request is told in words that name the way out.
+/// An error says what is wrong in words, and which values are offered.
 fn refusals_say_why(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");
@@ -163,7 +163,7 @@ fn python_http_refusals() {
     refusals_say_why(Python, Way::Http);
 }
 
-/// A prompt that another client queued is shown with the name of that client.
+/// A prompt that another client queued carries the name of that client.
 fn who_prompts(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");

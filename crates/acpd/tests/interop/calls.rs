@@ -1,4 +1,4 @@
-//! A program that makes the calls that a test tells it to make, by its SDK.
+//! A program that makes the calls that a test writes to it, by its SDK.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -25,18 +25,18 @@ pub struct Calls {
     pub frames: Vec<Value>,
 }
 
-/// What connection `on` is: a connection's own number.
+/// The number of a connection.
 pub type On = u64;
 
 impl Calls {
-    /// A client that takes `way` to `agent`.
+    /// Starts a client of `agent` over `way`.
     pub fn start(program: Program, daemon: &Daemon, way: Way, agent: &str) -> Self {
-        Self::told(program, daemon, agent, |acpd| way.told(daemon, agent, acpd))
+        Self::spawn(program, daemon, agent, |acpd| way.told(daemon, agent, acpd))
     }
 
-    /// A client that knows no token, only the address.
+    /// Starts a client that has no token, only an address.
     pub fn with_address(program: Program, daemon: &Daemon, url: &str) -> Self {
-        Self::told(
+        Self::spawn(
             program,
             daemon,
             "fake",
@@ -44,10 +44,15 @@ impl Calls {
         )
     }
 
-    fn told(program: Program, daemon: &Daemon, agent: &str, told: impl FnOnce(&[String]) -> Value) -> Self {
+    fn spawn(
+        program: Program,
+        daemon: &Daemon,
+        agent: &str,
+        instructions: impl FnOnce(&[String]) -> Value,
+    ) -> Self {
         let (mut command, acpd) = program.calls(daemon, agent);
         let mut child = command
-            .env("INTEROP", told(&acpd).to_string())
+            .env("INTEROP", instructions(&acpd).to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -65,7 +70,7 @@ impl Calls {
         }
     }
 
-    fn tell(&mut self, line: &Value) {
+    fn write(&mut self, line: &Value) {
         let stdin = self.stdin.as_mut().expect("it is open");
         writeln!(stdin, "{line}").expect("the program reads");
     }
@@ -74,13 +79,13 @@ impl Calls {
     pub fn request(&mut self, on: On, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
-        self.tell(&json!({ "on": on, "id": id, "call": method, "params": params }));
+        self.write(&json!({ "on": on, "id": id, "call": method, "params": params }));
         id
     }
 
     /// Sends a notification.
     pub fn notify(&mut self, on: On, method: &str, params: &Value) {
-        self.tell(&json!({ "on": on, "call": method, "params": params }));
+        self.write(&json!({ "on": on, "call": method, "params": params }));
     }
 
     /// Waits for the answer to a request, as the SDK gives it.
@@ -153,7 +158,7 @@ impl Calls {
         }
     }
 
-    /// Ends the program, which must have had nothing to complain about.
+    /// Ends the program; fails if it ended badly or wrote to standard error.
     pub fn end(mut self) {
         self.stdin = None;
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
