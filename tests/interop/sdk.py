@@ -25,7 +25,7 @@ from acp.schema import (
 from acp.ws import create_websocket_stream
 
 PART = json.loads(os.environ["INTEROP"])
-HEADERS = {"Authorization": f"Bearer {PART['token']}"}
+HEADERS = {"Authorization": f"Bearer {PART['token']}"} if PART["token"] else {}
 
 
 def tell(**line):
@@ -190,4 +190,5 @@ async def main():
         tell(step="closed")
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -31,6 +31,8 @@ pub struct Flags {
     pub fork: bool,
     /// Whether `session/delete` is declared and served.
     pub delete: bool,
+    /// Whether `authenticate` with the method `key` must come before `session/new`; `logout` is served then.
+    pub sign_in: bool,
     /// Whether an update goes out before the answer to `session/new`.
     pub early: bool,
     /// Whether the process stays when its stdin closes.
@@ -63,6 +65,7 @@ impl Default for Flags {
             steer: false,
             fork: false,
             delete: false,
+            sign_in: false,
             early: false,
             linger: false,
             pace: 30,
@@ -85,6 +88,8 @@ Flags:
   --steer          declare and serve _session/steering: words in mid-turn, for the step steered
   --fork           declare and serve session/fork
   --delete         declare and serve session/delete
+  --sign-in        declare the auth method \"key\" and logout; make no session without a sign-in, which
+                   --state DIR keeps for other processes
   --early          send an update before the answer to session/new
   --linger         do not exit when stdin closes
   --pace MS        pause between the chunks of the demo turn (default: 30)
@@ -131,6 +136,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--steer" => flags.steer = true,
             "--fork" => flags.fork = true,
             "--delete" => flags.delete = true,
+            "--sign-in" => flags.sign_in = true,
             "--early" => flags.early = true,
             "--linger" => flags.linger = true,
             "--name" => flags.name = value()?,

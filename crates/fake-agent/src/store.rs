@@ -1,4 +1,4 @@
-//! All sessions of this process, and the files of those that are to outlive it.
+//! All sessions of this process and its sign-in, and the files of those that are to outlive it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ pub struct Store {
     sessions: BTreeMap<String, Shared>,
     made: u64,
     prefix: String,
+    signed_in: bool,
 }
 
 impl Store {
@@ -32,7 +33,36 @@ impl Store {
             sessions: BTreeMap::new(),
             made: 0,
             prefix,
+            signed_in: false,
         })
+    }
+
+    /// Whether somebody has signed in, here or in another process with the same directory.
+    pub fn signed_in(&self) -> bool {
+        self.sign().map_or(self.signed_in, |file| file.exists())
+    }
+
+    /// Signs in or out. A failure to write is told on stderr.
+    pub fn sign_in(&mut self, signed_in: bool) {
+        self.signed_in = signed_in;
+        let Some(file) = self.sign() else {
+            return;
+        };
+        let done = if signed_in {
+            std::fs::write(&file, "")
+        } else if file.exists() {
+            std::fs::remove_file(&file)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = done {
+            eprintln!("fake-agent: {}: {error}", file.display());
+        }
+    }
+
+    /// The file that is there while somebody is signed in.
+    fn sign(&self) -> Option<PathBuf> {
+        self.dir.as_ref().map(|dir| dir.join("signed-in"))
     }
 
     /// Makes a session.

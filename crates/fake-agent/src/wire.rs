@@ -12,6 +12,8 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 /// Anything else that is this agent's fault.
 pub const INTERNAL_ERROR: i64 = -32603;
+/// ACP: nobody has signed in.
+pub const AUTH_REQUIRED: i64 = -32000;
 /// ACP: what was named does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 

@@ -221,6 +221,29 @@ fn without_load() {
 }
 
 #[test]
+fn no_session_is_made_without_a_sign_in_that_holds_for_other_processes() {
+    let dir = dir("sign-in");
+    let flags = ["--sign-in", "--state", dir.to_str().unwrap()];
+    let mut agent = Agent::start(&flags);
+    let new = json!({ "cwd": "/w", "mcpServers": [] });
+    assert_eq!(code(&agent.request("session/new", new.clone())), -32000);
+    assert_eq!(
+        code(&agent.request("authenticate", json!({ "methodId": "x" }))),
+        -32602
+    );
+    assert!(
+        agent
+            .request("authenticate", json!({ "methodId": "key" }))
+            .is_ok()
+    );
+    let mut other = Agent::start(&flags);
+    assert!(other.request("session/new", new.clone()).is_ok());
+    assert!(other.request("logout", json!({})).is_ok());
+    assert_eq!(code(&agent.request("session/new", new)), -32000);
+    assert_eq!(code(&Agent::start(&[]).request("logout", json!({}))), -32601);
+}
+
+#[test]
 fn early_updates_come_before_the_session() {
     let mut agent = Agent::start(&["--early"]);
     let id = agent.ask("session/new", json!({ "cwd": "/w", "mcpServers": [] }));

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::part::{LENT, TEXT};
 use crate::programs::{beside, file, installed, node};
-use crate::support::{Daemon, MARK, Outcome, Running, outcome};
+use crate::support::{Daemon, MARK, Outcome, Place, Running, outcome};
 use crate::trace::Trace;
 
 /// What it ends with if a permission was refused.
@@ -18,7 +18,11 @@ struct Acpx<'a> {
 
 impl<'a> Acpx<'a> {
     fn new(daemon: &'a Daemon) -> Self {
-        let (_, acpd) = beside(daemon, "");
+        Self::of(daemon, "fake")
+    }
+
+    fn of(daemon: &'a Daemon, agent: &str) -> Self {
+        let (_, acpd) = beside(daemon, agent, "");
         let (node, tee) = (node(), file("tests/interop/tee.mjs"));
         let frames = frames(daemon);
         let start = [node, tee, frames].map(|path| path.display().to_string());
@@ -30,7 +34,7 @@ impl<'a> Acpx<'a> {
 
     fn command(&self, args: &[&str]) -> Command {
         let script = installed(".tools/agents/acpx/node_modules/acpx/dist/cli.js", "deps");
-        let (mut command, _) = beside(self.daemon, node());
+        let (mut command, _) = beside(self.daemon, "", node());
         command
             .arg(script)
             .args(["--agent", &self.agent])
@@ -114,4 +118,21 @@ fn a_session_of_many_commands() {
     ] {
         assert_eq!(trace.did(method), 1, "{method}");
     }
+}
+
+#[test]
+fn a_key_signs_in_before_the_first_session() {
+    let place = Place::new("");
+    place.configure(&place.agent("locked", &["--sign-in"], &[]));
+    let daemon = Daemon::at(place);
+    let acpx = Acpx::of(&daemon, "locked");
+    let mut command = acpx.command(&["exec", "say hello"]);
+    // Named after the agent's method "key".
+    command.env("ACPX_AUTH_KEY", "secret");
+    let outcome = outcome(&mut command);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.stdout.contains("hello"), "{outcome:?}");
+    let trace = Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap());
+    trace.check_frames();
+    assert_eq!(trace.did("authenticate"), 1);
 }

@@ -1,12 +1,15 @@
 //! Clients that others have written, at the daemon's native ACP: the official SDKs, and `acpx`.
 //!
 //! Each program of `tests/interop` plays the same [`part`]; what is expected of it stands here, once for all of them.
+//! [`behaviour`] holds what else a client may rely on; there the test says which calls an SDK makes ([`calls`]).
 //! It tells every frame that it sends and gets; each that it gets is checked against the official schema.
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod acpx;
+mod behaviour;
+mod calls;
 mod part;
 mod programs;
 mod trace;

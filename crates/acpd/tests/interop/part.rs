@@ -18,6 +18,23 @@ pub enum Way {
     Http,
 }
 
+impl Way {
+    /// What a program needs to know to take it; `command` starts `acpd acp`.
+    pub fn told(self, daemon: &Daemon, agent: &str, command: &[String]) -> Value {
+        let (way, scheme) = match self {
+            Self::Stdio => ("stdio", ""),
+            Self::WebSocket => ("websocket", "ws"),
+            Self::Http => ("http", "http"),
+        };
+        json!({
+            "way": way,
+            "command": command,
+            "url": format!("{scheme}://{}/acp?agent={agent}", daemon.address()),
+            "token": daemon.place.token().trim(),
+        })
+    }
+}
+
 /// What the agent is asked to write.
 pub const TEXT: &str = "one two";
 
@@ -111,23 +128,14 @@ impl Part {
 
     /// What the program is told, but for `command`, which is another's.
     pub fn told(&self, daemon: &Daemon, command: &[String]) -> Value {
-        let (way, scheme) = match self.way {
-            Way::Stdio => ("stdio", ""),
-            Way::WebSocket => ("websocket", "ws"),
-            Way::Http => ("http", "http"),
-        };
+        let mut told = self.way.told(daemon, "fake", command);
         let mut turns: Vec<_> = self.turns.iter().map(Turn::told).collect();
         let after = turns.pop();
-        json!({
-            "way": way,
-            "command": command,
-            "url": format!("{scheme}://{}/acp?agent=fake", daemon.address()),
-            "token": daemon.place.token().trim(),
-            "cwd": self.work,
-            "lend": self.lend,
-            "turns": turns,
-            "after": after,
-        })
+        told["cwd"] = json!(self.work);
+        told["lend"] = json!(self.lend);
+        told["turns"] = json!(turns);
+        told["after"] = json!(after);
+        told
     }
 
     /// What must hold of any client that has played it.

@@ -58,8 +58,8 @@ pub fn node() -> PathBuf {
 }
 
 /// A command in the environment in which `acpd` finds the daemon, and which knows how to start `acpd acp`.
-pub fn beside(daemon: &Daemon, program: impl AsRef<OsStr>) -> (Command, Vec<String>) {
-    let acpd = daemon.place.command(&["acp", "--agent", "fake"]);
+pub fn beside(daemon: &Daemon, agent: &str, program: impl AsRef<OsStr>) -> (Command, Vec<String>) {
+    let acpd = daemon.place.command(&["acp", "--agent", agent]);
     let mut command = Command::new(program);
     command.current_dir(daemon.place.work());
     for (name, value) in acpd.get_envs() {
@@ -74,24 +74,33 @@ pub fn beside(daemon: &Daemon, program: impl AsRef<OsStr>) -> (Command, Vec<Stri
 }
 
 impl Program {
-    fn line(self) -> Vec<PathBuf> {
+    /// What runs it: a script of that name, where it is one.
+    fn line(self, script: &str) -> Vec<PathBuf> {
         match self {
             Self::TypeScript => {
                 installed("tests/node/node_modules/.package-lock.json", "deps");
-                vec![node(), file("tests/interop/sdk.mjs")]
+                vec![node(), file(&format!("tests/interop/{script}.mjs"))]
             }
             Self::Python => vec![
                 installed(".tools/interop/python/bin/python", "deps"),
-                file("tests/interop/sdk.py"),
+                file(&format!("tests/interop/{script}.py")),
             ],
             Self::Rust => vec![installed(".tools/interop/rust/debug/interop", "test-interop")],
         }
     }
 
+    /// The command that makes the calls it reads, and the words that start `acpd acp`.
+    pub fn calls(self, daemon: &Daemon, agent: &str) -> (Command, Vec<String>) {
+        let line = self.line("calls");
+        let (mut command, acpd) = beside(daemon, agent, &line[0]);
+        command.args(&line[1..]);
+        (command, acpd)
+    }
+
     /// Plays the part to its end; answers what it told.
     pub fn play(self, daemon: &Daemon, part: &Part) -> Trace {
-        let line = self.line();
-        let (mut command, acpd) = beside(daemon, &line[0]);
+        let line = self.line("sdk");
+        let (mut command, acpd) = beside(daemon, "fake", &line[0]);
         let told = part.told(daemon, &acpd).to_string();
         command.args(&line[1..]).env("INTEROP", &told);
         let outcome = outcome(&mut command);

@@ -14,12 +14,12 @@ pub struct Agent {
     pub name: &'static str,
     /// What people call it.
     pub title: &'static str,
-    /// Its npm package.
+    /// Its package.
     pub package: &'static str,
-    /// What is run, below its folder.
+    /// Where the package comes from.
+    pub source: Source,
+    /// What is run, below the packages or programs that the source installs.
     pub entry: &'static str,
-    /// Whether that is a script for Node.
-    pub script: bool,
     /// Its arguments.
     pub args: &'static [&'static str],
     /// Its environment.
@@ -28,10 +28,34 @@ pub struct Agent {
     pub files: fn(&Setting) -> Vec<(&'static str, String)>,
     /// Lets time pass for what it has stored, while it does not run.
     pub age: fn(&Setting),
+    /// What it asks a person about.
+    pub guards: Guards,
+    /// Files in which it keeps "always" answers of its own: below `home` and `work`.
+    pub answers: &'static [&'static str],
     /// What else is worth telling of a case that works.
     pub notes: &'static [(Case, &'static str)],
     /// What does not work.
     pub known: &'static [Known],
+}
+
+/// Where a package comes from, and what runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A script for Node from npm.
+    NodeScript,
+    /// A program from npm.
+    NpmProgram,
+    /// A program from `PyPI`, in a virtual environment.
+    PyPi,
+}
+
+/// What an agent asks a person about before it does it.
+#[derive(Debug, Clone, Copy)]
+pub enum Guards {
+    /// Commands.
+    Commands,
+    /// Changes of files, and only commands that look dangerous.
+    Files,
 }
 
 /// A case that is known to fail.
@@ -52,6 +76,8 @@ pub struct Setting {
     pub work: PathBuf,
     /// URL of the model.
     pub model: String,
+    /// A file that gets a line each time the agent starts.
+    pub starts: PathBuf,
 }
 
 impl Setting {
@@ -68,49 +94,50 @@ impl Agent {
 
     /// Why it could not be installed, if it could not.
     pub fn absent(&self) -> Option<String> {
-        let folders = [Some(self.folder()), self.script.then(|| installed().join("node"))];
-        let reasons = folders.iter().flatten();
-        let reason = reasons.filter_map(|folder| std::fs::read_to_string(folder.join("skipped")).ok());
-        reason.map(|reason| reason.trim().to_owned()).next()
+        let needed = match self.source {
+            Source::NodeScript => &[self.name, "node"][..],
+            Source::NpmProgram | Source::PyPi => &[self.name],
+        };
+        needed.iter().find_map(|name| skipped(name))
     }
 
     /// The version that is installed.
     pub fn version(&self) -> String {
-        let path = self
-            .folder()
-            .join("node_modules")
-            .join(self.package)
-            .join("package.json");
-        let text = std::fs::read(&path).unwrap_or_else(|error| {
-            panic!(
-                "{} cannot be read ({error}): make test-agents installs it",
-                path.display()
-            )
-        });
-        let package: Value = serde_json::from_slice(&text).expect("a package describes itself");
+        let read = |path: PathBuf| {
+            std::fs::read_to_string(&path).unwrap_or_else(|error| {
+                panic!("cannot read {} ({error}): run make test-agents", path.display())
+            })
+        };
+        if self.source == Source::PyPi {
+            let pins = read(self.folder().join("pins"));
+            let (_, version) = pins.trim().split_once("==").expect("a pin names a version");
+            return version.to_owned();
+        }
+        let path = self.packages().join(self.package).join("package.json");
+        let package: Value = serde_json::from_str(&read(path)).expect("a package describes itself");
         package["version"]
             .as_str()
             .expect("a package has a version")
             .to_owned()
     }
 
+    /// Where its source installs packages or programs.
+    fn packages(&self) -> PathBuf {
+        self.folder().join(match self.source {
+            Source::NodeScript | Source::NpmProgram => "node_modules",
+            Source::PyPi => "venv/bin",
+        })
+    }
+
     /// Its section of the configuration; `mark` is put into its environment.
     pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
-        let entry = self
-            .folder()
-            .join("node_modules")
-            .join(self.entry)
-            .display()
-            .to_string();
         let node = installed().join("node/bin");
-        let mut args: Vec<&str> = self.args.to_vec();
-        let program = node.join("node").display().to_string();
-        let command = if self.script {
-            args.insert(0, &entry);
-            &program
-        } else {
-            &entry
-        };
+        let interpreter = (self.source == Source::NodeScript).then(|| node.join("node"));
+        let program = interpreter.into_iter().chain([self.packages().join(self.entry)]);
+        let program = program.map(|path| path.display().to_string());
+        let count = format!("echo >>'{}'; exec \"$@\"", setting.starts.display());
+        let mut args = vec!["-c".to_owned(), count, "sh".to_owned()];
+        args.extend(program.chain(self.args.iter().map(|arg| (*arg).to_owned())));
         let path = std::env::var("PATH").unwrap_or_default();
         let mut env = vec![
             (mark.0, mark.1.to_owned()),
@@ -134,10 +161,20 @@ impl Agent {
             .map(|(name, value)| format!("{name} = {value:?}"))
             .collect();
         format!(
-            "[agents.{}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {} }}\n",
+            "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\n",
             self.name,
             env.join(", ")
         )
+    }
+
+    /// A script for the model that makes a file once a person has allowed it.
+    pub fn guarded(&self, file: &Path) -> String {
+        let file = file.display();
+        match self.guards {
+            // Claude offers no lasting answer for commands such as `touch`.
+            Guards::Commands => format!("run truncate -s 1 {file}"),
+            Guards::Files => format!("write {file} once allowed"),
+        }
     }
 
     /// Makes its home.
@@ -155,8 +192,14 @@ impl Agent {
 }
 
 /// Where all agents are installed.
-fn installed() -> PathBuf {
+pub fn installed() -> PathBuf {
     root().join(".tools/agents")
+}
+
+/// Why something could not be installed, if it could not.
+pub fn skipped(name: &str) -> Option<String> {
+    let reason = std::fs::read_to_string(installed().join(name).join("skipped")).ok()?;
+    Some(reason.trim().to_owned())
 }
 
 /// What a folder holds; nothing if there is none.
@@ -170,15 +213,15 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
 }
 
 /// All of them, in the order of the table.
-pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &OPENCODE, &QWEN];
+pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &HERMES, &KIMI, &VIBE, &OPENCODE, &QWEN];
 
 /// Claude Code through the adapter of the ACP project.
 pub const CLAUDE: Agent = Agent {
     name: "claude",
     title: "Claude Code",
     package: "@agentclientprotocol/claude-agent-acp",
+    source: Source::NodeScript,
     entry: "@agentclientprotocol/claude-agent-acp/dist/index.js",
-    script: true,
     args: &[],
     env: |setting| {
         vec![
@@ -195,6 +238,8 @@ pub const CLAUDE: Agent = Agent {
     },
     files: nothing,
     age: |_| {},
+    guards: Guards::Commands,
+    answers: &["work/.claude/settings.local.json"],
     notes: &[],
     known: &[],
 };
@@ -204,8 +249,8 @@ pub const CODEX: Agent = Agent {
     name: "codex",
     title: "Codex",
     package: "@agentclientprotocol/codex-acp",
+    source: Source::NodeScript,
     entry: "@agentclientprotocol/codex-acp/dist/index.js",
-    script: true,
     args: &[],
     env: |setting| {
         vec![
@@ -235,6 +280,8 @@ pub const CODEX: Agent = Agent {
         vec![(".codex/config.toml", config)]
     },
     age: |_| {},
+    guards: Guards::Commands,
+    answers: &["home/.codex/rules/default.rules"],
     notes: &[],
     known: &[],
 };
@@ -244,8 +291,8 @@ pub const GEMINI: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
     package: "@google/gemini-cli",
+    source: Source::NodeScript,
     entry: "@google/gemini-cli/bundle/gemini.js",
-    script: true,
     args: &["--acp"],
     env: |setting| {
         vec![
@@ -284,7 +331,100 @@ pub const GEMINI: Agent = Agent {
             }
         }
     },
+    guards: Guards::Commands,
+    answers: &["home/.gemini/policies/auto-saved.toml"],
     notes: &[(Case::GoOn, "not within the minute in which the session began")],
+    known: &[],
+};
+
+/// Hermes Agent.
+pub const HERMES: Agent = Agent {
+    name: "hermes",
+    title: "Hermes Agent",
+    package: "hermes-agent",
+    source: Source::PyPi,
+    entry: "hermes-acp",
+    args: &[],
+    env: nothing,
+    files: |setting| {
+        let config = json!({ "model": {
+            "provider": "custom",
+            "default": "mock-model",
+            "base_url": format!("{}/v1", setting.model),
+            "api_key": "test",
+            "context_length": 200_000,
+        } });
+        // JSON is YAML.
+        vec![(".hermes/config.yaml", config.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Files,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Kimi Code CLI.
+pub const KIMI: Agent = Agent {
+    name: "kimi",
+    title: "Kimi Code CLI",
+    package: "@moonshot-ai/kimi-code",
+    source: Source::NodeScript,
+    entry: "@moonshot-ai/kimi-code/dist/main.mjs",
+    args: &["acp"],
+    env: |setting| {
+        vec![
+            ("KIMI_MODEL_PROVIDER_TYPE", "openai".into()),
+            ("KIMI_MODEL_BASE_URL", format!("{}/v1", setting.model)),
+            ("KIMI_MODEL_API_KEY", "test".into()),
+            ("KIMI_MODEL_NAME", "mock-model".into()),
+            ("KIMI_DISABLE_TELEMETRY", "1".into()),
+            ("KIMI_CODE_NO_AUTO_UPDATE", "1".into()),
+        ]
+    },
+    files: nothing,
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Mistral Vibe.
+pub const VIBE: Agent = Agent {
+    name: "vibe",
+    title: "Mistral Vibe",
+    package: "mistral-vibe",
+    source: Source::PyPi,
+    entry: "vibe-acp",
+    args: &[],
+    env: |_| vec![("MOCK_API_KEY", "test".into())],
+    files: |setting| {
+        let config = format!(
+            "active_model = \"mock\"\n\
+             enable_telemetry = false\n\
+             enable_update_checks = false\n\
+             enable_auto_update = false\n\
+             enable_connectors = false\n\
+             [experiments]\n\
+             enable = false\n\
+             [[providers]]\n\
+             name = \"mock\"\n\
+             api_base = \"{}/v1\"\n\
+             api_key_env_var = \"MOCK_API_KEY\"\n\
+             backend = \"generic\"\n\
+             [[models]]\n\
+             name = \"mock-model\"\n\
+             provider = \"mock\"\n\
+             alias = \"mock\"\n",
+            setting.model
+        );
+        vec![(".vibe/config.toml", config)]
+    },
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &["home/.vibe/config.toml"],
+    notes: &[],
     known: &[],
 };
 
@@ -293,8 +433,8 @@ pub const OPENCODE: Agent = Agent {
     name: "opencode",
     title: "opencode",
     package: "opencode-ai",
+    source: Source::NpmProgram,
     entry: "opencode-ai/bin/opencode.exe",
-    script: false,
     args: &["acp"],
     env: |_| {
         let on = |name| (name, "1".to_owned());
@@ -319,6 +459,8 @@ pub const OPENCODE: Agent = Agent {
         vec![(".config/opencode/opencode.json", config.to_string())]
     },
     age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
     notes: &[],
     known: &[],
 };
@@ -328,8 +470,8 @@ pub const QWEN: Agent = Agent {
     name: "qwen",
     title: "Qwen Code",
     package: "@qwen-code/qwen-code",
+    source: Source::NodeScript,
     entry: "@qwen-code/qwen-code/cli.js",
-    script: true,
     args: &["--acp"],
     env: |setting| {
         vec![
@@ -345,10 +487,13 @@ pub const QWEN: Agent = Agent {
             "general": { "enableAutoUpdate": false, "disableAutoUpdate": true },
             "privacy": { "usageStatisticsEnabled": false },
             "telemetry": { "enabled": false },
+            "tools": { "approvalMode": "default" },
         });
         vec![(".qwen/settings.json", settings.to_string())]
     },
     age: |_| {},
+    guards: Guards::Commands,
+    answers: &["home/.qwen/settings.json", "work/.qwen/settings.json"],
     notes: &[],
     known: &[],
 };

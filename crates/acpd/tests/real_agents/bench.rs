@@ -5,23 +5,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use acpd_fake_model::FakeModel;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents::{Agent, Setting};
 use crate::cases::Case;
-use crate::support::{Client, Daemon, Place, Turn};
+use crate::support::{Client, Daemon, Incoming, Place, Turn};
 
 /// How a person answers what an agent asks.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
     Accept,
     Decline,
+    /// The first of the agent's options that allows for good; once if there is none.
+    Always,
 }
 
 /// One agent, its daemon and its model.
 pub struct Bench {
-    agent: &'static Agent,
-    setting: Setting,
+    pub agent: &'static Agent,
+    pub setting: Setting,
     pub daemon: Daemon,
     pub model: FakeModel,
     talk: Option<Talk>,
@@ -40,6 +42,7 @@ impl Bench {
         let work = place.work();
         let setting = Setting {
             home: work.with_file_name("home"),
+            starts: work.with_file_name("starts"),
             work,
             model: model.url(),
         };
@@ -128,16 +131,12 @@ impl Talk {
     /// Runs a turn to its end; answers every question the same way, and how many there were.
     pub fn turn(&mut self, text: &str, answer: Answer) -> (Turn, usize) {
         let turn = self.client.start(&self.thread, text);
-        let decision = match answer {
-            Answer::Accept => "accept",
-            Answer::Decline => "decline",
-        };
         let (mut messages, mut asked) = (Vec::new(), 0);
         loop {
             let message = self.client.next();
             if message.is_question() && message.id.is_some() {
                 asked += 1;
-                self.client.respond(&message, &json!({ "decision": decision }));
+                self.answer(&message, answer);
             }
             let ended = message.method == "turn/completed" && message.params["turn"]["id"] == turn;
             messages.push(message);
@@ -148,6 +147,29 @@ impl Talk {
         let end = messages.last().expect("it ended").params["turn"].clone();
         (Turn { messages, end }, asked)
     }
+
+    fn answer(&mut self, question: &Incoming, answer: Answer) {
+        let decision = match answer {
+            Answer::Accept => "accept",
+            Answer::Decline => "decline",
+            Answer::Always => match option(&question.params["options"], "allow_always") {
+                Some(option) => {
+                    let answer = json!({ "requestId": question.params["requestId"], "optionId": option });
+                    self.client.call("item/approve", &answer);
+                    return;
+                }
+                None => "accept",
+            },
+        };
+        self.client.respond(question, &json!({ "decision": decision }));
+    }
+}
+
+/// The id of the first of these options that is of such a kind.
+pub fn option<'o>(options: &'o Value, kind: &str) -> Option<&'o str> {
+    let options = options.as_array().into_iter().flatten();
+    let mut fitting = options.filter(|option| option["kind"] == kind);
+    fitting.next()?["optionId"].as_str()
 }
 
 /// What a panic says.

@@ -3,7 +3,8 @@
 use acpd_fake_model::reply::Reply;
 use serde_json::json;
 
-use crate::bench::{Answer, Bench};
+use crate::bench::{Answer, Bench, option};
+use crate::editor;
 use crate::support::{Turn, wait_until};
 
 /// A case.
@@ -21,6 +22,10 @@ pub enum Case {
     Cancel,
     /// The daemon is restarted, and the thread goes on.
     GoOn,
+    /// Something is allowed for good, and done twice.
+    Always,
+    /// An editor starts the agent, runs a command, refuses and allows something and loads the session again.
+    Editor,
 }
 
 impl Case {
@@ -32,6 +37,8 @@ impl Case {
         Self::Refused,
         Self::Cancel,
         Self::GoOn,
+        Self::Always,
+        Self::Editor,
     ];
 
     /// As findings and table call it.
@@ -43,6 +50,8 @@ impl Case {
             Self::Refused => "Refused permission",
             Self::Cancel => "Cancel",
             Self::GoOn => "Go on after a restart",
+            Self::Always => "Allowed for good",
+            Self::Editor => "In an editor",
         }
     }
 
@@ -54,6 +63,8 @@ impl Case {
             Self::Refused => refused(bench),
             Self::Cancel => cancel(bench),
             Self::GoOn => go_on(bench),
+            Self::Always => always(bench),
+            Self::Editor => editor::play(bench),
         }
     }
 }
@@ -131,8 +142,9 @@ fn write(bench: &mut Bench) -> Result<String, String> {
 
 fn refused(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("refused.txt");
+    let script = bench.agent.guarded(&file);
     let talk = bench.talk();
-    let (turn, asked) = talk.turn(&format!("run touch {}", file.display()), Answer::Decline);
+    let (turn, asked) = talk.turn(&script, Answer::Decline);
     check(asked > 0, "it did not ask", &turn)?;
     check(!file.exists(), "it ran what was refused", &turn)?;
     check(turn.status() != "failed", "a refusal is no failure", &turn)?;
@@ -201,4 +213,54 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
     });
     check(!again, "what was said before is in the thread twice", &turn)?;
     Ok(format!("session/{}", how.as_str().unwrap_or("?")))
+}
+
+fn always(bench: &mut Bench) -> Result<String, String> {
+    let file = bench.file("always.txt");
+    let script = bench.agent.guarded(&file);
+    let talk = bench.talk();
+    let (turn, asked) = talk.turn(&script, Answer::Always);
+    check(asked > 0, "it did not ask", &turn)?;
+    check(file.exists(), "what was allowed was not done", &turn)?;
+    let question = turn.messages.iter().find(|message| message.is_question());
+    let options = &question.expect("it asked").params["options"];
+    if option(options, "allow_always").is_none() {
+        return Ok("offers no such answer".to_owned());
+    }
+    let list = json!({ "threadId": talk.thread });
+    let kept = talk.client.call("policy/remembered/list", &list)["data"].clone();
+    if kept == json!([]) {
+        let notices = turn.of("thread/notice");
+        let notice = notices
+            .iter()
+            .find(|notice| notice.params["code"] == "notRemembered");
+        check(notice.is_some(), "acpd keeps no rule and does not say so", &turn)?;
+        let untrue = notice.is_some_and(|notice| notice.text("message").contains("this once only"));
+        check(
+            !untrue,
+            "the agent remembers it, and acpd says that it does not",
+            &turn,
+        )?;
+        return Ok("only the agent remembers it".to_owned());
+    }
+    for path in bench.agent.answers {
+        let path = bench.setting.work.with_file_name(path);
+        let rules = std::fs::read_to_string(&path).unwrap_or_default();
+        let fault = format!("it keeps a rule of its own in {}", path.display());
+        check(!rules.contains("truncate"), &fault, &turn)?;
+    }
+    std::fs::remove_file(&file).expect("it is there");
+    let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
+    check(asked == 0, "a person was asked again", &turn)?;
+    check(file.exists(), "it was not done again", &turn)?;
+    let decided = turn.of("serverRequest/resolved");
+    let by_policy = decided
+        .first()
+        .is_some_and(|decided| decided.params["by"]["kind"] == "policy");
+    check(
+        by_policy,
+        "the agent did not ask again: it remembers the answer",
+        &turn,
+    )?;
+    Ok("acpd remembers it".to_owned())
 }

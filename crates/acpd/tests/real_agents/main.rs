@@ -10,6 +10,7 @@ mod support;
 mod agents;
 mod bench;
 mod cases;
+mod editor;
 mod findings;
 mod simple;
 mod table;
@@ -42,6 +43,24 @@ fn codex() {
 #[ignore = "make test-agents"]
 fn gemini() {
     drive(&agents::GEMINI);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn hermes() {
+    drive(&agents::HERMES);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn kimi() {
+    drive(&agents::KIMI);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn vibe() {
+    drive(&agents::VIBE);
 }
 
 #[test]

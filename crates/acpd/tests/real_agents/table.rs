@@ -63,9 +63,9 @@ fn a_table_is_made_from_findings_and_keeps_what_was_not_driven() {
         new,
         format!(
             "before\n\n{BEGIN}\n\n\
-             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Go on after a restart |\n\
-             |---|---|---|---|---|---|---|\n\
-             | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes |\n\
+             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Go on after a restart | Allowed for good | In an editor |\n\
+             |---|---|---|---|---|---|---|---|---|\n\
+             | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes | yes | yes |\n\
              | Qwen Code, old | row |\n\n{END}\n\nafter\n"
         )
     );

@@ -211,6 +211,29 @@ impl Editor {
         });
     }
 
+    /// Answers the daemon's requests as `serve` says, until the answer to request `id` comes; returns all that came
+    /// and was not taken yet, and that answer.
+    pub fn serve(
+        &mut self,
+        id: u64,
+        mut serve: impl FnMut(&Value) -> Value,
+    ) -> (Vec<Value>, Result<Value, Value>) {
+        let mut taken = Vec::new();
+        loop {
+            while let Some(message) = self.inbox.pop_front() {
+                if message.get("id").is_some() {
+                    let result = serve(&message);
+                    self.respond(&message, &result);
+                }
+                taken.push(message);
+            }
+            if let Some(answer) = self.answers.remove(&id.to_string()) {
+                return (taken, answer);
+            }
+            assert!(self.read(), "the connection ended: {taken:#?}");
+        }
+    }
+
     /// Answers a request of the daemon.
     pub fn respond(&mut self, question: &Value, result: &Value) {
         let message = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });

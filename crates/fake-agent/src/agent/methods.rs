@@ -41,7 +41,11 @@ impl Agent {
         self.handshaken(method)?;
         match method {
             "initialize" => self.initialize(params),
-            "authenticate" => text(params, "methodId").map(|_| json!({})),
+            "authenticate" => self.authenticate(params),
+            "logout" if self.flags.sign_in => {
+                self.store.sign_in(false);
+                Ok(json!({}))
+            }
             "session/new" => self.new_session(params),
             "session/load" if self.flags.load => {
                 servers(params)?;
@@ -103,13 +107,31 @@ impl Agent {
             },
             "authMethods": [],
         });
+        if self.flags.sign_in {
+            hello["authMethods"] = json!([{ "id": "key", "name": "API key" }]);
+            hello["agentCapabilities"]["auth"] = json!({ "logout": {} });
+        }
         if self.flags.steer {
             hello["_meta"] = json!({ "steering": { "supported": true } });
         }
         Ok(hello)
     }
 
+    fn authenticate(&mut self, params: &Value) -> Answer {
+        let method = text(params, "methodId")?;
+        if self.flags.sign_in {
+            if method != "key" {
+                return Err(RpcError::params(format!("no auth method {method:?}")));
+            }
+            self.store.sign_in(true);
+        }
+        Ok(json!({}))
+    }
+
     fn new_session(&mut self, params: &Value) -> Answer {
+        if self.flags.sign_in && !self.store.signed_in() {
+            return Err(RpcError::new(wire::AUTH_REQUIRED, "Authentication required"));
+        }
         let cwd = cwd(params)?.to_owned();
         servers(params)?;
         let session = self.store.create(cwd);
