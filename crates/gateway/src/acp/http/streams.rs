@@ -146,8 +146,10 @@ impl Streams {
                 let session = session_id.or(request_id.map(|request| request.thread.to_string()));
                 (self.route(session), None)
             }
-            Some(Message::Response { id, .. }) => match self.awaited.remove(id.get()) {
+            Some(Message::Response { id, result }) => match self.awaited.remove(id.get()) {
                 Some(awaited) if awaited.method == "initialize" => return Some(text),
+                // There may be no such session, and then nobody reads its stream.
+                Some(awaited) if result.is_err() && !self.was_read(&awaited.session) => (None, None),
                 Some(awaited) => self.route_answer(awaited),
                 None => (None, None),
             },
@@ -174,7 +176,7 @@ impl Streams {
             return (None, None);
         };
         let key = self.route(Some(session.clone()));
-        let opened = self.by_key.get(&key).is_some_and(|stream| stream.opened);
+        let opened = self.was_read(&key);
         let on_session = match method.as_str() {
             "session/load" | "session/fork" => false,
             "session/prompt" => true,
@@ -186,6 +188,10 @@ impl Streams {
         // What was told of the session comes first, though by another stream.
         let last = self.by_key.get(&key).map_or(0, Stream::last);
         (None, Some((key, last)))
+    }
+
+    fn was_read(&self, key: &Key) -> bool {
+        self.by_key.get(key).is_some_and(|stream| stream.opened)
     }
 
     fn stream(&mut self, key: Key) -> Option<&mut Stream> {

@@ -163,3 +163,19 @@ fn there_are_only_so_many_streams() {
     let posted = streams.posted(&Message::parse(text).unwrap(), Some("b"));
     assert_eq!(posted, Err(Refused::Mismatch));
 }
+
+#[test]
+fn a_refusal_for_a_session_that_nobody_reads_goes_to_the_connection() {
+    let mut streams = Streams::default();
+    let reader = streams.open(None, None).unwrap();
+    for (id, method) in [(1, "session/close"), (2, "session/prompt"), (3, "_x")] {
+        let text =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"sessionId":"none"}}}}"#);
+        streams
+            .posted(&Message::parse(&text).unwrap(), Some("none"))
+            .unwrap();
+        let refused = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no"}}}}"#);
+        assert!(streams.sent(refused.into()).is_none());
+    }
+    assert_eq!(numbers(&mut streams, &None, reader), [1, 2, 3]);
+}
