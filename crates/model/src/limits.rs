@@ -189,6 +189,9 @@ pub const EDITOR_EXTENSION_SECS: u64 = 3600;
 pub const EDITOR_TERMINALS: usize = 1024;
 /// Terminals of one session whose names an editor is still told in its own words.
 pub const EDITOR_TERMINAL_NAMES: usize = 1024;
+/// Bytes of commands' outputs, and of tool calls that show commands, that are kept for one session of an editor to be told as
+/// text, each.
+pub const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.

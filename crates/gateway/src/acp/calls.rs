@@ -478,6 +478,7 @@ fn opened(thread: ThreadId, subscribed: Subscribed, cursor: Option<Seq>, attache
         thread,
         until: live.last_seq,
         state: session_state(live),
+        last_terminal: live.last_terminal,
         lease: live.lease.clone(),
         updates: live.commands.iter().cloned().collect(),
     };

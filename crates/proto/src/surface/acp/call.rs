@@ -141,6 +141,8 @@ pub struct Opened {
     pub until: Seq,
     /// Its modes, models and options as they are now, see [`session_state`](super::session_state).
     pub state: RawJson,
+    /// The highest number of a terminal so far.
+    pub last_terminal: u64,
     /// Who holds the lease.
     pub lease: Option<LeaseHolder>,
     /// What an editor is told once the session is open and it was not replayed: `update` objects, such as the commands.

@@ -1,6 +1,7 @@
 //! What threads say on its way to one editor: what of it is for this one, and in what order with its answers.
 
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
+use bytes::Bytes;
 
 use super::call::Opened;
 use super::frame::{Ending, Feature, Frame, INTERNAL, Question, What};
@@ -30,6 +31,7 @@ impl Peer {
         // What was asked before, and not answered, the editor still has on its screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
+        session.shown.earlier = opened.last_terminal;
         if way == Way::Resume {
             session.told = session.told.max(opened.until);
         }
@@ -147,6 +149,11 @@ impl Peer {
                     self.open(thread, Some(bound));
                 }
             }
+            What::Terminal(terminal) => {
+                for text in session.terminal_changed(&thread.to_string(), terminal) {
+                    self.hand_over(thread, text, None);
+                }
+            }
             What::SignIn => session.wants_sign_in = true,
             What::Lease => {
                 // Who opens a session is told with that how it is.
@@ -164,11 +171,16 @@ impl Peer {
     /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
     fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
         let Some(text) = frame.text.clone() else { return };
-        let mut session = self.sessions.get_mut(&thread);
-        let text = match &session {
+        let text = match self.sessions.get_mut(&thread) {
             Some(session) => session.in_its_words(text),
             None => text,
         };
+        self.hand_over(thread, text, question);
+    }
+
+    /// Sends a message of a session, or keeps it until the session is open.
+    fn hand_over(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
+        let mut session = self.sessions.get_mut(&thread);
         let opening = session.as_mut().and_then(|session| session.opening.as_mut());
         match opening.filter(|opening| opening.way == Way::New || question.is_some()) {
             Some(opening) => opening.held.push((question, text)),

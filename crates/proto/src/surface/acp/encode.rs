@@ -7,7 +7,7 @@ use acpd_model::event::Level;
 use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, Seq, TurnId};
 use bytes::Bytes;
 
-use super::frame::{Ending, Feature, Frame, Question, What};
+use super::frame::{Ending, Feature, Frame, Question, Terminal, What};
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
@@ -119,6 +119,14 @@ impl Writer<'_> {
             EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),
             _ => {}
         }
+    }
+
+    fn terminal(&mut self, id: &str, output: Option<&String>) {
+        let terminal = Terminal {
+            id: id.to_owned(),
+            output: output.cloned(),
+        };
+        self.note(What::Terminal(Box::new(terminal)));
     }
 
     /// What only the connection must know.
@@ -234,6 +242,16 @@ impl Writer<'_> {
                     .plain("status", status.as_acp());
                 rest_of_tool(update, event.raw.as_ref());
             }),
+            EventKind::ItemStarted {
+                start: ItemStart::TerminalCommand { terminal_id, .. },
+                ..
+            } => self.terminal(terminal_id, None),
+            EventKind::ItemCompleted {
+                end: ItemEnd::TerminalCommand {
+                    terminal_id, output, ..
+                },
+                ..
+            } => self.terminal(terminal_id, Some(output)),
             EventKind::ItemUpdated { .. } => {
                 let Some(raw) = &event.raw else { return };
                 // What an agent says of a call while it asks about it.

@@ -41,8 +41,19 @@ pub enum What {
     Bound(Box<RawJson>),
     /// The agent does nothing until somebody signs in.
     SignIn,
+    /// A terminal was made, or its command has ended.
+    Terminal(Box<Terminal>),
     /// The lease moved: for everybody who has the session open, and did not open it later.
     Lease,
+}
+
+/// A terminal of the thread, wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terminal {
+    /// Our id for it.
+    pub id: String,
+    /// What was kept of its output, the end of that where it is long; none while the command runs.
+    pub output: Option<String>,
 }
 
 /// What a client must have declared.

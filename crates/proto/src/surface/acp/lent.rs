@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::call::Call;
 use super::peer::{Peer, PeerOutput};
 use super::session::Session;
-use super::splice::{has_string, member, spliced, with_terminals};
+use super::splice::{has_string, member, spliced};
 use crate::thread::{EditorOrder, EditorRequest};
 use crate::wire::{self, Object, RpcError};
 
@@ -227,17 +227,9 @@ impl Peer {
 
 impl Session {
     /// What the editor calls a terminal.
-    fn terminal(&self, ours: &str) -> Option<&String> {
+    pub(super) fn terminal(&self, ours: &str) -> Option<&String> {
         let known = self.terminals.iter().find(|(known, _)| known == ours);
         known.map(|(_, its)| its)
-    }
-
-    /// A message with the terminals by the names that the editor knows.
-    pub(super) fn in_its_words(&self, text: Bytes) -> Bytes {
-        if self.terminals.is_empty() || memchr::memmem::find(&text, b"\"terminalId\"").is_none() {
-            return text;
-        }
-        with_terminals(&text, |ours| self.terminal(ours).map(String::as_str)).unwrap_or(text)
     }
 }
 

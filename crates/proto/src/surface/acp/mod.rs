@@ -18,10 +18,11 @@ mod requests;
 mod resumed;
 mod session;
 mod splice;
+mod terminals;
 
 pub use call::{Call, Listed, Opened, Reply, Wanted};
 pub use encode::frames;
-pub use frame::{Ending, Feature, Frame, Question, What};
+pub use frame::{Ending, Feature, Frame, Question, Terminal, What};
 pub use hello::Client;
 pub use peer::{Peer, PeerOutput};
 pub use session::session_state;

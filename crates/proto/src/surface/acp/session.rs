@@ -11,6 +11,7 @@ use super::frame::Question;
 use super::hello::with_acpd;
 use super::lent::Held;
 use super::splice::{member, spliced};
+use super::terminals::Terminals;
 use crate::projection::Live;
 
 /// How a session is opened.
@@ -49,6 +50,8 @@ pub(super) struct Session {
     pub told: Seq,
     /// What the agent asks of its client, and what must be told before.
     pub held: VecDeque<Held>,
+    /// Terminals that the editor has not made.
+    pub shown: Terminals,
     /// Terminals that the editor has made: our names and its own.
     pub terminals: VecDeque<(String, String)>,
 }

@@ -2,8 +2,6 @@
 //! integers, members that nobody here knows.
 
 use acpd_model::RawJson;
-use bytes::Bytes;
-use serde_json::value::RawValue;
 
 use crate::wire::{Object, members};
 
@@ -99,36 +97,8 @@ pub fn with_session(params: &RawJson, session: &str) -> RawJson {
     spliced(params, &[("sessionId", &session)])
 }
 
-/// A message with other names for the terminals that its tool call shows; nothing if none of them has another name.
-pub(super) fn with_terminals<'n>(message: &[u8], name: impl Fn(&str) -> Option<&'n str>) -> Option<Bytes> {
-    let text = std::str::from_utf8(message).ok()?;
-    let params = inside(text, text, "params")?;
-    let call = inside(text, params, "update").or_else(|| inside(text, params, "toolCall"))?;
-    let content: Vec<&RawValue> = serde_json::from_str(inside(text, call, "content")?).ok()?;
-    let mut out = Vec::with_capacity(text.len() + 64);
-    let mut copied = 0;
-    for block in content {
-        let Some(value) = inside(text, block.get(), "terminalId") else {
-            continue;
-        };
-        let Ok(known) = serde_json::from_str::<String>(value) else {
-            continue;
-        };
-        let Some(other) = name(&known) else { continue };
-        let start = value.as_ptr() as usize - text.as_ptr() as usize;
-        out.extend_from_slice(&text.as_bytes()[copied..start]);
-        out.extend_from_slice(serde_json::Value::from(other).to_string().as_bytes());
-        copied = start + value.len();
-    }
-    if copied == 0 {
-        return None;
-    }
-    out.extend_from_slice(&text.as_bytes()[copied..]);
-    Some(out.into())
-}
-
 /// The member `name` of `part`, which is a part of `whole`, as it stands there.
-fn inside<'a>(whole: &'a str, part: &str, name: &str) -> Option<&'a str> {
+pub(super) fn inside<'a>(whole: &'a str, part: &str, name: &str) -> Option<&'a str> {
     let at = part.as_ptr() as usize - whole.as_ptr() as usize;
     let json = RawJson::trusted(part);
     let found = member(&json, name)?;
@@ -174,30 +144,6 @@ mod tests {
         assert_eq!(put("[{}]", &two), r#"{"a":1,"b":2}"#);
         assert_eq!(put(r#"{"b":0 }"#, &two), r#"{"b":2,"a":1 }"#);
         assert_eq!(put(r#"{"c":0}"#, &[]), r#"{"c":0}"#);
-    }
-
-    #[test]
-    fn terminals_are_named_otherwise_where_a_tool_call_shows_them() {
-        let named = |text: &str| {
-            let name = |ours: &str| (ours == "term_1").then_some("it\"s");
-            with_terminals(text.as_bytes(), name).map(|bytes| String::from_utf8(bytes.into()).unwrap())
-        };
-        let content = |id: &str| {
-            format!(
-                r#"{{"params":{{"update":{{"n":1.10,"content":[{{"type":"terminal","terminalId":{id}}},7,{{"terminalId":"term_2"}}],"terminalId":"term_1"}}}}}}"#
-            )
-        };
-        assert_eq!(named(&content("\"term_1\"")), Some(content(r#""it\"s""#)));
-        assert_eq!(named(&content("\"term_2\"")), None);
-        let asked = r#"{"id":"x","params":{"toolCall":{"content":[{"terminalId":"term_1"}]}}}"#;
-        assert_eq!(named(asked), Some(asked.replace("term_1", "it\\\"s")));
-        for other in [
-            "{}",
-            r#"{"params":[]}"#,
-            r#"{"params":{"update":{"content":{}}}}"#,
-        ] {
-            assert_eq!(named(other), None);
-        }
     }
 
     #[test]

@@ -218,6 +218,7 @@ fn the_answer_to_load_stands_between_past_and_present() {
                     thread,
                     until,
                     state: RawJson::parse("{}").unwrap(),
+                    last_terminal: 0,
                     lease: None,
                     updates: Vec::new(),
                 })),

@@ -11,6 +11,7 @@ mod questions;
 mod schema;
 mod session_params;
 mod stage;
+mod terminals;
 mod transcripts;
 mod turns;
 

@@ -499,6 +499,7 @@ impl Stage {
             thread: self.scene.id,
             until: live.last_seq,
             state: session_state(live),
+            last_terminal: live.last_terminal,
             lease: live.lease.clone(),
             updates: live.commands.iter().cloned().collect(),
         })

@@ -1,0 +1,201 @@
+//! Terminals that a tool call shows and the editor does not have: those of the daemon, of another editor, or of a connection
+//! that is gone. The editor could ask nobody for what they wrote, so that it is told as text.
+//!
+//! In: which terminals there are and what they wrote, messages that name some. Out: messages that name none but the editor's own,
+//! and once a command has ended, its output for the tool call that shows it. Owns: the newest outputs, and the content of tool calls
+//! whose commands run. Never: touches a terminal that the agent made by itself; editors know how to show those.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use acpd_model::RawJson;
+use acpd_model::limits::{EDITOR_TERMINAL_NAMES, SHOWN_OUTPUT_BYTES};
+use bytes::Bytes;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::frame::Terminal;
+use super::session::Session;
+use super::splice::{inside, member};
+use crate::wire::{self, Object};
+
+/// What is known of the thread's terminals.
+#[derive(Debug, Default)]
+pub(super) struct Terminals {
+    /// The newest, by our names; the output once the command has ended.
+    known: VecDeque<(String, Output)>,
+    /// Bytes of all that.
+    bytes: usize,
+    /// Tool calls that show a command which runs: their ids, as JSON, and their content.
+    showing: BTreeMap<String, RawJson>,
+    /// The highest number of a terminal that was there when the session was opened.
+    pub earlier: u64,
+}
+
+#[derive(Debug, PartialEq)]
+enum Output {
+    Running,
+    Ended(String),
+    /// It is not kept here any longer.
+    Gone,
+}
+
+/// What takes the place of a terminal that is not the editor's.
+const GONE: &str = "(The output is in the thread's record.)";
+
+impl Terminals {
+    /// A terminal was made, or has ended.
+    fn note(&mut self, terminal: &Terminal) {
+        let output = match &terminal.output {
+            None => Output::Running,
+            Some(text) => Output::Ended(text.clone()),
+        };
+        self.bytes += terminal.output.as_ref().map_or(0, String::len);
+        let known = self.known.iter_mut().find(|(id, _)| *id == terminal.id);
+        match known {
+            Some((_, known)) => *known = output,
+            None => self.known.push_back((terminal.id.clone(), output)),
+        }
+        if self.known.len() > EDITOR_TERMINAL_NAMES {
+            self.known.pop_front();
+        }
+        for (_, output) in &mut self.known {
+            if self.bytes <= SHOWN_OUTPUT_BYTES {
+                break;
+            }
+            if let Output::Ended(text) = output {
+                self.bytes -= text.len();
+                *output = Output::Gone;
+            }
+        }
+    }
+
+    /// What is told in the place of a terminal; nothing if it is none of the thread's.
+    fn text(&self, id: &str) -> Option<&str> {
+        match self.known.iter().find(|(known, _)| known == id) {
+            Some((_, Output::Running)) => Some(""),
+            Some((_, Output::Ended(text))) => Some(text),
+            Some((_, Output::Gone)) => Some(GONE),
+            None => {
+                let number: u64 = id.strip_prefix("term_")?.parse().ok()?;
+                (1..=self.earlier).contains(&number).then_some(GONE)
+            }
+        }
+    }
+
+    fn runs(&self, id: &str) -> bool {
+        self.known
+            .iter()
+            .any(|(known, output)| known == id && *output == Output::Running)
+    }
+
+    /// Keeps the content of a tool call for as long as it shows a command that runs.
+    fn follow(&mut self, tool_call: &str, content: &str, shows_running: bool) {
+        if !shows_running {
+            self.showing.remove(tool_call);
+            return;
+        }
+        let bytes: usize = self.showing.values().map(|content| content.get().len()).sum();
+        if bytes + content.len() <= SHOWN_OUTPUT_BYTES {
+            self.showing
+                .insert(tool_call.to_owned(), RawJson::trusted(content));
+        }
+    }
+}
+
+impl Session {
+    /// A terminal of the thread was made, or has ended: the updates for the tool calls that show it.
+    pub(super) fn terminal_changed(&mut self, thread: &str, terminal: &Terminal) -> Vec<Bytes> {
+        if self.terminal(&terminal.id).is_some() {
+            return Vec::new();
+        }
+        self.shown.note(terminal);
+        if terminal.output.is_none() {
+            return Vec::new();
+        }
+        let names_it = |content: &RawJson| terminals(content.get()).iter().any(|(id, _)| *id == terminal.id);
+        let calls: Vec<(String, RawJson)> = self
+            .shown
+            .showing
+            .iter()
+            .filter(|(_, content)| names_it(content))
+            .map(|(call, content)| (call.clone(), content.clone()))
+            .collect();
+        let update = |(call, content): (String, RawJson)| {
+            let mut out = Vec::new();
+            wire::notification(&mut out, "session/update", |params| {
+                params.plain("sessionId", thread).object("update", |update| {
+                    update
+                        .plain("sessionUpdate", "tool_call_update")
+                        .raw("toolCallId", &call)
+                        .json("content", Some(&content));
+                });
+            });
+            self.in_its_words(out.into())
+        };
+        calls.into_iter().map(update).collect()
+    }
+
+    /// A message that names no terminals but the editor's own, by its own names.
+    pub(super) fn in_its_words(&mut self, message: Bytes) -> Bytes {
+        let names_some = memchr::memmem::find(&message, b"\"terminalId\"").is_some();
+        if !names_some && self.shown.showing.is_empty() {
+            return message;
+        }
+        self.reworded(&message).unwrap_or(message)
+    }
+
+    fn reworded(&mut self, message: &[u8]) -> Option<Bytes> {
+        let text = std::str::from_utf8(message).ok()?;
+        let params = inside(text, text, "params")?;
+        let call = inside(text, params, "update").or_else(|| inside(text, params, "toolCall"))?;
+        let content = inside(text, call, "content")?;
+        let named = terminals(content);
+        if let Some(id) = member(&RawJson::trusted(call), "toolCallId") {
+            let others = named.iter().filter(|(id, _)| self.terminal(id).is_none());
+            let runs = others.into_iter().any(|(id, _)| self.shown.runs(id));
+            self.shown.follow(id, content, runs);
+        }
+        let mut out = Vec::with_capacity(text.len() + 64);
+        let mut copied = 0;
+        for (id, block) in named {
+            let (part, put) = if let Some(its) = self.terminal(&id) {
+                (inside(text, block, "terminalId")?, json!(its).to_string())
+            } else if let Some(output) = self.shown.text(&id) {
+                (block, as_text(output))
+            } else {
+                continue;
+            };
+            let start = part.as_ptr() as usize - text.as_ptr() as usize;
+            out.extend_from_slice(&text.as_bytes()[copied..start]);
+            out.extend_from_slice(put.as_bytes());
+            copied = start + part.len();
+        }
+        if copied == 0 {
+            return None;
+        }
+        out.extend_from_slice(&text.as_bytes()[copied..]);
+        Some(out.into())
+    }
+}
+
+/// The terminals that a tool call's content names, each with the block that does.
+fn terminals(content: &str) -> Vec<(String, &str)> {
+    let blocks: Vec<&RawValue> = serde_json::from_str(content).unwrap_or_default();
+    let named = blocks.into_iter().filter_map(|block| {
+        let json = RawJson::from(block);
+        let id = serde_json::from_str(member(&json, "terminalId")?).ok()?;
+        Some((id, block.get()))
+    });
+    named.collect()
+}
+
+/// ACP's tool call content that is text.
+fn as_text(text: &str) -> String {
+    let mut out = Vec::new();
+    let mut block = Object::open(&mut out);
+    block.plain("type", "content").object("content", |content| {
+        content.plain("type", "text").put("text", text);
+    });
+    block.close();
+    String::from_utf8_lossy(&out).into_owned()
+}

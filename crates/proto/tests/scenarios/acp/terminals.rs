@@ -1,0 +1,131 @@
+//! Terminals that a tool call shows and the editor does not have.
+
+use acpd_model::RawJson;
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::thread::{MachineEvent, MachineReply};
+use serde_json::{Value, json};
+
+use super::stage::{SIMPLE, Stage, play};
+use crate::support::tool;
+
+/// A turn in which the daemon runs a command, which a tool call shows.
+fn runs_a_command(s: &mut Stage) {
+    s.then(|scene| {
+        scene.prompt("do it");
+        scene.update(&tool("t", false, r#","title":"make","kind":"execute""#));
+        scene.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"make"}"#);
+        scene.machine_says(Ok(MachineReply::Created));
+        let shows = r#","content":[{"type":"content","content":{"type":"text","text":"$"}},{"type":"terminal","terminalId":"term_1"}]"#;
+        scene.update(&tool("t", true, shows));
+    });
+}
+
+fn ends(s: &mut Stage, output: &str) {
+    let event = MachineEvent::Exited {
+        exit: TerminalExit {
+            code: Some(0),
+            signal: None,
+        },
+        output: output.to_owned(),
+        truncated: false,
+    };
+    s.then(|scene| scene.terminal_says("term_1", event));
+}
+
+/// The contents of the tool call's updates, as an editor was told them.
+fn contents(s: &Stage, who: usize) -> Vec<Value> {
+    let got = s.editors[who].got.iter();
+    let of_call = got.filter(|message| message["params"]["update"]["toolCallId"] == "t");
+    of_call
+        .map(|message| message["params"]["update"]["content"].clone())
+        .filter(|content| !content.is_null())
+        .collect()
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": text } })
+}
+
+#[test]
+fn who_has_no_such_terminal_is_told_what_it_wrote_once_it_has_ended() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        runs_a_command(s);
+        assert_eq!(contents(s, who), [json!([text("$"), text("")])]);
+        ends(s, "built\n");
+        assert_eq!(contents(s, who)[1..], [json!([text("$"), text("built\n")])]);
+        // What is said of it later has the output at once.
+        s.then(|scene| {
+            let shows = r#","status":"completed","content":[{"type":"terminal","terminalId":"term_1"}]"#;
+            scene.update(&tool("t", true, shows));
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(contents(s, who)[2..], [json!([text("built\n")])]);
+        // Who loads the session is told the same.
+        let late = s.editor(SIMPLE);
+        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert_eq!(contents(s, late), contents(s, who));
+    });
+}
+
+#[test]
+fn who_resumes_later_is_told_where_the_output_is() {
+    play(|s| {
+        Stage::at_work(SIMPLE, s);
+        runs_a_command(s);
+        ends(s, "built\n");
+        let late = s.editor(SIMPLE);
+        s.ask_session(late, "session/resume", r#","cwd":"/workspace""#);
+        s.then(|scene| {
+            let shows = r#","status":"completed","content":[{"type":"terminal","terminalId":"term_1"}]"#;
+            scene.update(&tool("t", true, shows));
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(
+            contents(s, late),
+            [json!([text("(The output is in the thread's record.)")])]
+        );
+    });
+}
+
+#[test]
+fn a_terminal_that_the_agent_made_by_itself_stays_as_it_is() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            for id in ["own-1", "term_9", "term_x", "term_0"] {
+                let shows = format!(r#","content":[{{"type":"terminal","terminalId":"{id}"}}]"#);
+                scene.update(&tool("t", true, &shows));
+            }
+            scene.stops_with("end_turn");
+        });
+        let named: Vec<_> = contents(s, who)
+            .iter()
+            .map(|content| content[0]["terminalId"].clone())
+            .collect();
+        assert_eq!(named, ["own-1", "term_9", "term_x", "term_0"]);
+    });
+}
+
+/// What an agent puts into a tool call beside it must not grow in the daemon.
+#[test]
+fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"make"}"#);
+            scene.machine_says(Ok(MachineReply::Created));
+            let large = RawJson::of(&"x".repeat(2 << 20)).unwrap();
+            let shows = format!(
+                r#","content":[{{"type":"content","content":{{"type":"text","text":{}}}}},{{"type":"terminal","terminalId":"term_1"}}]"#,
+                large.get()
+            );
+            scene.update(&tool("t", true, &shows));
+        });
+        ends(s, "built\n");
+        assert_eq!(contents(s, who).len(), 1);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
