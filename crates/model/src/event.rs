@@ -175,6 +175,15 @@ impl Outcome {
             Self::Declined | Self::Cancelled => false,
         }
     }
+
+    /// Whether the agent must not go on. An option of a kind that ACP does not know neither allows nor refuses.
+    pub fn refuses(&self) -> bool {
+        match self {
+            Self::Selected { kind, .. } => kind.starts_with("reject"),
+            Self::Accepted { .. } => false,
+            Self::Declined | Self::Cancelled => true,
+        }
+    }
 }
 
 /// One of the answers that an agent offers.

@@ -29,6 +29,7 @@ mod steps;
 mod terminals;
 mod turns;
 mod undecided;
+mod unreported;
 
 pub use command::{
     Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,

@@ -133,6 +133,11 @@ impl Thread {
             outcome: outcome.clone(),
         };
         let wants_input = self.wants_input(number);
+        let item = self
+            .live
+            .requests
+            .get(&number)
+            .and_then(|open| open.event.kind.item());
         self.emit(self.current_turn(), by, kind, None);
         if let Some(call) = self.asked.remove(&number) {
             self.tell_outcome(call, outcome, wants_input);
@@ -140,6 +145,9 @@ impl Thread {
         // The time in which a person was asked does not count as the agent's silence.
         self.care.sign_of_life(self.now.mono);
         self.answer_given(number, outcome);
+        if let Some(item) = item {
+            self.question_settled(item, outcome);
+        }
     }
 
     /// Whether a question is for information, not for a permission.

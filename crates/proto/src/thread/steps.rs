@@ -112,6 +112,8 @@ pub struct Thread {
     pub(super) held: BTreeMap<u32, Held>,
     /// What was allowed in this turn.
     pub(super) granted: Vec<Request>,
+    /// Open tool calls that the agent has named in a question only → whether they may run.
+    pub(super) unreported: BTreeMap<ItemId, bool>,
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
@@ -160,6 +162,7 @@ impl Thread {
             questions: BTreeMap::new(),
             held: BTreeMap::new(),
             granted: Vec::new(),
+            unreported: BTreeMap::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
