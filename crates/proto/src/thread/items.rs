@@ -58,6 +58,17 @@ impl Thread {
     }
 
     fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+        if !self.is_echo(&chunk) {
+            return self.add_chunk(chunk, raw, raw_params);
+        }
+        let raw = raw.or_else(|| match &chunk.content {
+            ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
+            ChunkContent::Block(_) => None,
+        });
+        self.emit_with_params(self.current_turn(), By::Agent, unshown(), raw, raw_params);
+    }
+
+    pub(super) fn add_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let Chunk {
             role,
             message_id,
@@ -176,6 +187,7 @@ impl Thread {
         raw_params: Option<RawJson>,
         asked: bool,
     ) {
+        self.end_partial_echo();
         let known = self.live.tools.get(tool.id.as_str()).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {

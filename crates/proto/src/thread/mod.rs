@@ -9,6 +9,7 @@ mod answers;
 mod asks;
 mod care;
 mod command;
+mod echo;
 mod editors;
 mod errands;
 mod fork;

@@ -69,6 +69,8 @@ pub struct Thread {
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
     pub(super) speaking: Option<Speaking>,
+    /// What the agent was told in this turn and may send back.
+    pub(super) echo: super::echo::Echo,
     /// Questions → the agent's callbacks that wait for them.
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
@@ -139,6 +141,7 @@ impl Thread {
             prompt: None,
             prompted: None,
             speaking: None,
+            echo: super::echo::Echo::default(),
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
             editors: Vec::new(),

@@ -11,6 +11,7 @@ mod asks;
 mod callbacks;
 mod care;
 mod carried;
+mod echo;
 mod elicitation;
 mod ends;
 mod export;
