@@ -12,6 +12,7 @@ mod command;
 mod echo;
 mod editors;
 mod errands;
+mod final_output;
 mod fork;
 mod items;
 mod lease;

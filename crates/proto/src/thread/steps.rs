@@ -81,6 +81,8 @@ pub struct Thread {
     pub(super) words: BTreeMap<u64, RawJson>,
     /// Terminals that live in editors, by their names by us.
     pub(super) in_editors: BTreeMap<String, super::lent_terminals::InEditor>,
+    /// What the daemon itself asks editors about them.
+    pub(super) final_outputs: super::final_output::FinalOutputs,
     /// Files that the running turn changed: path → text before the turn and text now.
     pub(super) files: BTreeMap<String, (Before, String)>,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
@@ -147,6 +149,7 @@ impl Thread {
             editors: Vec::new(),
             words: BTreeMap::new(),
             in_editors: BTreeMap::new(),
+            final_outputs: super::final_output::FinalOutputs::default(),
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
@@ -260,6 +263,9 @@ impl Thread {
         if self.editors_late_at().is_some_and(|at| at <= now.mono) {
             self.editors_are_late();
         }
+        if self.final_outputs_late_at().is_some_and(|at| at <= now.mono) {
+            self.final_outputs_are_late();
+        }
         if self.care.start_is_due(now.mono) {
             self.wake();
         }
@@ -290,7 +296,8 @@ impl Thread {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let held = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let waiting = earliest(held, earliest(self.cancel_deadline, self.editors_late_at()));
+        let editors = earliest(self.editors_late_at(), self.final_outputs_late_at());
+        let waiting = earliest(held, earliest(self.cancel_deadline, editors));
         earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 

@@ -310,6 +310,7 @@ impl Thread {
             _ => ItemOutcome::Completed,
         });
         self.settle_turn(running.id, Some(running.started_at), ending, by);
+        self.ask_unread_outputs();
         self.begin_next();
         self.note_status();
     }
