@@ -84,6 +84,14 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
 }
 
 pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
+    run(turn, args, true)
+}
+
+pub fn terminal_unread(turn: &mut Turn, args: &Args) -> Flow {
+    run(turn, args, false)
+}
+
+fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
     let (id, command, rest) = (turn.tool_id(), args.word(), &args.words[1..]);
     turn.update(&json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": args.words.join(" "), "kind": "execute",
@@ -114,7 +122,11 @@ pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
             .call("terminal/kill", terminal.clone())
             .and_then(|_| turn.answer(exit)),
     };
-    let output = turn.call("terminal/output", terminal.clone());
+    let output = if reads {
+        turn.call("terminal/output", terminal.clone())
+    } else {
+        Ok(Value::Null)
+    };
     let good = exited.as_ref().is_ok_and(|exit| exit["exitCode"] == 0) && !cancelled;
     let status = if good { "completed" } else { "failed" };
     turn.tool_update(

@@ -111,6 +111,8 @@ pub const TABLE: &[Scenario] = &[
         Words::None, &["path", "text"], callbacks::write),
     entry("terminal", "COMMAND [ARG...]", "runs it in a client terminal; says \"exit N: output\" or the error",
         Words::Some, &[], callbacks::terminal),
+    entry("terminal-unread", "COMMAND [ARG...]", "the same, but never asks for the output; says \"exit N: \" or the error",
+        Words::Some, &[], callbacks::terminal_unread),
     entry("permission", "kind=execute|edit|read command=C path=P",
         "asks; says \"allowed (optionId)\" or \"rejected (optionId)\"",
         Words::None, &["kind", "command", "path"], callbacks::permission),
