@@ -80,5 +80,10 @@ fn the_output_of_a_command_in_an_editor_is_recorded_whether_the_agent_reads_it_o
         );
     }
     let shown = acpd(&daemon.place, &["show", &session]);
-    assert_eq!(shown.stdout.matches("$ echo hi\nvalue-42\n").count(), 2, "{}", shown.stdout);
+    assert_eq!(
+        shown.stdout.matches("$ echo hi\nvalue-42\n").count(),
+        2,
+        "{}",
+        shown.stdout
+    );
 }

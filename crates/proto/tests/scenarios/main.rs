@@ -6,6 +6,7 @@
 mod support;
 
 mod acp;
+mod always;
 mod answers;
 mod asks;
 mod callbacks;

@@ -30,6 +30,13 @@ test("the agent's own options are the buttons, in its order, and those that last
   ]);
 });
 
+test("what the agent may remember by itself is marked before it is answered", () => {
+  const view = drawn(<Approval question={{ ...question, agentRemembers: ["4"] }} onAnswer={nothing} />);
+  expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
+    "Yes", "Yes, from now onalways", "No", "Neveralwaysthe agent may remember this by itself", "Something new",
+  ]);
+});
+
 test("a press answers with that option", async () => {
   const onAnswer = vi.fn();
   const view = drawn(<Approval question={question} onAnswer={onAnswer} />);

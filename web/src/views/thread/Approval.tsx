@@ -66,6 +66,9 @@ export function Approval(props: ApprovalProps) {
             <Icon name={option.kind.startsWith("reject") ? "cross" : "check"} />
             {visibleLine(option.name)}
             {option.kind.endsWith("_always") && <span class="th-tag">always</span>}
+            {question.agentRemembers?.includes(option.optionId) && (
+              <span class="th-tag">the agent may remember this by itself</span>
+            )}
           </button>
         ))}
         {question.options.length === 0 && (
