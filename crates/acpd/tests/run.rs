@@ -218,10 +218,18 @@ fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
             let line = run.stdout.lines().find(|line| line.contains(option)).unwrap();
             assert_eq!(line.contains(note), marked, "{}", run.stdout);
         }
-        assert!(!run.stdout.lines().any(|line| line.contains("1) ") && line.contains(note)));
+        assert!(
+            !run.stdout
+                .lines()
+                .any(|line| line.contains("1) ") && line.contains(note))
+        );
         // What acpd remembers, the agent is told once.
         let told = if marked { "allow_always" } else { "allow_once" };
-        assert!(run.stdout.contains(&format!("allowed ({told})")), "{}", run.stdout);
+        assert!(
+            run.stdout.contains(&format!("allowed ({told})")),
+            "{}",
+            run.stdout
+        );
     }
 }
 

@@ -223,6 +223,29 @@ fn a_full_list_is_known_before_the_answer() {
     });
 }
 
+/// The person was not told that the agent may remember it.
+#[test]
+fn an_answer_that_cannot_be_stored_after_all_holds_once() {
+    check(|s| {
+        s.open_turn();
+        s.answers_fail = true;
+        asks(s, 7, STORABLE, ALL);
+        let request = RequestId {
+            thread: s.id,
+            number: 1,
+        };
+        s.ask(Command::Answer {
+            request,
+            answer: Answer::Accept { always: true },
+            scope: Some(Scope::Agent),
+        })
+        .unwrap();
+        assert_eq!((told(s), remembered(s)), ("allow_once".to_owned(), Vec::new()));
+        assert_eq!(notice(s).unwrap(), "acpd keeps no rule: the disk is full");
+        s.stops_with("end_turn");
+    });
+}
+
 /// acpd answers these itself.
 #[test]
 fn questions_of_acpds_own_are_answered_as_chosen() {

@@ -113,6 +113,7 @@ const resolved = (rest: Partial<Resolved>): Resolved => ({
 
 test.each([
   [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara with acpd-cli"],
+  [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedalways", "by mara with acpd-cli; acpd remembers it, the agent was sent “Yes”"],
   [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Refused", "by the policy, by the rule deny: Bash(git push *)"],
   [resolved({ outcome: "void", reason: "the turn ended" }), "No answer is needed any more", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],

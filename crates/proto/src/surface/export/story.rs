@@ -469,7 +469,7 @@ fn question_block(question: &Question) -> Block {
                 word(")"),
             ];
             if let Some(sent) = sent_option_id {
-                spans.extend([word("; acpd remembers it, the agent was told: "), name(sent)]);
+                spans.extend([word("; acpd remembers it, the agent was sent: "), name(sent)]);
             }
             spans
         }
