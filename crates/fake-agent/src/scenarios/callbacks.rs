@@ -62,15 +62,20 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
     if kind == "edit" {
         call["content"] = tools::result(kind, &path);
     }
-    let mut opened = call.clone();
-    opened["sessionUpdate"] = json!("tool_call");
-    turn.update(&opened);
+    let bare = args.get("bare").is_some();
+    if !bare {
+        let mut opened = call.clone();
+        opened["sessionUpdate"] = json!("tool_call");
+        turn.update(&opened);
+    }
     let (status, said) = match turn.permission(&call, &options())? {
         Choice::Option(option) if option.starts_with("allow") => ("completed", format!("allowed ({option})")),
         Choice::Option(option) => ("failed", format!("rejected ({option})")),
         Choice::Failed(error) => ("failed", error.to_string()),
     };
-    if status == "completed" {
+    if bare {
+        // It never says what became of the call.
+    } else if status == "completed" {
         turn.tool_update(&id, json!({ "status": "in_progress" }));
         turn.tool_update(
             &id,

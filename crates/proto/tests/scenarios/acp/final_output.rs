@@ -246,6 +246,45 @@ fn a_terminal_is_read_before_it_is_ended_for_an_agent_that_is_gone() {
 }
 
 #[test]
+fn a_release_that_waits_is_dropped_with_its_agent() {
+    play(|s| {
+        let who = exited(s);
+        calls(s, 7, (RELEASE, NAMED));
+        s.then(|scene| scene.exits("it crashed"));
+        // The next process knows nothing of it, and is not answered for it.
+        s.then(|scene| {
+            scene.prompt("more");
+            scene.answer("initialize", r#"{"protocolVersion":1,"agentCapabilities":{}}"#);
+            scene.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        });
+        calls(s, 8, (OUTPUT, NAMED));
+        assert_eq!(s.scene.waiting.len(), 1, "it is nobody's");
+        s.scene.waiting.clear();
+        answers(s, who, WROTE);
+        assert_eq!(ended(s), whole());
+        assert_eq!(s.heard(who).iter().filter(|heard| *heard == RELEASE).count(), 1);
+        assert_eq!(answer(s, 7), None);
+        assert!(s.scene.params("thread/terminal/released").is_empty());
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn several_releases_of_one_terminal_ask_once() {
+    play(|s| {
+        let who = exited(s);
+        calls(s, 7, (RELEASE, NAMED));
+        calls(s, 8, (RELEASE, NAMED));
+        answers(s, who, WROTE);
+        let methods: Vec<_> = asked(s, who).into_iter().map(|(_, method)| method).collect();
+        assert_eq!(methods[2..], [OUTPUT, RELEASE, RELEASE]);
+        answers(s, who, r#""result":{}"#);
+        assert_eq!((ended(s), answer(s, 8).is_some()), (whole().into(), true));
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
 fn an_editor_that_is_lost_ends_it_with_what_is_known() {
     for releases in [true, false] {
         play(|s| {
