@@ -229,7 +229,12 @@ async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow
         terminal.begin(&format!("\n{}\n", wording(&question.params)))?;
         for (at, option) in options.iter().enumerate() {
             let name = plain(option["name"].as_str().unwrap_or("?"));
-            writeln!(terminal.out, "  {}) {name}", at + 1)?;
+            let note = if agent_remembers(&question.params, option) {
+                " (the agent may remember this by itself)"
+            } else {
+                ""
+            };
+            writeln!(terminal.out, "  {}) {name}{note}", at + 1)?;
         }
         write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
         question.shown = true;
@@ -247,6 +252,12 @@ async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow
         }
         write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
     }
+}
+
+/// Whether acpd keeps no rule if this option is picked, but the agent may.
+fn agent_remembers(params: &Value, option: &Value) -> bool {
+    let passed_on = params["agentRemembers"].as_array();
+    passed_on.is_some_and(|ids| ids.contains(&option["optionId"]))
 }
 
 fn wording(params: &Value) -> String {

@@ -34,6 +34,58 @@ fn an_editor_works_and_another_one_sees_it() {
     second.wait_for_text("again");
 }
 
+/// Updates of tool calls among what an editor got: kind and status.
+fn calls(messages: &[Value]) -> Vec<(&str, &str)> {
+    let updates = messages.iter().map(|message| &message["params"]["update"]);
+    let calls = updates.filter(|update| update["toolCallId"].is_string());
+    calls
+        .map(|update| ["sessionUpdate", "status"].map(|name| update[name].as_str().unwrap_or("")))
+        .map(|[kind, status]| (kind, status))
+        .collect()
+}
+
+#[test]
+fn a_call_that_only_a_question_named_ends_for_editors() {
+    let daemon = Daemon::start();
+    let mut editor = Editor::socket(&daemon.place);
+    editor.greet();
+    let session = editor.open(&daemon);
+    for (option, status) in [("allow_once", "completed"), ("reject_once", "failed")] {
+        let prompt = editor.prompt(&session, "permission bare=true");
+        let mut got = editor.until(|message| message["method"] == "session/request_permission");
+        let question = got.last().expect("it came").clone();
+        let outcome = json!({ "outcome": "selected", "optionId": option });
+        editor.respond(&question, &json!({ "outcome": outcome }));
+        editor.answer(prompt).expect("the turn ends well");
+        got.extend(editor.take());
+        let expected = [("tool_call", "pending"), ("tool_call_update", status)];
+        assert_eq!(calls(&got), expected, "{option}");
+    }
+}
+
+#[test]
+fn a_prompt_that_the_agent_sends_back_stands_there_once() {
+    let daemon = Daemon::start();
+    let mut editor = Editor::socket(&daemon.place);
+    editor.greet();
+    let session = editor.open(&daemon);
+    let blocks = json!([
+        { "type": "text", "text": "mirror" },
+        { "type": "resource_link", "uri": "file:///a", "name": "a" },
+    ]);
+    let params = json!({ "sessionId": session, "prompt": blocks });
+    editor.call("session/prompt", &params);
+    let mut later = Editor::socket(&daemon.place);
+    later.greet();
+    let named = json!({ "sessionId": session, "cwd": daemon.place.work(), "mcpServers": [] });
+    later.call("session/load", &named);
+    let told = later.take();
+    let blocks = told.iter().map(|message| &message["params"]["update"]);
+    let blocks = blocks.filter(|update| update["sessionUpdate"] == "user_message_chunk");
+    let kinds: Vec<&Value> = blocks.map(|update| &update["content"]["type"]).collect();
+    assert_eq!(kinds, ["text", "resource_link"]);
+}
+
 #[test]
 fn the_agent_is_the_named_one_the_default_or_the_only_one() {
     let two = |more: &str| {

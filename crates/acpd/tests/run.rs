@@ -236,6 +236,35 @@ fn on_a_terminal_a_key_decides() {
 }
 
 #[test]
+fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
+    let daemon = Daemon::start();
+    let note = "(the agent may remember this by itself)";
+    for (command, marked) in [(r#""$TOOL --all""#, true), (r#""make all""#, false)] {
+        let prompt = format!("permission command={command}");
+        let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", &prompt])));
+        run.wait_for_output("Your choice [1-4]: ");
+        run.write("2\n");
+        let run = run.finish();
+        for option in ["2) Always allow", "4) Always reject"] {
+            let line = run.stdout.lines().find(|line| line.contains(option)).unwrap();
+            assert_eq!(line.contains(note), marked, "{}", run.stdout);
+        }
+        assert!(
+            !run.stdout
+                .lines()
+                .any(|line| line.contains("1) ") && line.contains(note))
+        );
+        // What acpd remembers, the agent is told once.
+        let told = if marked { "allow_always" } else { "allow_once" };
+        assert!(
+            run.stdout.contains(&format!("allowed ({told})")),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
 fn ctrl_c_works_while_a_question_is_on_the_screen() {
     let daemon = Daemon::start();
     let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", "permission"])));
@@ -264,11 +293,11 @@ fn a_question_that_somebody_else_answers_leaves_the_screen() {
         &question,
         &json!({ "decision": "accept", "optionId": "allow_always" }),
     );
-    run.wait_for_output("allowed (allow_always)");
+    run.wait_for_output("allowed (allow_once)");
     // The next question is this terminal's again.
     run.wait_for_output("$ second");
     run.write("4\n");
-    run.wait_for_output("rejected (reject_always)");
+    run.wait_for_output("rejected (reject_once)");
     assert_eq!(run.finish().code, Some(0));
 }
 

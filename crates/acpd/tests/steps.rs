@@ -186,7 +186,7 @@ fn a_question_is_answered_by_a_response() {
             "item/fileChange/requestApproval",
             json!({ "decision": "acceptForSession" }),
             "accepted",
-            "allowed (allow_always)",
+            "allowed (allow_once)",
         ),
         (
             "permission kind=read",
@@ -200,7 +200,7 @@ fn a_question_is_answered_by_a_response() {
             "item/commandExecution/requestApproval",
             json!({ "decision": "accept", "optionId": "reject_always" }),
             "declined",
-            "rejected (reject_always)",
+            "rejected (reject_once)",
         ),
     ] {
         let turn = client.start(&thread, text);

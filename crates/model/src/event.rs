@@ -153,6 +153,9 @@ pub enum Outcome {
         option_id: String,
         /// ACP's kind of that option (`allow_once`, …).
         kind: String,
+        /// The option that the agent was told instead: an "always" that the daemon remembers is "once" for the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent_option_id: Option<String>,
     },
     /// What the agent wanted to know was told.
     Accepted {
@@ -173,6 +176,15 @@ impl Outcome {
             Self::Selected { kind, .. } => kind.starts_with("allow"),
             Self::Accepted { .. } => true,
             Self::Declined | Self::Cancelled => false,
+        }
+    }
+
+    /// Whether the agent must not go on. An option of a kind that ACP does not know neither allows nor refuses.
+    pub fn refuses(&self) -> bool {
+        match self {
+            Self::Selected { kind, .. } => kind.starts_with("reject"),
+            Self::Accepted { .. } => false,
+            Self::Declined | Self::Cancelled => true,
         }
     }
 }
@@ -605,6 +617,10 @@ pub enum EventKind {
         /// Whether the policy has the answer, so that nobody is asked; it follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         decided: bool,
+        /// Ids of the always-options that are passed on to the agent as they are, so that it may remember the answer by
+        /// itself. The others the daemon remembers, if one is picked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        agent_remembers: Vec<String>,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

@@ -385,6 +385,8 @@ pub const UNPACKED_BYTES: u64 = 4 << 30;
 pub const UNPACKED_ENTRIES: usize = 200_000;
 /// Bytes of what an agent tells of an earlier conversation that are held against the log; of more, the end.
 pub const REPLAYED_BYTES: usize = 32 << 20;
+/// Bytes of what an agent is told in a turn that are compared with what it sends back of it.
+pub const ECHO_BYTES: usize = 4 << 20;
 /// Rounds of a conversation, from its end, in which what an agent tells is looked for.
 pub const KNOWN_ROUNDS: usize = 128;
 /// Rounds of what an agent tells, from its end, that are looked for.

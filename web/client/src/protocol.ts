@@ -166,6 +166,8 @@ export interface AnswerInput {
 
 /** A question about what the agent may do. */
 export interface Approval {
+  /** Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place. */
+  agentRemembers?: string[] | null;
   /** A command line, or its parts. */
   command?: Json | null;
   cwd?: string | null;
@@ -803,6 +805,8 @@ export interface Resolved {
   /** Why it is void. */
   reason?: string | null;
   requestId: string;
+  /** The agent's option that it was told instead: acpd remembers the answer, and the agent is told "once". */
+  sentOptionId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;

@@ -62,15 +62,20 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
     if kind == "edit" {
         call["content"] = tools::result(kind, &path);
     }
-    let mut opened = call.clone();
-    opened["sessionUpdate"] = json!("tool_call");
-    turn.update(&opened);
+    let bare = args.get("bare").is_some();
+    if !bare {
+        let mut opened = call.clone();
+        opened["sessionUpdate"] = json!("tool_call");
+        turn.update(&opened);
+    }
     let (status, said) = match turn.permission(&call, &options())? {
         Choice::Option(option) if option.starts_with("allow") => ("completed", format!("allowed ({option})")),
         Choice::Option(option) => ("failed", format!("rejected ({option})")),
         Choice::Failed(error) => ("failed", error.to_string()),
     };
-    if status == "completed" {
+    if bare {
+        // It never says what became of the call.
+    } else if status == "completed" {
         turn.tool_update(&id, json!({ "status": "in_progress" }));
         turn.tool_update(
             &id,
@@ -84,6 +89,14 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
 }
 
 pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
+    run(turn, args, true)
+}
+
+pub fn terminal_unread(turn: &mut Turn, args: &Args) -> Flow {
+    run(turn, args, false)
+}
+
+fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
     let (id, command, rest) = (turn.tool_id(), args.word(), &args.words[1..]);
     turn.update(&json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": args.words.join(" "), "kind": "execute",
@@ -114,7 +127,11 @@ pub fn terminal(turn: &mut Turn, args: &Args) -> Flow {
             .call("terminal/kill", terminal.clone())
             .and_then(|_| turn.answer(exit)),
     };
-    let output = turn.call("terminal/output", terminal.clone());
+    let output = if reads {
+        turn.call("terminal/output", terminal.clone())
+    } else {
+        Ok(Value::Null)
+    };
     let good = exited.as_ref().is_ok_and(|exit| exit["exitCode"] == 0) && !cancelled;
     let status = if good { "completed" } else { "failed" };
     turn.tool_update(

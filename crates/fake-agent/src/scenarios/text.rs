@@ -49,6 +49,16 @@ pub fn say(turn: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
+pub fn mirror(turn: &mut Turn, _: &Args) -> Flow {
+    let texts: Vec<&str> = turn.texts().collect();
+    let text = wire::text(&texts.join("\n\n"));
+    turn.update(&wire::chunk("user_message_chunk", &text));
+    for block in turn.prompt.iter().filter(|block| block["type"] != "text") {
+        turn.update(&wire::chunk("user_message_chunk", block));
+    }
+    Ok(())
+}
+
 pub fn echo(turn: &mut Turn, _: &Args) -> Flow {
     let types: Vec<&str> = turn
         .prompt

@@ -55,10 +55,7 @@ impl fmt::Display for NotRememberable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRule { subject } => {
-                write!(
-                    f,
-                    "the answer holds this once only: no rule can be about exactly {subject}"
-                )
+                write!(f, "no rule can be about exactly {subject}")
             }
             Self::Full => write!(
                 f,
@@ -92,24 +89,9 @@ impl Remembered {
         allow: bool,
         scope: Scope,
     ) -> Result<Vec<u64>, NotRememberable> {
-        if scope == Scope::Daemon {
-            return Err(NotRememberable::Scope);
-        }
-        let rules = rules_for(request, allow)?;
-        let known = |rules: &[RememberedRule], rule: &Rule| {
-            let same =
-                |known: &&RememberedRule| known.scope == scope && known.allow == allow && known.rule == *rule;
-            rules.iter().find(same).map(|known| known.id)
-        };
-        let new = rules
-            .iter()
-            .filter(|rule| known(&self.rules, rule).is_none())
-            .count();
-        if self.rules.len() + new > REMEMBERED_RULES {
-            return Err(NotRememberable::Full);
-        }
+        let rules = self.can_remember(request, allow, scope)?;
         let ids = rules.into_iter().map(|rule| {
-            known(&self.rules, &rule).unwrap_or_else(|| {
+            self.known(&rule, allow, scope).unwrap_or_else(|| {
                 self.last_id += 1;
                 let id = self.last_id;
                 self.rules.push(RememberedRule {
@@ -122,6 +104,31 @@ impl Remembered {
             })
         });
         Ok(ids.collect())
+    }
+
+    /// The rules that [`remember`](Self::remember) would keep, or why it would not.
+    pub fn can_remember(
+        &self,
+        request: &Request,
+        allow: bool,
+        scope: Scope,
+    ) -> Result<Vec<Rule>, NotRememberable> {
+        if scope == Scope::Daemon {
+            return Err(NotRememberable::Scope);
+        }
+        let rules = rules_for(request, allow)?;
+        let is_new = |rule: &&Rule| self.known(rule, allow, scope).is_none();
+        if self.rules.len() + rules.iter().filter(is_new).count() > REMEMBERED_RULES {
+            return Err(NotRememberable::Full);
+        }
+        Ok(rules)
+    }
+
+    /// The id under which a rule is known.
+    fn known(&self, rule: &Rule, allow: bool, scope: Scope) -> Option<u64> {
+        let same =
+            |known: &&RememberedRule| known.scope == scope && known.allow == allow && known.rule == *rule;
+        self.rules.iter().find(same).map(|known| known.id)
     }
 
     /// Takes one that was remembered before, out of the log.

@@ -1,13 +1,14 @@
 //! Answers that hold: for the session and the thread they are events of the thread; for all threads of the agent they
-//! are kept outside, and what became of them is an event here.
+//! are kept outside, and what became of them is an event here. Where the daemon remembers an answer the agent is told "once", so
+//! that there is one place where it can be seen and taken back.
 
-use acpd_model::event::{Level, Outcome};
+use acpd_model::event::{Level, Outcome, PermissionOption};
 use acpd_model::{By, EventKind, Failure, RawJson};
 use serde_json::json;
 
 use super::command::{AnswersOrder, AnswersOutcome, Effect, Reply};
 use super::steps::Thread;
-use crate::policy::{RememberedRule, Scope};
+use crate::policy::{RememberedRule, Request, Scope};
 
 impl Thread {
     /// The answers that hold.
@@ -36,6 +37,22 @@ impl Thread {
         Some(Ok(Reply::Done))
     }
 
+    /// The always-options that an agent is told as they are: the daemon can remember nothing in its place, or there is no
+    /// one way to say "once".
+    pub(super) fn agent_remembers(&self, request: &Request, options: &[PermissionOption]) -> Vec<String> {
+        let is_kept = |allow: bool, once: &str| {
+            let remembered = &self.live.remembered;
+            only(options, once).is_some() && remembered.can_remember(request, allow, Scope::Session).is_ok()
+        };
+        let (allows, refuses) = (is_kept(true, "allow_once"), is_kept(false, "reject_once"));
+        let passed_on = options.iter().filter(|option| match option.kind.as_str() {
+            "allow_always" => !allows,
+            "reject_always" => !refuses,
+            _ => false,
+        });
+        passed_on.map(|option| option.option_id.clone()).collect()
+    }
+
     /// Remembers an answer that is to hold: for the session, or for what the person says.
     pub(super) fn remember(&mut self, by: &By, number: u32, outcome: &Outcome, scope: Option<Scope>) {
         let always = matches!(outcome, Outcome::Selected { kind, .. } if kind.ends_with("_always"));
@@ -61,7 +78,13 @@ impl Thread {
         let known = self.live.remembered.clone();
         let mut remembered = known.clone();
         if let Err(error) = remembered.remember(request, allow, scope) {
-            return self.not_remembered(&error.to_string());
+            let told_always = matches!(outcome, Outcome::Selected { kind, sent_option_id: None, .. } if kind.ends_with("_always"));
+            let then = if told_always && !self.held.contains_key(&number) {
+                "the agent may remember this by itself"
+            } else {
+                "the answer holds this once"
+            };
+            return self.not_remembered(&format!("{error}; {then}"));
         }
         for rule in remembered
             .iter()
@@ -99,6 +122,38 @@ impl Thread {
     }
 
     fn not_remembered(&mut self, why: &str) {
-        self.notice(Level::Info, "notRemembered", why);
+        let message = format!("acpd keeps no rule: {why}");
+        self.notice(Level::Info, "notRemembered", &message);
     }
+}
+
+/// The option of this kind, if there is exactly one.
+fn only<'a>(options: &'a [PermissionOption], kind: &str) -> Option<&'a PermissionOption> {
+    let mut found = options.iter().filter(|option| option.kind == kind);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".
+pub(super) fn sent_as_once(asked: &EventKind, mut outcome: Outcome) -> Outcome {
+    if let EventKind::PermissionRequested {
+        item: Some(_),
+        options,
+        agent_remembers,
+        ..
+    } = asked
+        && let Outcome::Selected {
+            option_id,
+            kind,
+            sent_option_id,
+        } = &mut outcome
+        && !agent_remembers.contains(option_id)
+    {
+        let once = match kind.as_str() {
+            "allow_always" => only(options, "allow_once"),
+            "reject_always" => only(options, "reject_once"),
+            _ => None,
+        };
+        *sent_option_id = once.map(|once| once.option_id.clone());
+    }
+    outcome
 }

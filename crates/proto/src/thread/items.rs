@@ -58,6 +58,17 @@ impl Thread {
     }
 
     fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+        if !self.is_echo(&chunk) {
+            return self.add_chunk(chunk, raw, raw_params);
+        }
+        let raw = raw.or_else(|| match &chunk.content {
+            ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
+            ChunkContent::Block(_) => None,
+        });
+        self.emit_with_params(self.current_turn(), By::Agent, unshown(), raw, raw_params);
+    }
+
+    pub(super) fn add_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let Chunk {
             role,
             message_id,
@@ -176,10 +187,14 @@ impl Thread {
         raw_params: Option<RawJson>,
         asked: bool,
     ) {
+        self.end_partial_echo();
         let known = self.live.tools.get(tool.id.as_str()).copied();
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {
+                if !asked {
+                    self.unreported.remove(&known.item);
+                }
                 let before = self.tool_status(known.item);
                 if tool.opens && !asked {
                     self.violation(Some(known.item), "opened the same tool call twice");
@@ -220,6 +235,9 @@ impl Thread {
                     start,
                 };
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                if asked {
+                    self.unreported.insert(item, false);
+                }
                 self.follow_tool(item, status, tool.has_diff);
             }
         }
@@ -250,7 +268,7 @@ impl Thread {
     }
 
     /// What a tool call's change brings with it: the files it touches, and its end.
-    fn follow_tool(&mut self, item: ItemId, status: ToolStatus, has_diff: bool) {
+    pub(super) fn follow_tool(&mut self, item: ItemId, status: ToolStatus, has_diff: bool) {
         if has_diff {
             self.start_files(item);
         }
@@ -295,6 +313,7 @@ impl Thread {
     /// Ends a tool call, its files first.
     fn complete_tool(&mut self, tool: ItemId, outcome: ItemOutcome) {
         let turn = self.current_turn();
+        self.unreported.remove(&tool);
         let files = self.files_of(tool);
         let diffs = match self.live.items.get(&tool).map(|open| &open.view) {
             Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
@@ -390,7 +409,10 @@ impl Thread {
             .collect();
         for (item, is_tool) in open {
             if is_tool {
-                self.complete_tool(item, outcome);
+                let ended = outcome == ItemOutcome::Completed && self.end_unreported(item);
+                if !ended {
+                    self.complete_tool(item, outcome);
+                }
             } else {
                 self.complete(item, outcome);
             }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::command::Effect;
 use super::editors::{EditorOrder, EditorRequest};
+use super::final_output::is_own;
 use super::lease::Attached;
 use super::lent_terminals::{Made, is_exit, is_output};
 use super::machine::Work;
@@ -35,6 +36,8 @@ pub(super) struct Lent {
     turn: Option<TurnId>,
     /// The terminal that it makes.
     pub makes: Option<String>,
+    /// The command was known to have ended when its output was asked for.
+    after_exit: bool,
     /// The agent took it back.
     unwanted: bool,
     until: Option<Instant>,
@@ -89,6 +92,12 @@ impl Thread {
         let Some(by) = self.attached(&connection).map(|editor| editor.by.clone()) else {
             return self.do_here(call, request, at);
         };
+        if let Call::ReleaseTerminal { terminal_id } = &request
+            && (self.awaits_output(terminal_id) || self.ask_output(terminal_id))
+        {
+            self.working.insert(call, Work::HeldRelease(terminal_id.clone()));
+            return;
+        }
         let at_it = self.lent_to(&connection).count();
         if at_it >= EDITOR_CALLS {
             let message = format!(
@@ -130,6 +139,8 @@ impl Thread {
                 creates,
             }),
         };
+        let after_exit =
+            matches!(&request, Call::TerminalOutput { terminal_id } if self.has_exited(terminal_id));
         let until = patience(&request).map(|patience| self.now.mono + patience);
         let lent = Lent {
             connection: connection.clone(),
@@ -139,6 +150,7 @@ impl Thread {
             item,
             turn: self.current_turn(),
             makes,
+            after_exit,
             unwanted: false,
             until,
         };
@@ -147,7 +159,7 @@ impl Thread {
     }
 
     /// The callbacks that an editor has.
-    fn lent_to(&self, connection: &str) -> impl Iterator<Item = u64> {
+    pub(super) fn lent_to(&self, connection: &str) -> impl Iterator<Item = u64> {
         self.working.iter().filter_map(move |(call, work)| match work {
             Work::Lent(lent) if lent.connection == connection => Some(*call),
             _ => None,
@@ -166,6 +178,9 @@ impl Thread {
 
     /// An editor has answered. What nobody waits for is passed over: it comes late, or twice, or from somebody else.
     pub(super) fn editor_answered(&mut self, connection: &str, call: u64, result: Result<RawJson, RpcError>) {
+        if is_own(call) {
+            return self.final_output_answered(connection, call, result);
+        }
         if !self.lent_to(connection).any(|lent| lent == call) {
             return;
         }
@@ -200,6 +215,7 @@ impl Thread {
             item,
             turn: begun,
             makes,
+            after_exit,
             unwanted,
             ..
         } = lent;
@@ -233,7 +249,7 @@ impl Thread {
                     self.made_in_editor(call, made);
                 }
             }
-            Call::TerminalOutput { terminal_id } => self.heard_output(&terminal_id, &result),
+            Call::TerminalOutput { terminal_id } => self.heard_output(&terminal_id, &result, after_exit),
             Call::WaitForTerminalExit { terminal_id } => self.heard_exit(&terminal_id, &result),
             Call::KillTerminal { terminal_id } => {
                 self.emit(turn, by, EventKind::TerminalKilled { terminal_id }, None);

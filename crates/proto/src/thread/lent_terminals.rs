@@ -1,10 +1,11 @@
 //! Terminals that live in an editor.
 //!
 //! The agent knows them by names of ours, from the same series as those of our own terminals; the editor's connection knows
-//! what the editor calls them. What such a command writes is known as far as the agent asks for it. With its editor a terminal
-//! is lost: then it has ended, as one whose line was cut.
+//! what the editor calls them. What such a command writes is known as far as the editor is asked for it: by the agent, and once
+//! by the daemon if the agent does not ask after the end (`final_output`). With its editor a terminal is lost: then it has ended,
+//! as one whose line was cut.
 
-use acpd_model::limits::{EDITOR_TERMINALS, TERMINAL_BYTES};
+use acpd_model::limits::{EDITOR_TERMINALS, TERMINAL_BYTES, TERMINALS};
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, ItemOutcome, RawJson};
 use serde::Deserialize;
 use serde_json::json;
@@ -17,12 +18,12 @@ use crate::agent::{AgentCommand, Call, TerminalExit};
 use crate::fanout::{Delta, Source};
 use crate::wire::Text;
 
-/// A terminal in an editor, until the agent releases it.
+/// A terminal in an editor, until it is released.
 #[derive(Debug)]
 pub(super) struct InEditor {
-    connection: String,
-    by: By,
-    item: ItemId,
+    pub connection: String,
+    pub by: By,
+    pub item: ItemId,
     /// Bytes of output that are kept.
     kept: usize,
     /// The output as the agent was last told it, its end.
@@ -30,8 +31,12 @@ pub(super) struct InEditor {
     /// Whether that is not all of it.
     cut: bool,
     /// How the command ended, if that is known.
-    exit: Option<TerminalExit>,
-    lost: bool,
+    pub exit: Option<TerminalExit>,
+    /// The daemon itself has asked for its output.
+    pub asked: bool,
+    /// Its agent is gone: it is ended once its last output is known.
+    pub leaving: bool,
+    pub lost: bool,
 }
 
 /// A terminal that was made in an editor.
@@ -97,6 +102,8 @@ impl Thread {
     pub(super) fn home_of(&self, terminal_id: &str) -> Answerer {
         match self.in_editors.get(terminal_id) {
             None => Answerer::Here,
+            // Its agent is gone; another one does not know it.
+            Some(terminal) if terminal.leaving => Answerer::Here,
             Some(terminal) if terminal.lost => Answerer::Lost,
             Some(terminal) => Answerer::Editor(terminal.connection.clone()),
         }
@@ -128,6 +135,8 @@ impl Thread {
             seen: String::new(),
             cut: false,
             exit: None,
+            asked: false,
+            leaving: false,
             lost: false,
         };
         self.terminal_created(call, terminal_id.clone(), command, args, cwd, by);
@@ -149,8 +158,27 @@ impl Thread {
         Err(Failure::new(ErrorCode::Overloaded, message))
     }
 
-    /// What an editor answered about a terminal's output: what is new in it is told to everybody.
-    pub(super) fn heard_output(&mut self, terminal_id: &str, result: &RawJson) {
+    /// Whether the command in a terminal is known to have ended.
+    pub(super) fn has_exited(&self, terminal_id: &str) -> bool {
+        let terminal = self.in_editors.get(terminal_id);
+        terminal.is_some_and(|terminal| terminal.exit.is_some())
+    }
+
+    /// Whether an item is a terminal in an editor whose command has ended.
+    pub(super) fn has_ended_in_editor(&self, item: ItemId) -> bool {
+        let mut terminals = self.in_editors.values();
+        terminals.any(|terminal| terminal.item == item && terminal.exit.is_some())
+    }
+
+    /// Whether an item is a terminal that is ended in its editor once its last output is known.
+    pub(super) fn is_leaving(&self, item: ItemId) -> bool {
+        let mut terminals = self.in_editors.values();
+        terminals.any(|terminal| terminal.item == item && terminal.leaving)
+    }
+
+    /// What an editor answered about a terminal's output: what is new in it is told to everybody. It is the last of it if the
+    /// answer says that the command has ended, or if that was known before it was asked for (`after_exit`).
+    pub(super) fn heard_output(&mut self, terminal_id: &str, result: &RawJson, after_exit: bool) {
         let Ok(Written {
             output,
             truncated,
@@ -162,10 +190,10 @@ impl Thread {
         let Some(terminal) = self.in_editors.get_mut(terminal_id) else {
             return;
         };
-        if terminal.exit.is_some() {
+        let (item, by) = (terminal.item, terminal.by.clone());
+        if !self.live.items.contains_key(&item) {
             return;
         }
-        let (item, by) = (terminal.item, terminal.by.clone());
         // Of output whose beginning is gone it cannot be told what is new.
         let news = output.strip_prefix(terminal.seen.as_str());
         let news = news.filter(|news| !truncated && !terminal.cut && !news.is_empty());
@@ -173,6 +201,10 @@ impl Thread {
         let start = output.ceil_char_boundary(output.len().saturating_sub(terminal.kept));
         terminal.cut = truncated || start > 0;
         output[start..].clone_into(&mut terminal.seen);
+        let is_last = after_exit || exit_status.is_some();
+        if let Some(exit) = exit_status {
+            terminal.exit.get_or_insert(exit.into());
+        }
         if let Some(text) = text {
             self.emit_text(Delta {
                 turn: self.current_turn(),
@@ -183,38 +215,54 @@ impl Thread {
                 message_id: None,
             });
         }
-        if let Some(exit) = exit_status {
-            self.ended_in_editor(terminal_id, exit.into(), by);
+        if is_last {
+            self.complete_in_editor(terminal_id, by, true);
         }
     }
 
+    /// The command has ended. Its item is open until its last output is known.
     pub(super) fn heard_exit(&mut self, terminal_id: &str, result: &RawJson) {
-        let by = self
-            .in_editors
-            .get(terminal_id)
-            .map(|terminal| terminal.by.clone());
-        if let (Some(by), Ok(exit)) = (by, result.read::<Exit>()) {
-            self.ended_in_editor(terminal_id, exit.into(), by);
+        let (Some(terminal), Ok(exit)) = (self.in_editors.get_mut(terminal_id), result.read::<Exit>()) else {
+            return;
+        };
+        terminal.exit.get_or_insert(exit.into());
+        self.bound_unread();
+    }
+
+    /// Agents may leave any number of ended terminals unread: the output of only so many is kept.
+    fn bound_unread(&mut self) {
+        let is_unread =
+            |terminal: &&InEditor| terminal.exit.is_some() && self.live.items.contains_key(&terminal.item);
+        if self.in_editors.values().filter(is_unread).count() <= TERMINALS {
+            return;
+        }
+        let unread = self.in_editors.iter().filter(|(_, terminal)| is_unread(terminal));
+        let oldest = unread.min_by_key(|(_, terminal)| terminal.item);
+        if let Some((terminal_id, by)) = oldest.map(|(id, terminal)| (id.clone(), terminal.by.clone())) {
+            self.complete_in_editor(&terminal_id, by, false);
         }
     }
 
-    /// The command has ended, and is known to.
-    fn ended_in_editor(&mut self, terminal_id: &str, exit: TerminalExit, by: By) {
+    /// Ends the item of a terminal with what is known of its command; `whole` if that is all that it wrote.
+    pub(super) fn complete_in_editor(&mut self, terminal_id: &str, by: By, whole: bool) {
         let Some(terminal) = self.in_editors.get_mut(terminal_id) else {
             return;
         };
-        if terminal.exit.is_some() {
-            return;
-        }
-        terminal.exit = Some(exit.clone());
-        let (item, output) = (terminal.item, std::mem::take(&mut terminal.seen));
-        let outcome = match (&exit.code, terminal.lost) {
-            (_, true) => ItemOutcome::Interrupted,
-            (Some(0), _) => ItemOutcome::Completed,
-            _ => ItemOutcome::Failed,
+        let item = terminal.item;
+        let outcome = match &terminal.exit {
+            None => ItemOutcome::Interrupted,
+            Some(exit) if exit.code == Some(0) => ItemOutcome::Completed,
+            Some(_) => ItemOutcome::Failed,
         };
-        // What was written since the agent last asked is not known.
-        let truncated = terminal.cut || output.is_empty();
+        if terminal.lost {
+            terminal.exit.get_or_insert_with(|| TerminalExit {
+                code: None,
+                signal: Some(HUNG_UP.to_owned()),
+            });
+        }
+        let exit = terminal.exit.clone().unwrap_or_default();
+        let output = std::mem::take(&mut terminal.seen);
+        let truncated = terminal.cut || !whole;
         self.flush();
         self.kept_output.remove(terminal_id);
         if !self.live.items.contains_key(&item) {
@@ -227,38 +275,15 @@ impl Thread {
 
     /// The agent needs it no longer, and the editor has let it go.
     pub(super) fn let_go(&mut self, terminal_id: String, by: By) {
-        if let Some(terminal) = self.in_editors.remove(&terminal_id) {
-            self.kept_output.remove(&terminal_id);
-            if terminal.exit.is_none() {
-                self.end_unseen(terminal, &terminal_id, by.clone());
-            }
-        }
+        self.complete_in_editor(&terminal_id, by.clone(), false);
+        self.in_editors.remove(&terminal_id);
         let kind = EventKind::TerminalReleased { terminal_id };
-        self.emit(self.current_turn(), by, kind, None);
-    }
-
-    /// Ends one whose command's end nobody has seen.
-    fn end_unseen(&mut self, terminal: InEditor, terminal_id: &str, by: By) {
-        self.flush();
-        if !self.live.items.contains_key(&terminal.item) {
-            return;
-        }
-        let end = self.terminal_end(
-            terminal_id.to_owned(),
-            TerminalExit::default(),
-            terminal.seen,
-            true,
-        );
-        let kind = EventKind::ItemCompleted {
-            item: terminal.item,
-            outcome: ItemOutcome::Interrupted,
-            end,
-        };
         self.emit(self.current_turn(), by, kind, None);
     }
 
     /// An editor is gone, and with it what ran there.
     pub(super) fn lose_terminals(&mut self, connection: &str) {
+        self.lose_outputs(connection);
         let there: Vec<String> = self
             .in_editors
             .iter()
@@ -266,14 +291,18 @@ impl Thread {
             .map(|(id, _)| id.clone())
             .collect();
         for terminal_id in there {
-            if let Some(terminal) = self.in_editors.get_mut(&terminal_id) {
-                terminal.lost = true;
-            }
-            let exit = TerminalExit {
-                code: None,
-                signal: Some(HUNG_UP.to_owned()),
+            let Some(terminal) = self.in_editors.get_mut(&terminal_id) else {
+                continue;
             };
-            self.ended_in_editor(&terminal_id, exit, By::Daemon);
+            terminal.lost = true;
+            let leaving = terminal.leaving;
+            self.complete_in_editor(&terminal_id, By::Daemon, false);
+            if leaving {
+                self.in_editors.remove(&terminal_id);
+            }
+            for (call, request) in self.take_held_releases(&terminal_id) {
+                self.answer_lost(call, request);
+            }
         }
     }
 
@@ -312,19 +341,48 @@ impl Thread {
         });
     }
 
-    /// The agent is gone: what it ran in editors is ended there.
+    /// The agent is gone: what it ran in editors is ended there, once its last output is known.
     pub(super) fn end_in_editors(&mut self) {
-        for (terminal_id, terminal) in std::mem::take(&mut self.in_editors) {
-            self.kept_output.remove(&terminal_id);
-            if terminal.lost {
+        let all: Vec<String> = self.in_editors.keys().cloned().collect();
+        for terminal_id in all {
+            let Some(terminal) = self.in_editors.get_mut(&terminal_id) else {
                 continue;
-            }
-            let connection = terminal.connection.clone();
+            };
+            terminal.leaving = true;
             let by = terminal.by.clone();
-            if terminal.exit.is_none() {
-                self.end_unseen(terminal, &terminal_id, by);
+            if !self.awaits_output(&terminal_id) && !self.ask_output(&terminal_id) {
+                self.end_in_editor(&terminal_id, by);
             }
-            let order = EditorOrder::EndTerminal { terminal_id };
+        }
+    }
+
+    /// Nothing may follow: what runs in editors is ended there, with what is known of it.
+    pub(super) fn drop_in_editors(&mut self) {
+        for terminal in self.in_editors.values_mut() {
+            terminal.leaving = true;
+        }
+        self.give_up_all_outputs();
+        let all: Vec<(String, By)> = self
+            .in_editors
+            .iter()
+            .map(|(id, terminal)| (id.clone(), terminal.by.clone()))
+            .collect();
+        for (terminal_id, by) in all {
+            self.end_in_editor(&terminal_id, by);
+        }
+    }
+
+    /// Ends a terminal that the agent will not name any more: its item, and in the editor.
+    pub(super) fn end_in_editor(&mut self, terminal_id: &str, by: By) {
+        self.complete_in_editor(terminal_id, by, false);
+        let Some(terminal) = self.in_editors.remove(terminal_id) else {
+            return;
+        };
+        if !terminal.lost {
+            let order = EditorOrder::EndTerminal {
+                terminal_id: terminal_id.to_owned(),
+            };
+            let connection = terminal.connection;
             self.effects.push(Effect::Editor { connection, order });
         }
     }

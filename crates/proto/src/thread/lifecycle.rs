@@ -83,7 +83,7 @@ impl Thread {
     fn check_at_rest(&self) -> Result<(), Failure> {
         let busy = if self.live.turn.is_some() || !self.live.queue.is_empty() {
             "a turn is running: interrupt it first"
-        } else if self.is_at_work() {
+        } else if self.is_changing() {
             "a file is still being written: try again when it is"
         } else if !self.errands.is_empty() {
             "the thread is being forked or deleted: try again when it is"
@@ -114,6 +114,7 @@ impl Thread {
         };
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
+        self.give_up_all_outputs();
         self.close_terminals();
         let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
         self.emit(None, by, kind, None);
@@ -176,7 +177,7 @@ impl Thread {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.take_back_all();
-        self.end_in_editors();
+        self.drop_in_editors();
         self.close_terminals();
         self.emit(None, by, EventKind::ThreadDeleted { session }, None);
         self.effects.push(Effect::Delete { call: Some(call) });

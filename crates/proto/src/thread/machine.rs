@@ -42,6 +42,8 @@ pub(super) enum Work {
         terminal_id: String,
     },
     Other,
+    /// A terminal in an editor is released once its last output is known.
+    HeldRelease(String),
     /// An editor does it.
     Lent(Box<Lent>),
 }
@@ -51,7 +53,10 @@ impl Work {
     pub(super) fn changes(&self) -> bool {
         match self {
             Self::Lent(lent) => lent.changes(),
-            _ => !matches!(self, Self::Decide(_) | Self::Read { .. } | Self::Other),
+            _ => !matches!(
+                self,
+                Self::Decide(_) | Self::Read { .. } | Self::Other | Self::HeldRelease(_)
+            ),
         }
     }
 
@@ -77,6 +82,11 @@ impl Work {
 impl Thread {
     /// Whether something that was begun will still change what is known, though nobody may wait for it.
     pub fn is_at_work(&self) -> bool {
+        self.is_changing() || !self.final_outputs.is_empty()
+    }
+
+    /// Whether something that was begun will still change the machine.
+    pub(super) fn is_changing(&self) -> bool {
         self.working.values().any(Work::outlives_agent)
     }
 
@@ -235,7 +245,10 @@ impl Thread {
 
     pub(super) fn handle_machine(&mut self, call: u64, result: Result<MachineReply, Failure>) {
         // What is still being decided on, or an editor has, was not begun here, whatever is said to be done.
-        if matches!(self.working.get(&call), Some(Work::Decide(_) | Work::Lent(_))) {
+        if matches!(
+            self.working.get(&call),
+            Some(Work::Decide(_) | Work::Lent(_) | Work::HeldRelease(_))
+        ) {
             return;
         }
         // What only the agent wanted to know is of no use when it withdrew the question, or is gone.

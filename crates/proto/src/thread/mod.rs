@@ -9,8 +9,10 @@ mod answers;
 mod asks;
 mod care;
 mod command;
+mod echo;
 mod editors;
 mod errands;
+mod final_output;
 mod fork;
 mod items;
 mod lease;
@@ -30,6 +32,7 @@ mod steps;
 mod terminals;
 mod turns;
 mod undecided;
+mod unreported;
 
 pub use command::{
     Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,

@@ -313,6 +313,7 @@ impl Thread {
             title,
             options: own_options(),
             decided: false,
+            agent_remembers: Vec::new(),
         };
         let raw = json!({ "toolCall": tool_call }).into();
         self.emit(self.current_turn(), By::Daemon, kind, Some(raw));

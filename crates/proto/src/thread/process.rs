@@ -195,6 +195,7 @@ impl Thread {
         while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, "the daemon is stopping");
         }
+        self.drop_in_editors();
         self.abandon("the daemon is stopping", &By::Daemon, true);
         self.drop_lent("the daemon is stopping");
         self.stop_agent();

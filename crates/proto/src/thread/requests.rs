@@ -6,6 +6,7 @@ use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::answers::sent_as_once;
 use super::command::Answer;
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
@@ -115,7 +116,7 @@ impl Thread {
         };
         let outcome = match &open.event.kind {
             EventKind::InputRequested { .. } => told(answer)?,
-            _ => choose(&open.options, answer)?,
+            asked => sent_as_once(asked, choose(&open.options, answer)?),
         };
         self.remember(&by, number, &outcome, scope);
         self.settle_request(by, number, &outcome);
@@ -133,6 +134,11 @@ impl Thread {
             outcome: outcome.clone(),
         };
         let wants_input = self.wants_input(number);
+        let item = self
+            .live
+            .requests
+            .get(&number)
+            .and_then(|open| open.event.kind.item());
         self.emit(self.current_turn(), by, kind, None);
         if let Some(call) = self.asked.remove(&number) {
             self.tell_outcome(call, outcome, wants_input);
@@ -140,6 +146,9 @@ impl Thread {
         // The time in which a person was asked does not count as the agent's silence.
         self.care.sign_of_life(self.now.mono);
         self.answer_given(number, outcome);
+        if let Some(item) = item {
+            self.question_settled(item, outcome);
+        }
     }
 
     /// Whether a question is for information, not for a permission.
@@ -150,8 +159,13 @@ impl Thread {
 
     fn tell_outcome(&mut self, call: u64, outcome: &Outcome, wants_input: bool) {
         let result = match outcome {
-            Outcome::Selected { option_id, .. } => {
-                json!({ "outcome": { "outcome": "selected", "optionId": option_id } })
+            Outcome::Selected {
+                option_id,
+                sent_option_id,
+                ..
+            } => {
+                let sent = sent_option_id.as_ref().unwrap_or(option_id);
+                json!({ "outcome": { "outcome": "selected", "optionId": sent } })
             }
             Outcome::Accepted {
                 content: Some(content),
@@ -329,6 +343,7 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
     Ok(Outcome::Selected {
         option_id: option.option_id.clone(),
         kind: option.kind.clone(),
+        sent_option_id: None,
     })
 }
 

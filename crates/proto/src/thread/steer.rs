@@ -26,6 +26,7 @@ impl Thread {
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
         self.emit(Some(turn), by.clone(), kind, None);
+        self.echo.expect(&input);
         let request = AgentRequest::Steer {
             prompt: input.clone(),
         };

@@ -69,6 +69,8 @@ pub struct Thread {
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
     pub(super) speaking: Option<Speaking>,
+    /// What the agent was told in this turn and may send back.
+    pub(super) echo: super::echo::Echo,
     /// Questions → the agent's callbacks that wait for them.
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
@@ -79,6 +81,8 @@ pub struct Thread {
     pub(super) words: BTreeMap<u64, RawJson>,
     /// Terminals that live in editors, by their names by us.
     pub(super) in_editors: BTreeMap<String, super::lent_terminals::InEditor>,
+    /// What the daemon itself asks editors about them.
+    pub(super) final_outputs: super::final_output::FinalOutputs,
     /// Files that the running turn changed: path → text before the turn and text now.
     pub(super) files: BTreeMap<String, (Before, String)>,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
@@ -116,6 +120,8 @@ pub struct Thread {
     pub(super) held: BTreeMap<u32, Held>,
     /// What was allowed in this turn.
     pub(super) granted: Vec<Request>,
+    /// Open tool calls that the agent has named in a question only → whether they may run.
+    pub(super) unreported: BTreeMap<ItemId, bool>,
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
@@ -141,11 +147,13 @@ impl Thread {
             prompt: None,
             prompted: None,
             speaking: None,
+            echo: super::echo::Echo::default(),
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
             editors: Vec::new(),
             words: BTreeMap::new(),
             in_editors: BTreeMap::new(),
+            final_outputs: super::final_output::FinalOutputs::default(),
             files: BTreeMap::new(),
             calls_before: 0,
             calls: 0,
@@ -166,6 +174,7 @@ impl Thread {
             questions: BTreeMap::new(),
             held: BTreeMap::new(),
             granted: Vec::new(),
+            unreported: BTreeMap::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
@@ -260,6 +269,9 @@ impl Thread {
         if self.editors_late_at().is_some_and(|at| at <= now.mono) {
             self.editors_are_late();
         }
+        if self.final_outputs_late_at().is_some_and(|at| at <= now.mono) {
+            self.final_outputs_are_late();
+        }
         if self.care.start_is_due(now.mono) {
             self.wake();
         }
@@ -290,7 +302,8 @@ impl Thread {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let held = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let waiting = earliest(held, earliest(self.cancel_deadline, self.editors_late_at()));
+        let editors = earliest(self.editors_late_at(), self.final_outputs_late_at());
+        let waiting = earliest(held, earliest(self.cancel_deadline, editors));
         earliest(waiting, earliest(self.silence_ends(), self.care.start_at()))
     }
 

@@ -63,7 +63,9 @@ impl Thread {
     /// Refuses one terminal too many.
     pub(super) fn check_terminals(&self) -> Result<(), Failure> {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
-        let running = self.live.items.values().filter(|open| is_terminal(&open.view));
+        let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
+        let running = self.live.items.iter();
+        let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
         let creating = self.working.values().filter(|work| match work {
             Work::Create { .. } => true,
             Work::Lent(lent) => lent.makes.is_some(),
@@ -202,11 +204,14 @@ impl Thread {
         }
     }
 
-    /// Ends every terminal: the agent that they belong to is gone.
+    /// Ends every terminal: the agent that they belong to is gone. Of those in editors the last output may still come.
     pub(super) fn close_terminals(&mut self) {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let open = self.live.items.iter().filter(|(_, open)| is_terminal(&open.view));
-        let open: Vec<ItemId> = open.map(|(id, _)| *id).collect();
+        let open: Vec<ItemId> = open
+            .map(|(id, _)| *id)
+            .filter(|id| !self.is_leaving(*id))
+            .collect();
         for item in open {
             self.close_terminal(item);
         }

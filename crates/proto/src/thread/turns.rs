@@ -136,6 +136,7 @@ impl Thread {
             return self.settle(Ending::failed(&failure.message), &By::Daemon);
         }
         prompt.splice(0..0, primer);
+        self.echo.expect(&prompt);
         self.prompted = Some(turn);
         self.care.sign_of_life(self.now.mono);
         self.tell_agent(AgentCommand::Prompt { turn, prompt, meta });
@@ -302,12 +303,14 @@ impl Thread {
         self.flush();
         self.cancel_deadline = None;
         self.prompt = None;
+        self.end_echo();
         self.close_items(match ending.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,
             TurnStatus::Failed => ItemOutcome::Failed,
             _ => ItemOutcome::Completed,
         });
         self.settle_turn(running.id, Some(running.started_at), ending, by);
+        self.ask_unread_outputs();
         self.reopen_if_idle();
         self.begin_next();
         self.note_status();

@@ -132,6 +132,7 @@ impl Thread {
         } = question;
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
+        let agent_remembers = self.agent_remembers(&request, &options);
         let ruled = self.rule_on(number, request, &options);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -143,6 +144,11 @@ impl Thread {
             title,
             options,
             decided: ruled.is_some(),
+            agent_remembers: if ruled.is_none() {
+                agent_remembers
+            } else {
+                Vec::new()
+            },
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);

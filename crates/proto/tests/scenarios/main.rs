@@ -6,11 +6,13 @@
 mod support;
 
 mod acp;
+mod always;
 mod answers;
 mod asks;
 mod callbacks;
 mod care;
 mod carried;
+mod echo;
 mod elicitation;
 mod ends;
 mod export;

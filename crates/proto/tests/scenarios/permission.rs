@@ -289,10 +289,103 @@ fn an_id_that_never_appears_ends_with_its_turn() {
     check(|s| {
         s.open_turn();
         s.asks_permission("7", "ghost");
-        s.decide(1, Answer::Decline { always: false }).unwrap();
+        s.decide(1, Answer::Accept { always: false }).unwrap();
         s.stops_with("cancelled");
         assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted);
         assert_eq!(s.ending(TurnId(1)).1, Some("cancelled"));
+    });
+}
+
+/// The status that a call ended with, once it has.
+fn ended(scene: &Scene, item: &str) -> Option<Value> {
+    let done = scene.params("item/toolCall/completed");
+    let call = done.iter().find(|params| params["itemId"] == item)?;
+    assert_eq!(call["toolCall"]["status"], call["status"], "{call}");
+    Some(call["status"].clone())
+}
+
+/// Seen in hermes and gemini: the call is named in the question and never again.
+#[test]
+fn a_refused_call_that_only_the_question_named_has_failed() {
+    for answer in [
+        Answer::Decline { always: false },
+        Answer::Decline { always: true },
+        Answer::Cancel,
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.asks_permission("7", "ghost");
+            assert_eq!(ended(s, "item_2"), None);
+            s.decide(1, answer).unwrap();
+            assert_eq!(ended(s, "item_2"), Some(json!("failed")));
+            assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Failed);
+            s.update(&tool("ghost", true, r#","status":"in_progress""#));
+            s.update(&tool("ghost", true, r#","status":"completed""#));
+            let status = &s.params("item/updated").pop().unwrap()["status"];
+            assert_eq!(status, "failed", "it does not go back");
+            s.update(&tool("ghost", false, r#","title":"again","status":"pending""#));
+            assert_eq!(s.params("item/toolCall/started").len(), 2, "another call");
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_call_that_only_the_question_named() {
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "ghost");
+        s.interrupt();
+        assert_eq!(ended(s, "item_2"), Some(json!("failed")));
+        s.stops_with("cancelled");
+    });
+}
+
+#[test]
+fn an_allowed_call_that_only_the_question_named_ends_with_its_turn() {
+    for (reason, status) in [("end_turn", "completed"), ("max_tokens", "completed")] {
+        check(|s| {
+            s.open_turn();
+            s.asks_permission("7", "ghost");
+            s.decide(1, Answer::Accept { always: false }).unwrap();
+            assert_eq!(ended(s, "item_2"), None, "its updates may still come");
+            s.stops_with(reason);
+            assert_eq!(ended(s, "item_2"), Some(json!(status)));
+            assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Completed);
+        });
+    }
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "ghost");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        s.refuse("session/prompt", -32603, "boom");
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Failed);
+    });
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "ghost");
+        s.stops_with("end_turn");
+        assert_eq!(ended(s, "item_2"), Some(json!("failed")), "nobody allowed it");
+    });
+}
+
+#[test]
+fn a_call_that_the_agent_reported_is_ended_by_the_agent() {
+    check(|s| {
+        open_question(s);
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        assert_eq!(ended(s, "item_2"), None);
+        s.update(&tool("t", true, r#","status":"failed""#));
+        assert_eq!(ended(s, "item_2"), Some(json!("failed")));
+        s.stops_with("end_turn");
+    });
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "t");
+        s.update(&tool("t", true, r#","status":"in_progress""#));
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        assert_eq!(ended(s, "item_2"), None, "the agent has reported on it meanwhile");
+        s.stops_with("end_turn");
     });
 }
 

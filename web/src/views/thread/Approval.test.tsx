@@ -30,6 +30,13 @@ test("the agent's own options are the buttons, in its order, and those that last
   ]);
 });
 
+test("what the agent may remember by itself is marked before it is answered", () => {
+  const view = drawn(<Approval question={{ ...question, agentRemembers: ["4"] }} onAnswer={nothing} />);
+  expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
+    "Yes", "Yes, from now onalways", "No", "Neveralwaysthe agent may remember this by itself", "Something new",
+  ]);
+});
+
 test("a press answers with that option", async () => {
   const onAnswer = vi.fn();
   const view = drawn(<Approval question={question} onAnswer={onAnswer} />);
@@ -106,6 +113,7 @@ const resolved = (rest: Partial<Resolved>): Resolved => ({
 
 test.each([
   [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara with acpd-cli"],
+  [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedalways", "by mara with acpd-cli; acpd remembers it, the agent was sent “Yes”"],
   [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Refused", "by the policy, by the rule deny: Bash(git push *)"],
   [resolved({ outcome: "void", reason: "the turn ended" }), "No answer is needed any more", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],

@@ -66,6 +66,9 @@ export function Approval(props: ApprovalProps) {
             <Icon name={option.kind.startsWith("reject") ? "cross" : "check"} />
             {visibleLine(option.name)}
             {option.kind.endsWith("_always") && <span class="th-tag">always</span>}
+            {question.agentRemembers?.includes(option.optionId) && (
+              <span class="th-tag">the agent may remember this by itself</span>
+            )}
           </button>
         ))}
         {question.options.length === 0 && (
@@ -178,6 +181,7 @@ interface SettledProps {
 export function Settled({ title, resolved, options = [] }: SettledProps) {
   const { said, icon } = OUTCOMES[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);
+  const sent = options.find((one) => one.optionId === resolved.sentOptionId);
   const always = (option?.kind ?? resolved.optionKind ?? "").endsWith("_always");
   return (
     <p class="th-settled" role="status" data-outcome={resolved.outcome}>
@@ -188,6 +192,7 @@ export function Settled({ title, resolved, options = [] }: SettledProps) {
       <span class="th-quiet">
         {option !== undefined && `“${visibleLine(option.name)}” `}
         {resolved.outcome === "void" ? visibleLine(resolved.reason ?? "") : `by ${who(resolved.by)}`}
+        {sent !== undefined && `; acpd remembers it, the agent was sent “${visibleLine(sent.name)}”`}
       </span>
     </p>
   );

@@ -8,7 +8,7 @@ use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageT
 use bytes::Bytes;
 
 use super::frame::{Ending, Feature, Frame, Question, Terminal, What};
-use super::splice::{has_string, member, splice};
+use super::splice::{has_string, member, splice, spliced};
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
 
@@ -385,8 +385,23 @@ impl Writer<'_> {
         out.extend_from_slice(format!("\"{request}\"").as_bytes());
         out.extend_from_slice(format!(r#","method":"{method}","params":"#).as_bytes());
         match (&event.kind, &event.raw) {
-            (EventKind::PermissionRequested { item: Some(_), .. }, Some(raw)) => {
-                splice_session(out, raw, thread)
+            (
+                EventKind::PermissionRequested {
+                    item: Some(_),
+                    agent_remembers,
+                    ..
+                },
+                Some(raw),
+            ) if agent_remembers.is_empty() => splice_session(out, raw, thread),
+            (
+                EventKind::PermissionRequested {
+                    item: Some(_),
+                    agent_remembers,
+                    ..
+                },
+                Some(raw),
+            ) => {
+                splice_session(out, &with_agent_remembers(raw, agent_remembers), thread);
             }
             (EventKind::PermissionRequested { title, options, .. }, raw) => {
                 let mut params = Object::open(out);
@@ -455,6 +470,14 @@ fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {
     } else {
         out.extend_from_slice(params.get().as_bytes());
     }
+}
+
+/// A question with what says which of its options the agent may remember by itself, beside all that the agent put there.
+fn with_agent_remembers(params: &RawJson, options: &[String]) -> RawJson {
+    let ours = serde_json::json!({ "agentRemembers": options }).to_string();
+    let meta = member(params, "_meta").filter(|meta| meta.starts_with('{'));
+    let meta = spliced(&RawJson::trusted(meta.unwrap_or("{}")), &[("acpd", &ours)]);
+    spliced(params, &[("_meta", meta.get())])
 }
 
 /// A chunk of plain text, as agents write it.

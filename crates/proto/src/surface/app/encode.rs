@@ -279,12 +279,15 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             request,
             title,
             options,
+            agent_remembers,
             ..
         } => {
             params
                 .put("requestId", request)
                 .put("title", title)
                 .put("options", options);
+            let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
+            params.maybe("agentRemembers", passed_on);
             fill_asked(params, raw);
         }
         EventKind::InputRequested { request, message } => {
@@ -294,12 +297,17 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
         EventKind::RequestSettled { request, outcome } => {
             params.put("requestId", request);
             match outcome {
-                Outcome::Selected { option_id, kind } => {
+                Outcome::Selected {
+                    option_id,
+                    kind,
+                    sent_option_id,
+                } => {
                     let decision = if outcome.allows() { "accepted" } else { "declined" };
                     params
                         .put("outcome", decision)
                         .put("optionId", option_id)
-                        .put("optionKind", kind);
+                        .put("optionKind", kind)
+                        .maybe("sentOptionId", sent_option_id.as_ref());
                 }
                 Outcome::Accepted { content } => {
                     params

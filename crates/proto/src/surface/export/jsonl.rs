@@ -394,12 +394,15 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
             about,
             title,
             options,
+            agent_remembers,
             ..
         } => {
             line.put("requestId", request)
                 .put("about", about)
                 .put("title", title);
             line.put("options", options);
+            let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
+            line.maybe("agentRemembers", passed_on);
             copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);
         }
         EventKind::InputRequested { request, message } => {
@@ -410,10 +413,15 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
         EventKind::RequestSettled { request, outcome } => {
             line.put("requestId", request);
             match outcome {
-                Outcome::Selected { option_id, kind } => {
+                Outcome::Selected {
+                    option_id,
+                    kind,
+                    sent_option_id,
+                } => {
                     line.plain("outcome", "selected")
                         .put("allowed", &outcome.allows());
                     line.put("optionId", option_id).put("optionKind", kind);
+                    line.maybe("sentOptionId", sent_option_id.as_ref());
                 }
                 Outcome::Accepted { content } => {
                     line.plain("outcome", "accepted").put("allowed", &true);

@@ -448,21 +448,30 @@ fn question_block(question: &Question) -> Block {
         return block.line(vec![word("Not answered.")]);
     };
     let mut spans = match answer {
-        Ok(outcome @ Outcome::Selected { option_id, kind }) => {
+        Ok(
+            outcome @ Outcome::Selected {
+                option_id,
+                kind,
+                sent_option_id,
+            },
+        ) => {
             let decided = if outcome.allows() { "Allowed" } else { "Declined" };
-            let name = question
-                .options
-                .iter()
-                .find(|option| option.option_id == *option_id);
-            let name = name.map_or(option_id, |option| &option.name);
-            vec![
+            let name = |id: &String| {
+                let option = question.options.iter().find(|option| option.option_id == *id);
+                word(option.map_or(id, |option| &option.name).clone())
+            };
+            let mut spans = vec![
                 word(decided),
                 word(": "),
-                word(name.clone()),
+                name(option_id),
                 word(" ("),
                 code(kind),
                 word(")"),
-            ]
+            ];
+            if let Some(sent) = sent_option_id {
+                spans.extend([word("; acpd remembers it, the agent was sent: "), name(sent)]);
+            }
+            spans
         }
         Ok(Outcome::Accepted { .. }) => vec![word("Answered")],
         Ok(Outcome::Declined) => vec![word("Not answered: declined")],

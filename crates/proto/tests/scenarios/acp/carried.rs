@@ -201,6 +201,38 @@ fn a_permissions_params_are_the_agents_own() {
 }
 
 #[test]
+fn a_question_says_beside_what_the_agent_put_there_that_the_agent_may_remember_the_answer() {
+    for (theirs, expected) in [
+        ("", r#","_meta":{"acpd":{"agentRemembers":["a\"b"]}}"#),
+        (
+            r#","_meta":null"#,
+            r#","_meta":{"acpd":{"agentRemembers":["a\"b"]}}"#,
+        ),
+        (
+            r#","_meta":{"big":12345678901234567890123,"acpd":7}"#,
+            r#","_meta":{"big":12345678901234567890123,"acpd":{"agentRemembers":["a\"b"]}}"#,
+        ),
+    ] {
+        play(|s| {
+            let who = Stage::at_work(ABLE, s);
+            let params = |session: &str, meta: &str| {
+                format!(
+                    r#"{{"sessionId":"{session}","toolCall":{{"toolCallId":"t","n":1.10}},"options":[{{"kind":"allow_always","name":"A","optionId":"a\"b"}}]{meta}}}"#
+                )
+            };
+            s.then(|scene| {
+                scene.prompt("do it");
+                scene.calls("5", "session/request_permission", &params(SESSION, theirs));
+            });
+            let text = s.editors[who].texts.last().unwrap();
+            let expected = format!(r#""params":{}}}"#, params(&s.session(), expected));
+            assert!(text.ends_with(&expected), "{text}");
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
+}
+
+#[test]
 fn line_ends_within_a_persons_blocks_do_not_end_the_message() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);

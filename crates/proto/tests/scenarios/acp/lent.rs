@@ -173,6 +173,8 @@ fn a_terminal_has_a_name_of_ours_for_the_agent_and_its_own_for_the_editor() {
         );
         calls(s, 8, ("terminal/wait_for_exit", &named));
         answers(s, who, r#""result":{"exitCode":0,"signal":null}"#);
+        calls(s, 12, ("terminal/output", &named));
+        answers(s, who, r#""result":{"output":"one\ntwo\n","truncated":false}"#);
         let written = s.scene.params("item/terminalCommand/output");
         let texts: Vec<_> = written
             .iter()
@@ -189,7 +191,7 @@ fn a_terminal_has_a_name_of_ours_for_the_agent_and_its_own_for_the_editor() {
         calls(s, 10, ("terminal/release", &named));
         answers(s, who, r#""result":{}"#);
         assert_eq!(s.scene.params("thread/terminal/released").len(), 1);
-        assert_eq!(asked(s, who).len(), 6);
+        assert_eq!(asked(s, who).len(), 7);
         // It is nobody's now, and goes the way of any unknown one.
         calls(s, 11, ("terminal/output", &named));
         assert!(matches!(s.scene.waiting[0].1, MachineCall::TerminalOutput { .. }));
@@ -363,11 +365,9 @@ fn an_agent_that_dies_leaves_nothing_running_in_an_editor() {
         calls(s, 6, READ);
         let before = s.count(who);
         s.then(|scene| scene.exits("it crashed"));
+        answers(s, who, r#""result":{"output":"","truncated":false}"#);
         let heard = s.heard_from(who, before);
-        for expected in ["$/cancel_request", "terminal/release"] {
-            assert!(heard.iter().any(|heard| heard == expected), "{heard:?}");
-        }
-        answers(s, who, r#""result":{}"#);
+        assert_eq!(heard, ["$/cancel_request", "terminal/output", "terminal/release"]);
         assert_eq!(s.scene.params("item/terminalCommand/completed").len(), 1);
     });
 }

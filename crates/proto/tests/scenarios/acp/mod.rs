@@ -1,6 +1,7 @@
 //! Editors over native ACP, where we are the agent.
 
 mod carried;
+mod final_output;
 mod garbage;
 mod handshake;
 mod lease;

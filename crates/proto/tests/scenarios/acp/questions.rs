@@ -37,6 +37,44 @@ fn last_method(s: &Stage, who: usize) -> Value {
     s.editors[who].got.last().unwrap()["method"].clone()
 }
 
+/// The question that was taken back from an editor last.
+fn taken_back(s: &Stage, who: usize) -> Value {
+    let mut got = s.editors[who].got.iter().rev();
+    let found = got.find(|message| message["method"] == "$/cancel_request");
+    found.expect("it is taken back")["params"]["requestId"].clone()
+}
+
+/// What an editor was told of the tool call: each update with its status.
+fn statuses(s: &Stage, who: usize) -> Vec<(String, String)> {
+    let updates = s.editors[who]
+        .got
+        .iter()
+        .map(|message| &message["params"]["update"]);
+    let of_call = updates.filter(|update| update["toolCallId"] == "t");
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    of_call
+        .map(|update| (word(&update["sessionUpdate"]), word(&update["status"])))
+        .collect()
+}
+
+#[test]
+fn an_editor_is_left_with_no_pending_call_that_only_a_question_named() {
+    let told = |words: [(&str, &str); 2]| words.map(|(kind, status)| (kind.to_owned(), status.to_owned()));
+    for (option, status) in [("ro", "failed"), ("ao", "completed")] {
+        play(|s| {
+            let (first, second) = asked(s);
+            let selected =
+                format!(r#""result":{{"outcome":{{"outcome":"selected","optionId":"{option}"}}}}"#);
+            answers(s, first, &selected);
+            s.then(|scene| scene.stops_with("end_turn"));
+            for who in [first, second] {
+                let expected = told([("tool_call", "pending"), ("tool_call_update", status)]);
+                assert_eq!(statuses(s, who), expected);
+            }
+        });
+    }
+}
+
 fn outcomes(s: &Stage) -> Vec<Outcome> {
     let settled = s.scene.kinds().filter_map(|kind| match kind {
         EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
@@ -69,11 +107,7 @@ fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
             r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
         );
         assert_eq!(s.count(first), before, "who answered needs no more");
-        assert_eq!(last_method(s, second), "$/cancel_request");
-        assert_eq!(
-            s.editors[second].got.last().unwrap()["params"]["requestId"],
-            id(s)
-        );
+        assert_eq!(taken_back(s, second), id(s));
         let outcome = &s.scene.answer_to(&json!(5))["result"]["outcome"];
         assert_eq!(*outcome, json!({ "outcome": "selected", "optionId": "ao" }));
         // It comes too late.
@@ -92,10 +126,9 @@ fn a_question_that_is_answered_elsewhere_is_taken_back() {
     play(|s| {
         let (first, second) = asked(s);
         s.then(|scene| scene.decide(1, Answer::Decline { always: false }).unwrap());
-        assert_eq!(
-            [last_method(s, first), last_method(s, second)],
-            ["$/cancel_request"; 2]
-        );
+        for who in [first, second] {
+            assert_eq!(taken_back(s, who), id(s));
+        }
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
@@ -135,7 +168,7 @@ fn an_editor_that_dismisses_it_has_decided() {
         let (first, second) = asked(s);
         answers(s, first, r#""result":{"outcome":{"outcome":"cancelled"}}"#);
         assert_eq!(outcomes(s), [Outcome::Cancelled]);
-        assert_eq!(last_method(s, second), "$/cancel_request");
+        assert_eq!(taken_back(s, second), id(s));
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
@@ -342,7 +375,7 @@ fn a_cancel_takes_the_questions_back() {
         let prompt = s.prompt(who, "do it");
         s.then(|scene| scene.asks_permission("5", "t"));
         s.notify(who, "session/cancel");
-        assert_eq!(last_method(s, who), "$/cancel_request");
+        assert_eq!(taken_back(s, who), id(s));
         answers(s, who, r#""result":{"outcome":{"outcome":"cancelled"}}"#);
         s.then(|scene| scene.stops_with("cancelled"));
         assert_eq!(

@@ -85,6 +85,21 @@ fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usi
         .collect()
 }
 
+/// A question's params without what the daemon says in them of its options.
+fn without_ours(event: &Event, params: String) -> String {
+    match &event.kind {
+        EventKind::PermissionRequested { agent_remembers, .. } if !agent_remembers.is_empty() => {
+            let ours = serde_json::json!({ "acpd": { "agentRemembers": agent_remembers } });
+            let ours = format!(r#","_meta":{ours}}}"#);
+            let rest = params
+                .strip_suffix(&ours)
+                .expect("the agents of these recordings have no _meta");
+            format!("{rest}}}")
+        }
+        _ => params,
+    }
+}
+
 /// Whether a line belongs to what an agent tells of the past when it opens a session again.
 fn is_history(recording: &Recording, one: &Conversation, at: usize) -> bool {
     let process = recording.lines[at].process;
@@ -147,7 +162,8 @@ fn play(agent: &str) {
                     }
                     continue;
                 }
-                let got = said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap());
+                let mut got = said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap());
+                got.params = without_ours(event, got.params);
                 // What is told again of the past is in the log already.
                 while wanted
                     .peek()

@@ -195,6 +195,32 @@ fn lines_have_who_answered_and_what_the_agent_sent() {
 }
 
 #[test]
+fn an_export_has_what_was_chosen_and_what_the_agent_was_sent() {
+    let scene = check(|s| {
+        s.open_turn();
+        let options = r#"[{"optionId":"aa","name":"For ever","kind":"allow_always"},{"optionId":"ao","name":"Now","kind":"allow_once"}]"#;
+        let call = r#"{"toolCallId":"t","kind":"execute","rawInput":{"command":"make"}}"#;
+        let params = format!(r#"{{"sessionId":"s-1","toolCall":{call},"options":{options}}}"#);
+        s.calls("7", "session/request_permission", &params);
+        s.decide(1, Answer::Accept { always: true }).unwrap();
+        s.stops_with("end_turn");
+    });
+    let lines = lines(&scene);
+    let result = lines.iter().find(|line| line["type"] == "permission:result");
+    let result = result.unwrap();
+    assert_eq!(
+        (&result["optionId"], &result["sentOptionId"]),
+        (&"aa".into(), &"ao".into())
+    );
+    let document = export(&scene, Format::Markdown);
+    let line = document.lines().find(|line| line.contains("For ever (")).unwrap();
+    assert!(
+        line.contains("; acpd remembers it, the agent was sent: Now, by "),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_line_is_one_line_whatever_json_a_client_sent() {
     let block = RawJson::parse(
         "{\"type\":\"text\",\r\n \"text\":\"a\\nb\",\n\"big\":123456789012345678901234567890}",

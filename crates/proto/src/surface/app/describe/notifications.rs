@@ -391,6 +391,8 @@ events! {
         option_id: Option<String>,
         /// Its kind.
         option_kind: Option<String>,
+        /// The agent's option that it was told instead: acpd remembers the answer, and the agent is told "once".
+        sent_option_id: Option<String>,
         /// Of a form.
         answers: Option<Json>,
         /// Why it is void.
@@ -404,6 +406,8 @@ events! {
         title: String,
         reason: Option<String>,
         options: Vec<PermissionOption>,
+        /// Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place.
+        agent_remembers: Option<Vec<String>>,
         /// A command line, or its parts.
         command: Option<Json>,
         cwd: Option<String>,

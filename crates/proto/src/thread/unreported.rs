@@ -1,0 +1,52 @@
+//! Tool calls that the agent named in a permission question and has not reported on since.
+//!
+//! Some agents never do, so that nobody would end such a call. A refusal ends it; the others end with their turn, since there
+//! are agents that send nothing but updates after the question.
+
+use acpd_model::event::Outcome;
+use acpd_model::item::ToolStatus;
+use acpd_model::{By, EventKind, ItemId, RawJson};
+
+use super::steps::Thread;
+use crate::projection::ItemView;
+use crate::wire;
+
+impl Thread {
+    /// Ends the call of a question that was refused.
+    pub(super) fn question_settled(&mut self, item: ItemId, outcome: &Outcome) {
+        let Some(may_run) = self.unreported.get_mut(&item) else {
+            return;
+        };
+        *may_run = !outcome.refuses();
+        if !*may_run {
+            self.end_unreported(item);
+        }
+    }
+
+    /// Ends a call that the agent will not end: completed if a question about it was answered and not refused, else failed.
+    /// Returns whether it was such a call.
+    pub(super) fn end_unreported(&mut self, item: ItemId) -> bool {
+        let Some(may_run) = self.unreported.remove(&item) else {
+            return false;
+        };
+        let Some(ItemView::Tool(view)) = self.live.items.get(&item).map(|open| &open.view) else {
+            return false;
+        };
+        let id = view.read::<RawJson>("toolCallId");
+        let status = if may_run {
+            ToolStatus::Completed
+        } else {
+            ToolStatus::Failed
+        };
+        let update = wire::object(|update| {
+            if let Some(id) = &id {
+                update.raw("toolCallId", id.get());
+            }
+            update.plain("status", status.as_acp());
+        });
+        let kind = EventKind::ItemUpdated { item, status };
+        self.emit(self.current_turn(), By::Daemon, kind, Some(update));
+        self.follow_tool(item, status, false);
+        true
+    }
+}

@@ -1,0 +1,272 @@
+//! "Always" as an answer: acpd remembers it where it can, and then the agent is told "once".
+
+use acpd_model::event::Outcome;
+use acpd_model::limits::REMEMBERED_RULES;
+use acpd_model::{EventKind, RequestId};
+use acpd_proto::policy::Scope;
+use acpd_proto::thread::{Answer, Command, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+const STORABLE: &str = "cargo test";
+/// Nobody knows what it is before it runs.
+const DYNAMIC: &str = "$TOOL --all";
+
+const ALL: &[&str] = &["allow_always", "allow_once", "reject_once", "reject_always"];
+
+/// The agent asks about a command; each option is called after its kind, a second one of a kind with a "2" behind it.
+fn asks(s: &mut Scene, id: i64, command: &str, kinds: &[&str]) {
+    let mut options: Vec<Value> = Vec::new();
+    for kind in kinds {
+        let again = options.iter().any(|option| option["kind"] == *kind);
+        let id = format!("{kind}{}", if again { "2" } else { "" });
+        options.push(json!({ "optionId": id, "name": id, "kind": kind }));
+    }
+    let call =
+        json!({ "toolCallId": format!("t{id}"), "kind": "execute", "rawInput": { "command": command } });
+    let params = json!({ "sessionId": "s-1", "toolCall": call, "options": options });
+    s.calls(&id.to_string(), "session/request_permission", &params.to_string());
+}
+
+/// The option that the agent was told in answer to its request 7.
+fn told(s: &Scene) -> String {
+    let option = &s.answer_to(&7.into())["result"]["outcome"]["optionId"];
+    option.as_str().unwrap().to_owned()
+}
+
+/// What the question says that the agent may remember by itself.
+fn announced(s: &Scene) -> Value {
+    s.params("item/commandExecution/requestApproval")[0]["agentRemembers"].clone()
+}
+
+fn remembered(s: &mut Scene) -> Vec<String> {
+    let Ok(Reply::Json(list)) = s.ask(Command::Remembered) else {
+        panic!()
+    };
+    let list: Value = list.read().unwrap();
+    let rules = list["data"].as_array().unwrap().iter();
+    rules
+        .map(|rule| format!("{} {}", rule["allow"], rule["rule"].as_str().unwrap()))
+        .collect()
+}
+
+fn notice(s: &Scene) -> Option<String> {
+    let notices = s.params("thread/notice").into_iter();
+    let mut notices = notices.filter(|notice| notice["code"] == "notRemembered");
+    notices
+        .next()
+        .map(|notice| notice["message"].as_str().unwrap().to_owned())
+}
+
+fn settled(s: &Scene) -> Outcome {
+    let mut outcomes = s.kinds().filter_map(|kind| match kind {
+        EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    outcomes.next().unwrap()
+}
+
+#[test]
+fn what_acpd_remembers_the_agent_is_told_once() {
+    for (answer, chosen, sent, rule) in [
+        (
+            Answer::Accept { always: true },
+            "allow_always",
+            "allow_once",
+            "true Bash(cargo test)",
+        ),
+        (
+            Answer::Option("allow_always".into()),
+            "allow_always",
+            "allow_once",
+            "true Bash(cargo test)",
+        ),
+        (
+            Answer::Decline { always: true },
+            "reject_always",
+            "reject_once",
+            "false Bash(cargo test)",
+        ),
+        (
+            Answer::Option("reject_always".into()),
+            "reject_always",
+            "reject_once",
+            "false Bash(cargo test)",
+        ),
+    ] {
+        check(|s| {
+            s.open_turn();
+            asks(s, 7, STORABLE, ALL);
+            assert_eq!(announced(s), Value::Null);
+            s.decide(1, answer).unwrap();
+            assert_eq!(told(s), sent);
+            assert_eq!(remembered(s), [rule]);
+            let resolved = &s.params("serverRequest/resolved")[0];
+            assert_eq!(
+                (
+                    &resolved["optionId"],
+                    &resolved["optionKind"],
+                    &resolved["sentOptionId"]
+                ),
+                (&json!(chosen), &json!(chosen), &json!(sent))
+            );
+            let expected = Outcome::Selected {
+                option_id: chosen.to_owned(),
+                kind: chosen.to_owned(),
+                sent_option_id: Some(sent.to_owned()),
+            };
+            assert_eq!((settled(s), notice(s)), (expected, None));
+            // The rule answers the next one.
+            asks(s, 8, STORABLE, ALL);
+            let next = &s.answer_to(&8.into())["result"]["outcome"]["optionId"];
+            assert_eq!(*next, sent);
+            assert_eq!(s.params("serverRequest/resolved")[1]["sentOptionId"], Value::Null);
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn what_acpd_cannot_remember_is_passed_on_and_said_before() {
+    for (answer, chosen) in [
+        (Answer::Accept { always: true }, "allow_always"),
+        (Answer::Decline { always: true }, "reject_always"),
+    ] {
+        check(|s| {
+            s.open_turn();
+            asks(s, 7, DYNAMIC, ALL);
+            assert_eq!(announced(s), json!(["allow_always", "reject_always"]));
+            s.decide(1, answer).unwrap();
+            assert_eq!((told(s), remembered(s)), (chosen.to_owned(), Vec::new()));
+            assert_eq!(s.params("serverRequest/resolved")[0]["sentOptionId"], Value::Null);
+            let notice = notice(s).unwrap();
+            assert!(notice.starts_with("acpd keeps no rule: "), "{notice}");
+            assert!(
+                notice.ends_with("; the agent may remember this by itself"),
+                "{notice}"
+            );
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn without_exactly_one_way_to_say_once_always_is_passed_on() {
+    for (kinds, expected) in [
+        (&["allow_always", "reject_once"][..], json!(["allow_always"])),
+        (
+            &["allow_once", "allow_once", "allow_always", "reject_once"],
+            json!(["allow_always"]),
+        ),
+        (
+            &["allow_once", "allow_always", "reject_always"],
+            json!(["reject_always"]),
+        ),
+        (
+            &["allow_once", "allow_always", "allow_always", "_odd_always"],
+            Value::Null,
+        ),
+        (&["allow_once", "reject_once"], Value::Null),
+    ] {
+        check(|s| {
+            s.open_turn();
+            asks(s, 7, STORABLE, kinds);
+            assert_eq!(announced(s), expected, "{kinds:?}");
+            let option = kinds.iter().find(|kind| kind.ends_with("_always"));
+            let option = option.unwrap_or(&"allow_once");
+            let passes = expected
+                .as_array()
+                .is_some_and(|ids| ids.contains(&json!(option)));
+            s.decide(1, Answer::Option((*option).to_owned())).unwrap();
+            let sent = if passes { *option } else { "allow_once" };
+            assert_eq!(told(s), sent, "{kinds:?}");
+            assert_eq!(remembered(s).len(), usize::from(*option != "allow_once"));
+            assert_eq!(notice(s), None);
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn a_full_list_is_known_before_the_answer() {
+    check(|s| {
+        s.open_turn();
+        let answer = |s: &mut Scene, number: u32, scope: Option<Scope>| {
+            let request = RequestId { thread: s.id, number };
+            s.ask(Command::Answer {
+                request,
+                answer: Answer::Accept { always: true },
+                scope,
+            })
+            .unwrap();
+        };
+        let most = 4;
+        for number in 1..=most {
+            let commands: Vec<String> = (0..REMEMBERED_RULES / 4)
+                .map(|at| format!("make n{number}-{at}"))
+                .collect();
+            asks(s, 100 + i64::from(number), &commands.join("; "), ALL);
+            answer(s, number, None);
+        }
+        assert_eq!(remembered(s).len(), REMEMBERED_RULES);
+        asks(s, 7, STORABLE, ALL);
+        let question = s.params("item/commandExecution/requestApproval").pop().unwrap();
+        assert_eq!(
+            question["agentRemembers"],
+            json!(["allow_always", "reject_always"])
+        );
+        // There is room for answers that hold for the agent; but what was said before the answer holds.
+        answer(s, most + 1, Some(Scope::Agent));
+        assert_eq!(told(s), "allow_always");
+        s.stops_with("end_turn");
+    });
+}
+
+/// The person was not told that the agent may remember it.
+#[test]
+fn an_answer_that_cannot_be_stored_after_all_holds_once() {
+    check(|s| {
+        s.open_turn();
+        s.answers_fail = true;
+        asks(s, 7, STORABLE, ALL);
+        let request = RequestId {
+            thread: s.id,
+            number: 1,
+        };
+        s.ask(Command::Answer {
+            request,
+            answer: Answer::Accept { always: true },
+            scope: Some(Scope::Agent),
+        })
+        .unwrap();
+        assert_eq!((told(s), remembered(s)), ("allow_once".to_owned(), Vec::new()));
+        assert_eq!(notice(s).unwrap(), "acpd keeps no rule: the disk is full");
+        s.stops_with("end_turn");
+    });
+}
+
+/// acpd answers these itself.
+#[test]
+fn questions_of_acpds_own_are_answered_as_chosen() {
+    check(|s| {
+        let policy = json!({ "ask": ["Bash"] });
+        s.rule(Some(serde_json::from_value(policy).unwrap()));
+        s.open_turn();
+        s.calls(
+            "7",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"sh","args":["-c","$TOOL"]}"#,
+        );
+        assert_eq!(announced(s), Value::Null);
+        s.decide(1, Answer::Accept { always: true }).unwrap();
+        let resolved = &s.params("serverRequest/resolved")[0];
+        assert_eq!(
+            (&resolved["optionId"], &resolved["sentOptionId"]),
+            (&json!("allow-always"), &Value::Null)
+        );
+        assert!(notice(s).unwrap().ends_with("; the answer holds this once"));
+        s.waiting.clear();
+        s.stops_with("end_turn");
+    });
+}
