@@ -4,7 +4,7 @@ mod support;
 
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{Client, Daemon, Editor, Place, lines_of, wait_until};
 
 /// The pipe, and the editor that has started it.
@@ -186,4 +186,48 @@ fn the_first_new_session_may_be_a_thread_that_is_there() {
     pipe.editor.wait_for_text("before");
     assert_eq!(pipe.editor.turn(&session, "say on").0, "on");
     assert_ne!(pipe.editor.open(&daemon), thread);
+}
+
+#[test]
+fn an_agent_is_started_once_is_listed_and_goes_when_its_session_is_closed() {
+    let daemon = Daemon::start();
+    let place = &daemon.place;
+    let mut pipe = Pipe::greeted(place, &["acp", "--agent", "fake"]);
+    let greeted = place.agents();
+    assert_eq!(greeted.len(), 1, "it waits for a session");
+    let params = json!({ "cwd": ".", "mcpServers": [] });
+    let session = pipe.editor.call("session/new", &params)["sessionId"].clone();
+    assert_eq!(
+        place.agents(),
+        greeted,
+        "the process that was greeted has the session"
+    );
+    let listed = place.command(&["agents", "running", "--json"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(
+        (
+            &listed["agentType"],
+            &listed["threads"],
+            &listed["state"],
+            &listed["pid"]
+        ),
+        (
+            &json!("fake"),
+            &json!([session]),
+            &json!("idle"),
+            &json!(greeted[0])
+        )
+    );
+    assert!(listed["memoryBytes"].as_u64().unwrap() > 1 << 16, "{listed}");
+    let table = place.command(&["agents", "running"]).output().unwrap();
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(
+        table.starts_with("AGENT  PID") && table.contains(" idle "),
+        "{table}"
+    );
+    pipe.editor
+        .call("session/close", &json!({ "sessionId": session }));
+    place.wait_for_no_agents();
+    let none = place.command(&["agents", "running"]).output().unwrap();
+    assert!(none.stdout.is_empty() && String::from_utf8_lossy(&none.stderr).contains("no agent runs"));
 }
