@@ -77,10 +77,18 @@ impl Directory {
         Ok(answer)
     }
 
-    /// Gives a thread a process that it may use when it next starts its agent. Without a thread that takes it, it ends.
-    pub async fn lend(&self, thread: ThreadId, create: bool, standby: Standby) -> Result<(), Failure> {
-        self.send(thread, create, ToThread::Standby(Box::new(standby)))
-            .await
+    /// Gives a thread a process that it may use when it next starts its agent; answered with the process if it has no use for it.
+    pub async fn lend(
+        &self,
+        thread: ThreadId,
+        create: bool,
+        standby: Standby,
+    ) -> Result<Option<Standby>, Failure> {
+        let (back, given_back) = oneshot::channel();
+        let standby = Box::new(standby);
+        self.send(thread, create, ToThread::Standby { standby, back })
+            .await?;
+        Ok(given_back.await.ok().map(|standby| *standby))
     }
 
     /// An editor has closed a thread: its agent is let go of, unless somebody else follows the thread or a turn runs.

@@ -5,7 +5,7 @@
 //! thread let its agent go that is in a turn.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ enum Ask {
     },
     Use {
         process: Arc<Process>,
-        thread: ThreadId,
+        thread: Option<ThreadId>,
         reply: oneshot::Sender<Arc<Use>>,
     },
     List(oneshot::Sender<Vec<Listed>>),
@@ -68,22 +68,34 @@ impl Slot {
     }
 }
 
-/// A thread's part in a process, as long as this is there.
+/// A thread's part in a process, or that of a connection whose first session it waits for, as long as this is there.
 #[derive(Debug)]
 pub struct Use {
     process: Arc<Process>,
-    thread: ThreadId,
-    /// Since when the thread does nothing, milliseconds since the epoch; zero: it does something.
+    thread: Option<ThreadId>,
+    /// Since when it does nothing, milliseconds since the epoch; zero: it does something.
     idle_since: AtomicI64,
-    /// Whether the agent could not go on with its session in another process.
-    forgets: AtomicBool,
+    rank: AtomicU8,
     let_go: Notify,
 }
 
+/// What is lost if a process goes; those of which the least is lost go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// It has no session.
+    Unused,
+    /// Another process can go on with its session.
+    KeepsSession,
+    /// Somebody has signed in to it, and perhaps to no other.
+    SignedIn,
+    /// Its session ends with it.
+    Forgets,
+}
+
 impl Use {
-    /// What the thread does now.
-    pub fn note(&self, idle: bool, forgets: bool, now: Millis) {
-        self.forgets.store(forgets, Ordering::Relaxed);
+    /// What it does now.
+    pub fn note(&self, idle: bool, rank: Rank, now: Millis) {
+        self.rank.store(rank as u8, Ordering::Relaxed);
         if !idle {
             self.idle_since.store(0, Ordering::Relaxed);
         } else if self.idle_since.load(Ordering::Relaxed) == 0 {
@@ -91,7 +103,7 @@ impl Use {
         }
     }
 
-    /// Until the thread should let its agent go, if it can. Safe to cancel.
+    /// Until the process should be let go of, if it can. Safe to cancel.
     pub async fn let_go(&self) {
         self.let_go.notified().await;
     }
@@ -161,8 +173,8 @@ impl Running {
         self.ask(|reply| Ask::Start { agent, reply }).await?
     }
 
-    /// A thread uses a process from now on.
-    pub async fn join(&self, process: Arc<Process>, thread: ThreadId) -> Result<Arc<Use>, Failure> {
+    /// A thread uses a process from now on, or a connection that has no thread yet.
+    pub async fn join(&self, process: Arc<Process>, thread: Option<ThreadId>) -> Result<Arc<Use>, Failure> {
         self.ask(|reply| Ask::Use {
             process,
             thread,
@@ -226,7 +238,7 @@ impl Task {
                     process,
                     thread,
                     idle_since: AtomicI64::new(0),
-                    forgets: AtomicBool::new(false),
+                    rank: AtomicU8::new(Rank::Unused as u8),
                     let_go: Notify::new(),
                 });
                 self.uses.push(Arc::downgrade(&using));
@@ -246,7 +258,7 @@ impl Task {
             .filter(|process| !process.leaving.load(Ordering::Relaxed));
         if staying.count() >= self.room && self.let_one_go(&uses).is_none() {
             let message = format!(
-                "{} agents run already, and each is in a turn: try again when one is over, or raise limits.agents",
+                "{} agents run already, and each is at something: try again when one is done, or raise limits.agents",
                 self.room
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
@@ -274,8 +286,7 @@ impl Task {
         (alive, uses)
     }
 
-    /// Has the process let go that nobody has used for the longest time, one whose agent can go on with its sessions before
-    /// one that would forget them.
+    /// Has a process let go of which the least is lost; of several the one that nobody has used for the longest time.
     fn let_one_go(&self, uses: &[Arc<Use>]) -> Option<Arc<Process>> {
         let of = |process: &Arc<Process>| {
             let process = Arc::clone(process);
@@ -288,8 +299,8 @@ impl Task {
             .filter(|process| !process.leaving.load(Ordering::Relaxed))
             .filter_map(|process| {
                 let since: Option<Vec<Millis>> = of(process).map(|using| using.idle_since()).collect();
-                let forgets = of(process).any(|using| using.forgets.load(Ordering::Relaxed));
-                Some((process, (forgets, since?.into_iter().max()?)))
+                let rank = of(process).map(|using| using.rank.load(Ordering::Relaxed)).max();
+                Some((process, (rank, since?.into_iter().max()?)))
             });
         let (process, _) = candidates.min_by_key(|(_, rank)| *rank)?;
         process.leaving.store(true, Ordering::Relaxed);
@@ -343,16 +354,17 @@ impl Task {
                     .collect();
                 let since: Option<Vec<Millis>> = of.iter().map(|using| using.idle_since()).collect();
                 let idle_since = since.as_ref().and_then(|since| since.iter().copied().max());
+                let threads: Vec<_> = of.iter().filter_map(|using| using.thread).collect();
                 let state = match (process.leaving.load(Ordering::Relaxed), &since) {
                     (true, _) => State::Leaving,
                     (_, None) => State::Busy,
-                    (_, Some(since)) if since.is_empty() => State::Waiting,
+                    (_, Some(_)) if threads.is_empty() => State::Waiting,
                     (_, Some(_)) => State::Idle,
                 };
                 Listed {
                     agent_type: process.agent.clone(),
                     pid: Some(process.pid.load(Ordering::Relaxed)).filter(|pid| *pid > 0),
-                    threads: of.iter().map(|using| using.thread).collect(),
+                    threads,
                     state,
                     memory_bytes: process.memory.load(Ordering::Relaxed),
                     started_at: process.started_at,
@@ -390,10 +402,14 @@ mod tests {
     async fn thread(running: &Running, idle_since: Option<Millis>) -> (Slot, Arc<Use>) {
         let slot = running.start("a").await.unwrap();
         let using = running
-            .join(slot.process(), ThreadId(uuid::Uuid::now_v7()))
+            .join(slot.process(), Some(ThreadId(uuid::Uuid::now_v7())))
             .await
             .unwrap();
-        using.note(idle_since.is_some(), false, idle_since.unwrap_or_default());
+        using.note(
+            idle_since.is_some(),
+            Rank::KeepsSession,
+            idle_since.unwrap_or_default(),
+        );
         (slot, using)
     }
 
@@ -421,7 +437,7 @@ mod tests {
             [State::Busy, State::Busy, State::Idle, State::Leaving]
         );
         drop((early_slot, early));
-        next.note(true, false, 40);
+        next.note(true, Rank::KeepsSession, 40);
         let (_more, _) = thread(&running, None).await;
         assert_eq!([&late, &next].map(|using| is_told(using)), [true, false]);
     }
@@ -430,7 +446,7 @@ mod tests {
     async fn one_that_would_forget_goes_last() {
         let running = open(2);
         let (_early, early) = thread(&running, Some(10)).await;
-        early.note(true, true, 10);
+        early.note(true, Rank::Forgets, 10);
         let (_late, late) = thread(&running, Some(20)).await;
         let _next = thread(&running, None).await;
         assert_eq!([&early, &late].map(|using| is_told(using)), [false, true]);
@@ -450,12 +466,12 @@ mod tests {
         let running = open(1);
         let (slot, first) = thread(&running, Some(10)).await;
         let second = running
-            .join(slot.process(), ThreadId(uuid::Uuid::now_v7()))
+            .join(slot.process(), Some(ThreadId(uuid::Uuid::now_v7())))
             .await
             .unwrap();
-        second.note(false, false, 0);
+        second.note(false, Rank::KeepsSession, 0);
         assert!(running.start("a").await.is_err());
-        second.note(true, false, 20);
+        second.note(true, Rank::KeepsSession, 20);
         running.start("a").await.unwrap();
         assert!(is_told(&first) && is_told(&second));
         let listed = running.list().await.unwrap();
@@ -467,7 +483,7 @@ mod tests {
         let running = open(1);
         let (_slot, using) = thread(&running, Some(10)).await;
         running.start("a").await.unwrap();
-        using.note(false, false, 0);
+        using.note(false, Rank::KeepsSession, 0);
         assert!(running.start("a").await.is_err());
     }
 
@@ -487,14 +503,14 @@ mod tests {
         let (reply, answer) = oneshot::channel();
         task.asked(Ask::Use {
             process: slot.process(),
-            thread: ThreadId(uuid::Uuid::now_v7()),
+            thread: Some(ThreadId(uuid::Uuid::now_v7())),
             reply,
         })
         .await;
         let using = answer.await.unwrap();
         task.look().await;
         assert!(!is_told(&using), "it is in a turn");
-        using.note(true, false, 10);
+        using.note(true, Rank::KeepsSession, 10);
         task.look().await;
         assert!(is_told(&using) == cfg!(target_os = "linux"));
     }

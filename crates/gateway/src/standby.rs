@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
@@ -16,13 +17,16 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::agent::{AgentHandle, FromAgent, start};
+use crate::clock::Clock;
 use crate::config::AgentConfig;
+use crate::running::{Rank, Use};
 use crate::thread::Surroundings;
 
 /// A process and what it has said so far.
 #[derive(Debug)]
 pub struct Standby {
-    /// How it was started.
+    /// The agent's name, and how it was started.
+    name: String,
     config: AgentConfig,
     cwd: String,
     capabilities: Capabilities,
@@ -34,7 +38,12 @@ pub struct Standby {
     next_ask: u64,
     /// Whether somebody has signed in to this process.
     signed_in: bool,
+    /// Whether it was given to a thread, which either takes it soon or never.
+    lent: bool,
     until: Instant,
+    /// Its place in the list of processes.
+    using: Arc<Use>,
+    clock: Clock,
 }
 
 #[derive(Debug)]
@@ -60,20 +69,25 @@ impl Standby {
             quirks: config.quirks,
             ..Start::new(cwd.clone(), patience)
         };
+        let handle = start(around, name, config, held).await;
+        let handle = handle.map_err(|failure| cannot(name, failure))?;
         let mut standby = Self {
+            name: name.to_owned(),
             config: config.clone(),
             cwd,
             capabilities: Capabilities::default(),
-            handle: start(around, name, config, held)
-                .await
-                .map_err(|failure| cannot(name, failure))?,
+            using: around.running.join(Arc::clone(&handle.process), None).await?,
+            handle,
             early: Vec::new(),
             early_bytes: 0,
             asked: HashMap::new(),
             next_ask: 0,
             signed_in: false,
+            lent: false,
             until: Instant::now() + Duration::from_secs(STANDBY_SECS),
+            clock: around.clock,
         };
+        standby.note();
         loop {
             match standby.handle.events.recv().await {
                 Some(FromAgent::Events(events)) => {
@@ -84,6 +98,10 @@ impl Standby {
                             AgentEvent::Failed(failure) => return Err(standby.failed(name, failure).await),
                             other => standby.keep(other),
                         }
+                    }
+                    if standby.early_bytes > STANDBY_BYTES {
+                        let failure = Failure::agent("it said too much before it answered initialize");
+                        return Err(standby.failed(name, failure).await);
                     }
                     if let Some(hello) = greeting {
                         standby.capabilities = Capabilities::read(&hello);
@@ -121,8 +139,36 @@ impl Standby {
         self.asked.insert(ask, asked);
         // As long as it is used it is kept.
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
+        self.note();
         self.handle.tell(AgentCommand::Ask { ask, request }).await;
         Ok(answer)
+    }
+
+    /// Says what it does, for the list of processes.
+    fn note(&self) {
+        let rank = if self.signed_in {
+            Rank::SignedIn
+        } else {
+            Rank::Unused
+        };
+        let now = self.clock.now().wall;
+        self.using.note(self.asked.is_empty(), rank, now);
+    }
+
+    /// The agent's name.
+    pub fn agent(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether somebody is signing in, so that what comes after should wait for that.
+    pub fn is_signing_in(&self) -> bool {
+        self.asked.values().any(|asked| asked.signs_in)
+    }
+
+    /// It is given to a thread: it is of no use any more if that does not take it.
+    pub fn lend(&mut self) {
+        self.lent = true;
+        self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
     }
 
     /// Hears the agent, until its process is of no use any more: it is gone, or nothing has been wanted of it for too long.
@@ -132,6 +178,7 @@ impl Standby {
             let from = tokio::select! {
                 from = self.handle.events.recv() => from,
                 () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
+                () = self.using.let_go() => None,
             };
             let Some(FromAgent::Events(events)) = from else {
                 return;
@@ -153,7 +200,7 @@ impl Standby {
 
     /// One that somebody has signed in to, or is signing in to, stays: another process may not know of it.
     fn is_needed(&self) -> bool {
-        self.signed_in || !self.asked.is_empty()
+        self.signed_in && !self.lent || !self.asked.is_empty()
     }
 
     fn answered(&mut self, ask: u64, result: Result<RawJson, acpd_proto::wire::RpcError>) {
@@ -166,6 +213,7 @@ impl Standby {
             return;
         };
         self.signed_in |= signs_in && result.is_ok();
+        self.note();
         // Whoever asked may have gone.
         let _ = reply.send(result.map_err(|error| AgentRequest::refused(&method, &error)));
     }
@@ -190,15 +238,21 @@ impl Standby {
     }
 }
 
-/// Roughly what an event takes in memory.
+/// A process that waits for a session is of no use any more; without one, never.
+pub async fn over(standby: Option<&mut Standby>) {
+    match standby {
+        Some(standby) => standby.over().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What an event takes in memory, roughly.
 fn bytes(event: &AgentEvent) -> usize {
     let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
     let said = match event {
-        AgentEvent::Update(update) | AgentEvent::Repeated(update) => {
-            raw(&update.raw) + raw(&update.raw_params)
-        }
-        AgentEvent::Called { params, .. }
-        | AgentEvent::CallRefused { params, .. }
+        AgentEvent::Update(update) | AgentEvent::Repeated(update) => update.bytes(),
+        AgentEvent::Called { request, params, .. } => request.bytes() + raw(params),
+        AgentEvent::CallRefused { params, .. }
         | AgentEvent::Foreign { params }
         | AgentEvent::Notified { params, .. } => raw(params),
         AgentEvent::Malformed { text, .. } => text.len(),
@@ -259,6 +313,12 @@ mod tests {
         let (_dir, mut loud) = standby(flood).await;
         loud.over().await;
         assert!(loud.early_bytes >= STANDBY_BYTES && loud.early_bytes < 2 * STANDBY_BYTES);
+        // Text counts as well, in whatever form it comes.
+        let words = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'$w'"}}}}"#;
+        let talk = format!("w=$(head -c 100000 /dev/zero | tr '\\0' x); while :; do echo '{words}'; done");
+        let (_dir, mut talks) = standby(&talk).await;
+        talks.over().await;
+        assert!(talks.early.len() < 64, "{}", talks.early.len());
     }
 
     #[tokio::test]

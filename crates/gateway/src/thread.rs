@@ -24,7 +24,7 @@ use crate::machine::{FromMachine, Machine};
 use crate::metrics::{Metrics, Present};
 use crate::policies::PolicyBook;
 use crate::running::{Running, Use};
-use crate::standby::Standby;
+use crate::standby::{Standby, over};
 use crate::starts::Starts;
 use crate::subscribers::Subscribers;
 
@@ -40,8 +40,13 @@ pub enum ToThread {
     },
     /// An editor has closed the session: the agent may go if nobody else follows.
     Closed,
-    /// A process of its agent that it may use.
-    Standby(Box<Standby>),
+    /// A process that it may use, if it is its agent's.
+    Standby {
+        /// The process.
+        standby: Box<Standby>,
+        /// Where it goes if the thread has no use for it.
+        back: oneshot::Sender<Box<Standby>>,
+    },
     /// An editor has the thread open from now on.
     Attach {
         /// Which. Boxed as a command is.
@@ -143,6 +148,8 @@ enum Happened {
     Idle,
     /// Another thread's agent needs the room.
     LetGo,
+    /// The process that was given for its agent is of no use any more.
+    Unused,
     /// The last client that watched has gone.
     Unwatched,
 }
@@ -255,10 +262,16 @@ impl ThreadActor {
                     self.command(By::Daemon, Command::Rest);
                     false
                 }
+                Happened::Unused => {
+                    self.standby = None;
+                    false
+                }
                 Happened::Unwatched => false,
             };
             self.settle().await?;
-            if self.leaves && self.publish.receiver_count() == 0 && self.machine.may_rest() {
+            // One that would forget the conversation stays for as long as any agent does.
+            let may_leave = self.machine.may_rest() && !self.machine.would_forget();
+            if self.leaves && self.publish.receiver_count() == 0 && may_leave {
                 self.leaves = false;
                 self.command(By::Daemon, Command::Rest);
                 self.settle().await?;
@@ -304,6 +317,7 @@ impl ThreadActor {
             Some(from) = self.host_tells.recv() => Happened::Machine(*from),
             input = from_editors(self.editors.as_deref_mut()) => Happened::Editor(Box::new(input)),
             () = let_go(self.using.as_deref()) => Happened::LetGo,
+            () = over(self.standby.as_deref_mut()) => Happened::Unused,
             () = sleep_until(due) => Happened::Due,
             () = sleep_for(idle) => Happened::Idle,
             () = self.publish.closed(), if watched => Happened::Unwatched,
@@ -332,7 +346,18 @@ impl ThreadActor {
                 self.command(by, command);
             }
             ToThread::Closed => self.leaves = true,
-            ToThread::Standby(standby) => self.standby = Some(standby).filter(|_| self.agent.is_none()),
+            ToThread::Standby { mut standby, back } => {
+                let agent = &self.machine.live().spec.agent;
+                // A thread that is about to be made has no agent's name yet.
+                let fits = agent.is_empty() || agent == standby.agent();
+                if fits && self.agent.is_none() && self.standby.is_none() {
+                    standby.lend();
+                    self.standby = Some(standby);
+                } else {
+                    // One whose connection is gone ends here.
+                    let _ = back.send(standby);
+                }
+            }
             ToThread::Attach { editor, reply } => {
                 let editors = self
                     .editors

@@ -64,13 +64,30 @@ fn total(meminfo: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
     #[test]
-    fn a_child_counts_for_whom_it_came_from() {
-        let own = std::process::id();
-        let [alone] = resident(&[own])[..] else { panic!() };
-        assert!(alone > 1 << 20, "{alone}");
-        // Nobody leads that, and nobody is asked about.
-        assert_eq!(resident(&[u32::MAX]), [0]);
+    fn a_child_counts_for_whom_it_came_from_wherever_it_went() {
+        use std::io::{BufRead, BufReader};
+        use std::process::{Command, Stdio};
+
+        // A child in another session, as an agent's MCP server may be, that takes some memory.
+        let child = "x=$(head -c 8000000 /dev/zero | tr '\\0' x); echo here; read line";
+        let mut leader = Command::new("sh")
+            .args(["-c", "exec 3<&0; setsid sh -c \"$0\" <&3 & wait", child])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(leader.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let [together] = resident(&[leader.id()])[..] else {
+            panic!()
+        };
+        leader.kill().unwrap();
+        leader.wait().unwrap();
+        assert!(together > 4 << 20, "{together}");
+        assert_eq!(resident(&[u32::MAX]), [0], "nobody leads that");
         assert!(resident(&[]).is_empty());
     }
 

@@ -158,8 +158,8 @@ pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
 /// Milliseconds by which the answer to `session/load` leaves behind the last of the session's own stream: it goes by
 /// another connection, and editors take what comes behind the answer for news.
 pub const EDITOR_ORDER_MILLIS: u64 = 30;
-/// Bytes of the members that an editor gives with a session and ACP does not have, such as a system prompt.
-pub const SESSION_MEMBERS_BYTES: usize = 1 << 20;
+/// Bytes of what an editor gives with a session and is kept for it: MCP servers, `_meta`, members that ACP does not have.
+pub const SESSION_PARAMS_BYTES: usize = 1 << 20;
 /// Messages of an editor that wait for the answer to its `initialize`, and their bytes.
 pub const EDITOR_EARLY: usize = 64;
 /// See [`EDITOR_EARLY`].

@@ -1,13 +1,13 @@
 //! What an editor's calls do.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use acpd_log::Filter;
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{By, ErrorCode, Failure, RawJson, Role, Seq, ThreadId};
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::projection::Spec;
+use acpd_proto::projection::{SessionChange, Spec};
 use acpd_proto::surface::acp::{Call, Listed, Opened, Reply, Wanted, session_state, with_session};
 use acpd_proto::thread::{Abilities, Command, Reply as Told};
 use futures_util::future::BoxFuture;
@@ -154,9 +154,14 @@ async fn act(
                 })
             })
         }
-        Call::New { .. } if let Some(thread) = place.thread => {
+        Call::New { change, .. } if let Some(thread) = place.thread => {
+            // The person has named the thread: where it is does not depend on where the editor is.
+            let wanted = Wanted {
+                change,
+                additional_directories: Vec::new(),
+            };
+            let subscribed = open(calls, &asker, thread, wanted).await?;
             let attached = attach(calls, &asker, thread).await?;
-            let subscribed = calls.directory.subscribe(thread).await?;
             wake(calls, &asker, &subscribed, standby).await?;
             Box::pin(std::future::ready(Ok(opened(
                 thread,
@@ -185,8 +190,8 @@ async fn act(
             }
             calls.around.agents.find(&spec.agent)?;
             let thread = ThreadId(uuid::Uuid::now_v7());
-            if let Some(standby) = standby.take_if(|standby| standby.fits(&spec.cwd)) {
-                calls.directory.lend(thread, true, standby).await?;
+            if let Some(fitting) = standby.take_if(|standby| standby.fits(&spec.cwd)) {
+                *standby = calls.directory.lend(thread, true, fitting).await?;
             }
             let create = Command::Create {
                 spec: Box::new(spec),
@@ -227,25 +232,24 @@ async fn act(
             Box::pin(std::future::ready(Ok(done)))
         }
         Call::Fork(thread, wanted) => {
+            // Before there is another thread that nobody would know of.
+            let change = wanted_of(calls, &asker, thread, wanted).await?;
             let forked = calls.split_off(by.clone(), thread, None, None).await?;
             let (calls, asker) = (calls.clone(), asker.clone());
             Box::pin(async move {
                 let (new, _) = forked.await?;
-                let subscribed = open(&calls, &asker, new, wanted).await?;
+                let wanted = Command::SetSessionParams(change);
+                heard(calls.directory.command(new, asker.by.clone(), wanted).await?).await?;
                 let attached = attach(&calls, &asker, new).await?;
+                let subscribed = calls.directory.subscribe(new).await?;
                 wake(&calls, &asker, &subscribed, &mut None).await?;
                 // Who splits it off has what was said so far.
                 Ok(opened(new, subscribed, None, attached))
             })
         }
         Call::Delete(thread) => after(command(thread, Command::Delete).await?),
-        Call::Close(thread) => {
-            // The connection forgets it, whatever it was.
-            let _ = calls.directory.closed(thread).await;
-            now(Reply::Done)
-        }
         // The connection carries these by itself.
-        Call::EditorAnswered { .. } => now(Reply::Done),
+        Call::Close(_) | Call::EditorAnswered { .. } => now(Reply::Done),
         Call::List { cwd, cursor } => {
             let calls = calls.clone();
             Box::pin(async move { Ok(list(&calls, place.agent?, cwd, cursor).await?.into()) })
@@ -310,7 +314,7 @@ async fn act(
                     };
                     after(command(thread, Command::Ask(request)).await?)
                 }
-                None => ask_standby(calls, place, standby, request).await?,
+                None => ask_standby(standby, request).await?,
             }
         }
         Call::Notify {
@@ -324,41 +328,25 @@ async fn act(
     })
 }
 
-/// Asks the agent before it has any session: a process that waits for one, or else another one, which waits for a session
-/// from then on.
+/// Asks the agent before it has any session, by the process that waits for one.
 async fn ask_standby(
-    calls: &Calls,
-    place: Place,
     standby: &mut Option<Standby>,
     request: AgentRequest,
 ) -> Result<BoxFuture<'static, Answered>, Failure> {
-    let stopped = || Failure::agent("the agent's process ended before it answered");
-    if let Some(standby) = standby {
-        let answer = standby.ask(request).await?;
-        return Ok(Box::pin(async move {
-            Ok(Reply::Json(answer.await.map_err(|_| stopped())??).into())
-        }));
-    }
+    let ended = || Failure::agent("the agent's process ended before it answered");
+    let answer = standby.as_mut().ok_or_else(ended)?.ask(request).await?;
+    Ok(Box::pin(async move {
+        Ok(Reply::Json(answer.await.map_err(|_| ended())??).into())
+    }))
+}
+
+/// A process for what is asked before there is any session.
+pub async fn start_standby(calls: Calls, place: Place) -> Result<Standby, Failure> {
     let name = place.agent?;
     let config = calls.around.agents.find(&name)?.config;
     let cwd = directory_of(&place.cwd);
-    let around = calls.around.clone();
-    Ok(Box::pin(async move {
-        let (_, mut standby) = Standby::start(&around, &name, &config, &cwd).await?;
-        let reply = match standby.ask(request).await {
-            Ok(answer) => tokio::select! {
-                biased;
-                answer = answer => answer.map_err(|_| stopped())?,
-                () = standby.over() => return Err(stopped()),
-            },
-            Err(failure) => Err(failure),
-        };
-        Ok(Done {
-            reply: reply.map(Reply::Json),
-            to_follow: None,
-            standby: Some(standby),
-        })
-    }))
+    let (_, standby) = Standby::start(&calls.around, &name, &config, &cwd).await?;
+    Ok(standby)
 }
 
 /// Where an agent is started for a connection that has named no session yet.
@@ -370,46 +358,52 @@ fn directory_of(cwd: &Path) -> PathBuf {
 async fn open(calls: &Calls, asker: &Asker, thread: ThreadId, wanted: Wanted) -> Result<Subscribed, Failure> {
     // Who may only look changes nothing.
     if asker.role.may(Role::Operator) {
-        let Wanted {
-            mut change,
-            additional_directories,
-        } = wanted;
-        let live = calls.directory.subscribe(thread).await?.live;
-        change.cwd = match change.cwd {
-            Some(cwd) => Some(within(&live.spec, &asker.place.cwd.join(cwd))?),
-            None => None,
-        };
-        for directory in additional_directories {
-            within(&live.spec, &asker.place.cwd.join(directory))?;
-        }
+        let change = wanted_of(calls, asker, thread, wanted).await?;
         let command = Command::SetSessionParams(change);
         heard(calls.directory.command(thread, asker.by.clone(), command).await?).await?;
     }
     calls.directory.subscribe(thread).await
 }
 
-/// The directory, if it is one of the thread's or in one of them, by its name and by where it leads.
-fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
-    let directory = directory.components().as_path();
-    let mut roots = std::iter::once(&spec.cwd).chain(&spec.additional_directories);
-    let is_below = |root: &String| {
-        let real = |path: &Path| path.canonicalize().ok();
-        let climbs = directory.components().any(|part| part == Component::ParentDir);
-        // One that is not there any more is the agent's to complain about.
-        directory == Path::new(root)
-            || !climbs
-                && directory.starts_with(root)
-                && real(directory)
-                    .zip(real(Path::new(root)))
-                    .is_some_and(|(directory, root)| directory.starts_with(root))
+/// What an editor wants of a session, with its directory by the thread's name for it.
+async fn wanted_of(
+    calls: &Calls,
+    asker: &Asker,
+    thread: ThreadId,
+    wanted: Wanted,
+) -> Result<SessionChange, Failure> {
+    let Wanted {
+        mut change,
+        additional_directories,
+    } = wanted;
+    let live = calls.directory.subscribe(thread).await?.live;
+    change.cwd = match change.cwd {
+        Some(cwd) => Some(within(&live.spec, &asker.place.cwd.join(cwd))?),
+        None => None,
     };
-    if roots.any(is_below) {
-        return Ok(directory.to_string_lossy().into_owned());
+    for directory in additional_directories {
+        within(&live.spec, &asker.place.cwd.join(directory))?;
     }
-    let known: Vec<_> = std::iter::once(&spec.cwd)
-        .chain(&spec.additional_directories)
-        .map(String::as_str)
-        .collect();
+    Ok(change)
+}
+
+/// The directory, if it is one of the thread's or in one of them, wherever links and `..` lead; by the thread's name for it.
+fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
+    let roots = || std::iter::once(&spec.cwd).chain(&spec.additional_directories);
+    let named = |path: &Path| path.to_string_lossy().into_owned();
+    // One that is not there any more is the agent's to complain about.
+    if let Some(root) = roots().find(|root| Path::new(root) == directory.components().as_path()) {
+        return Ok(root.clone());
+    }
+    if let Ok(real) = directory.canonicalize() {
+        for root in roots() {
+            let below = Path::new(root).canonicalize().ok();
+            if let Some(rest) = below.and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned)) {
+                return Ok(named(Path::new(root).join(rest).components().as_path()));
+            }
+        }
+    }
+    let known: Vec<_> = roots().map(String::as_str).collect();
     Err(Failure::invalid_params(format!(
         "{} is outside of this session's directories: {}. Start a new session there",
         directory.display(),
@@ -426,8 +420,11 @@ async fn wake(
 ) -> Result<(), Failure> {
     let live = &subscribed.live;
     if asker.role.may(Role::Operator) && calls.around.agents.knows(&live.spec.agent) {
-        if let Some(standby) = standby.take_if(|standby| standby.fits(live.spec.session_cwd())) {
-            calls.directory.lend(live.thread, false, standby).await?;
+        let may_fit = |standby: &mut Standby| {
+            standby.agent() == live.spec.agent && standby.fits(live.spec.session_cwd())
+        };
+        if let Some(fitting) = standby.take_if(may_fit) {
+            *standby = calls.directory.lend(live.thread, false, fitting).await?;
         }
         let woken = calls
             .directory
@@ -444,7 +441,11 @@ async fn hello(calls: &Calls, hellos: &Hellos, role: Role, place: Place) -> Resu
     let cwd = directory_of(&place.cwd);
     // Who may start nothing does not have an agent started by asking for its name.
     let cwd = role.may(Role::Operator).then_some(&*cwd);
-    hellos.of(&agent, runnable.config, cwd).await
+    match hellos.of(&agent, runnable.config, cwd).await {
+        // There is no room for a process now. What is there already can be listed and looked at all the same.
+        Err(failure) if failure.code == ErrorCode::Overloaded => Ok(Greeting::unknown()),
+        greeting => greeting,
+    }
 }
 
 /// Lets a thread know that the editor is there: before it is told that the session is open, so that whatever comes after

@@ -1,11 +1,11 @@
 //! The editor actor: one connection, by whatever transport.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::Result;
 use std::time::Duration;
 
 use acpd_model::limits::EDITOR_INBOX;
-use acpd_model::{By, ErrorCode, RawJson, RequestId, Role, Seq, ThreadId};
+use acpd_model::{By, ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
 use acpd_proto::surface::app::Subscriber;
 use acpd_proto::thread::EditorOrder;
@@ -16,14 +16,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Answered, Asker, Attached, Connection, Done, Place, ToFollow, call};
+use super::calls::{Answered, Asker, Attached, Connection, Done, Place, ToFollow, call, start_standby};
 use super::follow::{Delivery, follow};
 use super::hellos::Hellos;
 use super::marks;
 use super::transport::Transport;
 use crate::calls::Calls;
 use crate::editors::{Claim, FromEditor, ToEditor};
-use crate::standby::Standby;
+use crate::standby::{Standby, over};
 use crate::subscribers::Presence;
 
 /// A connection that begins.
@@ -57,6 +57,8 @@ pub async fn serve(
         follows: HashMap::new(),
         subscriptions: 0,
         standby: None,
+        starting: None,
+        deferred: VecDeque::new(),
         signing_in: None,
         heard: None,
         deliver,
@@ -75,6 +77,9 @@ pub async fn serve(
     }
 }
 
+/// A process that was started for a connection, or why there is none.
+type Started = std::result::Result<Standby, Failure>;
+
 /// How long an editor has to take what is left for it when the daemon stops.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -90,6 +95,10 @@ struct Editor<T> {
     subscriptions: u64,
     /// A process of the agent that waits for a session.
     standby: Option<Standby>,
+    /// The start of one for what was asked before any session.
+    starting: Option<BoxFuture<'static, Started>>,
+    /// What waits for that, or for somebody to have signed in, in the order in which it came.
+    deferred: VecDeque<(u64, Call)>,
     /// The thread whose agent opens no session until somebody signs in.
     signing_in: Option<ThreadId>,
     /// The id of the request that is being read, for who wants to know what becomes of it.
@@ -114,10 +123,10 @@ struct Following {
     _presence: Presence,
 }
 
-/// A process that waits for a session is of no use any more; without one, never.
-async fn over(standby: Option<&mut Standby>) {
-    match standby {
-        Some(standby) => standby.over().await,
+/// A process that is being started is there, or is not to be had; waits for ever if none is.
+async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started {
+    match starting {
+        Some(starting) => starting.await,
         None => std::future::pending().await,
     }
 }
@@ -140,11 +149,13 @@ impl<T: Transport> Editor<T> {
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 Some(order) = self.orders.recv() => self.ordered(order),
                 () = over(self.standby.as_mut()) => self.standby = None,
+                started = started(self.starting.as_mut()) => self.started(started),
                 message = self.transport.next() => match message? {
                     Some(message) => self.message(&message).await?,
                     None => return Ok(()),
                 }
             }
+            self.deferred().await?;
             self.outputs().await?;
         }
     }
@@ -229,9 +240,66 @@ impl<T: Transport> Editor<T> {
         self.peer.order(thread, order);
     }
 
+    /// Whether a call waits for the process that is asked before any session: for its start, or for somebody to have signed
+    /// in to it.
+    fn waits(&mut self, what: &Call) -> bool {
+        let opens = matches!(
+            what,
+            Call::New { .. } | Call::Load(..) | Call::Resume(..) | Call::Fork(..)
+        );
+        let asks = matches!(what, Call::Ask { thread: None, .. });
+        if asks && self.standby.is_none() && self.signing_in.is_none() && self.follows.is_empty() {
+            let (calls, place) = (self.calls.clone(), self.place.clone());
+            self.starting
+                .get_or_insert_with(|| Box::pin(start_standby(calls, place)));
+        }
+        let signs_in = || self.standby.as_ref().is_some_and(Standby::is_signing_in);
+        (asks || opens) && self.starting.is_some() || opens && signs_in()
+    }
+
+    fn started(&mut self, started: Started) {
+        self.starting = None;
+        match started {
+            Ok(standby) => self.standby = Some(standby),
+            Err(failure) => {
+                let asks = |(_, call): &(u64, Call)| matches!(call, Call::Ask { .. });
+                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(asks);
+                self.deferred = others;
+                for (token, _) in asked {
+                    self.peer.reply(token, Err(failure.clone()));
+                }
+            }
+        }
+    }
+
+    /// Goes on with what has waited.
+    async fn deferred(&mut self) -> Result<()> {
+        while let Some((token, what)) = self.deferred.pop_front() {
+            if self.waits(&what) {
+                self.deferred.push_front((token, what));
+                return Ok(());
+            }
+            self.carry_out(token, what).await?;
+        }
+        Ok(())
+    }
+
     async fn call(&mut self, token: u64, what: Call) -> Result<()> {
+        if self.waits(&what) {
+            self.deferred.push_back((token, what));
+            return Ok(());
+        }
+        self.carry_out(token, what).await
+    }
+
+    async fn carry_out(&mut self, token: u64, what: Call) -> Result<()> {
         if let Call::Close(thread) = &what {
+            let was_open = self.follows.contains_key(thread);
             self.unfollow(*thread);
+            if was_open && self.peer.role().may(Role::Operator) {
+                // One that cannot be told is not there, or goes with the daemon.
+                let _ = self.calls.directory.closed(*thread).await;
+            }
         }
         if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
             // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
@@ -266,7 +334,6 @@ impl<T: Transport> Editor<T> {
                 to_follow,
                 standby,
             }) => {
-                // One that was signed in to meanwhile is not given up for another.
                 self.standby = self.standby.take().or(standby);
                 (reply, to_follow)
             }

@@ -28,6 +28,17 @@ pub struct Greeting {
     pub standby: Option<Standby>,
 }
 
+impl Greeting {
+    /// Of an agent that was not asked.
+    pub fn unknown() -> Self {
+        let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+        Self {
+            hello: nothing.into(),
+            standby: None,
+        }
+    }
+}
+
 type Answer = Result<Greeting, Failure>;
 
 /// The way to what agents say of themselves.
@@ -125,9 +136,7 @@ impl Task {
             return;
         }
         let Some(cwd) = cwd else {
-            let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
-            let hello = nothing.into();
-            let _ = reply.send(Ok(Greeting { hello, standby: None }));
+            let _ = reply.send(Ok(Greeting::unknown()));
             return;
         };
         if let Some(look) = self.under_way.get_mut(&name).filter(|look| look.config == config) {

@@ -107,10 +107,14 @@ struct Editor {
 
 impl Editor {
     fn connect(lobby: &Lobby) -> Self {
+        Self::connect_as(lobby, Role::Owner)
+    }
+
+    fn connect_as(lobby: &Lobby, role: Role) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let visitor = Visitor {
             principal: "owner".into(),
-            role: Role::Owner,
+            role,
             ends: CancellationToken::new(),
         };
         let (reader, writer) = split(theirs);
@@ -477,6 +481,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
         data_dir.join("other/../.."),
         data_dir.join("other/inner/../../.."),
         data_dir.join("other/out"),
+        data_dir.join("other/none/../.."),
         "/".into(),
     ] {
         let refused = answer(&editor.ask("session/load", load(outside.clone())).await);
@@ -486,12 +491,96 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
             "{refused}"
         );
     }
-    let loaded = answer(&editor.ask("session/load", load(inner.clone())).await);
-    assert!(loaded["result"].is_object(), "{loaded}");
+    let forked = answer(&editor.ask("session/fork", load(data_dir.clone())).await);
+    assert!(forked["error"].is_object(), "{forked}");
+    let listed = answer(&editor.ask("session/list", json!({})).await);
+    assert_eq!(
+        listed["result"]["sessions"].as_array().unwrap().len(),
+        1,
+        "nothing was forked"
+    );
+    // By whatever name, it is known by the thread's.
+    std::os::unix::fs::symlink(data_dir.join("other"), data_dir.join("alias")).unwrap();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    for name in ["other/inner", "other/inner/../inner", "alias/inner"] {
+        let loaded = answer(&editor.ask("session/load", load(data_dir.join(name))).await);
+        assert!(loaded["result"].is_object(), "{loaded}");
+        let live = calls.directory.subscribe(thread).await.unwrap().live;
+        assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
+        assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
+    }
+    // It vanishes: the agent is started in the thread's own directory.
+    run_on(&calls).await;
+    std::fs::remove_dir(&inner).unwrap();
+    editor.ask("session/close", json!({ "sessionId": session })).await;
+    let uses = |one: &crate::running::Listed| !one.threads.is_empty();
+    while calls.around.running.list().await.unwrap().iter().any(uses) {
+        tokio::task::yield_now().await;
+    }
+    editor
+        .ask("session/resume", json!({ "sessionId": session }))
+        .await;
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go on" }] });
+    let ended = answer(&editor.ask("session/prompt", prompt).await);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    let live = calls.directory.subscribe(thread).await.unwrap().live;
+    assert_eq!(live.spec.session_cwd(), live.spec.cwd);
+    close(calls, &data_dir).await;
+}
+
+/// What is pipelined behind a hello that is known already.
+#[tokio::test]
+async fn a_session_waits_for_who_signs_in_before_it() {
+    let (data_dir, calls, mut first) = lasting("pipelined").await;
+    std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let mut known = Editor::connect(&lobby);
+    known.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    drop((known, std::mem::replace(&mut first, Editor::connect(&lobby))));
+    let before = starts(&data_dir);
+    for (id, method, params) in [
+        ("hello", "initialize", json!({ "protocolVersion": 1 })),
+        ("_known", "_known", json!({})),
+        ("authenticate", "authenticate", json!({ "methodId": "key" })),
+        ("new", "session/new", json!({ "cwd": data_dir, "mcpServers": [] })),
+    ] {
+        first
+            .say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+    }
+    for id in ["hello", "_known", "authenticate", "new"] {
+        let line: Value = serde_json::from_str(&first.hear().await).unwrap();
+        assert!(line["id"] == id && line["result"].is_object(), "{line}");
+    }
+    assert_eq!(starts(&data_dir), before + 1, "one process did all of it");
+    close(calls, &data_dir).await;
+}
+
+/// Who may only look stops nothing, and neither does one who has not opened the session.
+#[tokio::test]
+async fn only_who_has_opened_a_session_lets_its_process_go() {
+    let (data_dir, calls, mut editor) = lasting("looks").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
+    drop(editor);
+    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let close_it = json!({ "sessionId": session });
+    for role in [Role::Observer, Role::Owner] {
+        let mut other = Editor::connect_as(&lobby, role);
+        other.ask("initialize", json!({ "protocolVersion": 1 })).await;
+        if role == Role::Observer {
+            let resume = json!({ "sessionId": session, "cwd": "/", "mcpServers": [{ "name": "x" }] });
+            other.ask("session/resume", resume).await;
+        }
+        other.ask("session/close", close_it.clone()).await;
+    }
     let thread = session.as_str().unwrap().parse().unwrap();
     let live = calls.directory.subscribe(thread).await.unwrap().live;
-    assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
-    assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
+    assert!(live.spec.session_mcp_servers().is_empty());
+    let listed = calls.around.running.list().await.unwrap();
+    let of_thread = listed.iter().filter(|one| one.threads == [thread]).count();
+    assert_eq!(of_thread, 1, "{listed:?}");
     close(calls, &data_dir).await;
 }
 

@@ -6,7 +6,7 @@
 mod process;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use acpd_model::limits::SHARED_INBOX;
 use acpd_model::{Failure, Limits};
@@ -76,7 +76,7 @@ impl SharedAgents {
 struct Entry {
     config: AgentConfig,
     joins: mpsc::Sender<Joining>,
-    process: Arc<Process>,
+    process: Weak<Process>,
 }
 
 struct Registry {
@@ -111,8 +111,10 @@ impl Registry {
         self.processes.retain(|_, entry| !entry.joins.is_closed());
         let mut start = start;
         // One that is run in another way now serves those that it has, and ends with them.
-        if let Some(entry) = self.processes.get(&name).filter(|entry| entry.config == config) {
-            let (handle, ends) = AgentHandle::new(Arc::clone(&entry.process));
+        if let Some(entry) = self.processes.get(&name).filter(|entry| entry.config == config)
+            && let Some(process) = entry.process.upgrade()
+        {
+            let (handle, ends) = AgentHandle::new(process);
             match entry.joins.send(Joining { start, ends }).await {
                 Ok(()) => return Ok(handle),
                 // It has just ended, or takes no threads any more.
@@ -120,7 +122,7 @@ impl Registry {
             }
         }
         let slot = self.running.start(&name).await?;
-        let process = slot.process();
+        let process = Arc::downgrade(&slot.process());
         let (handle, ends) = AgentHandle::new(slot.process());
         let joining = Joining { start, ends };
         let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics, slot)?;

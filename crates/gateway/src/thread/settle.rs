@@ -1,5 +1,6 @@
 //! What the machine wants is carried out: first the log, then callers and clients, then the rest.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog};
@@ -19,6 +20,7 @@ use crate::directory::log_failure;
 use crate::machine::Machine;
 use crate::paths;
 use crate::recall::{recall, rounds};
+use crate::running::Rank;
 
 /// Commits during which the agent is heard further, before commands get their turn.
 const HEARING_ROUNDS: u32 = 8;
@@ -34,8 +36,13 @@ impl ThreadActor {
             rounds = rounds.saturating_sub(1);
         }
         if let Some(using) = &self.using {
-            let now = self.around.clock.now().wall;
-            using.note(self.machine.may_rest(), self.machine.would_forget(), now);
+            let rank = if self.machine.would_forget() {
+                Rank::Forgets
+            } else {
+                Rank::KeepsSession
+            };
+            let idle = self.machine.may_rest() || self.machine.is_letting_go();
+            using.note(idle, rank, self.around.clock.now().wall);
         }
         // The machine has the other of the two; a quiet thread keeps neither.
         self.machine.take_events(&mut Vec::new());
@@ -131,6 +138,10 @@ impl ThreadActor {
             // Done before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
             Effect::StartAgent(mut start) => {
+                let wanted = self.machine.live().spec.params.cwd.as_ref();
+                if wanted.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
+                    start.cwd = self.machine.session_directory_gone(self.around.clock.now());
+                }
                 let spec = &self.machine.live().spec;
                 let started = match self.around.agents.find(&spec.agent) {
                     Ok(Runnable { config, .. }) => {
@@ -153,7 +164,7 @@ impl ThreadActor {
                     Ok(handle) => self
                         .around
                         .running
-                        .join(Arc::clone(&handle.process), self.id)
+                        .join(Arc::clone(&handle.process), Some(self.id))
                         .await
                         .map(|using| (handle, using)),
                     Err(failure) => Err(failure),

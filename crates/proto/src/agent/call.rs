@@ -202,6 +202,27 @@ impl Call {
         }
     }
 
+    /// Bytes of what it holds, roughly.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Permission { raw, .. } | Self::Elicit { raw, .. } => raw.get().len(),
+            Self::WriteFile { path, content } => path.len() + content.len(),
+            Self::CreateTerminal {
+                command, args, env, ..
+            } => {
+                let args: usize = args.iter().map(String::len).sum();
+                let env: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
+                command.len() + args + env
+            }
+            Self::Extension { params, .. } => params.as_ref().map_or(0, |params| params.get().len()),
+            Self::ReadFile { path, .. } => path.len(),
+            Self::TerminalOutput { terminal_id }
+            | Self::WaitForTerminalExit { terminal_id }
+            | Self::KillTerminal { terminal_id }
+            | Self::ReleaseTerminal { terminal_id } => terminal_id.len(),
+        }
+    }
+
     /// Whether an editor can do it in our place, in the agent's own words. An extension has them itself.
     pub(super) fn may_be_lent(&self) -> bool {
         !matches!(

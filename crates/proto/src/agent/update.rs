@@ -240,6 +240,19 @@ impl<'de> Visitor<'de> for LenientVisitor {
 }
 
 impl Update {
+    /// Bytes of what it holds, roughly: all but a chunk's text is in the update as it came.
+    pub fn bytes(&self) -> usize {
+        let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        let text = match &self.kind {
+            UpdateKind::Chunk(Chunk {
+                content: ChunkContent::Text(text),
+                ..
+            }) => text.len(),
+            _ => 0,
+        };
+        text + raw(&self.raw) + raw(&self.raw_params)
+    }
+
     /// Reads the `update` object of a `session/update`.
     pub fn parse(text: &str, raw_params: Option<RawJson>) -> Result<Self, serde_json::Error> {
         if let Some(chunk) = parse_canonical(text) {

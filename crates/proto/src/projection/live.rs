@@ -88,6 +88,10 @@ pub struct Declared {
     pub fork: bool,
     /// `session/delete`.
     pub delete: bool,
+    /// MCP servers over HTTP.
+    pub mcp_http: bool,
+    /// MCP servers over server-sent events.
+    pub mcp_sse: bool,
 }
 
 /// The bounded view that a thread acts on.
@@ -432,6 +436,8 @@ impl Live {
                 self.declared = Declared {
                     fork: agent.fork,
                     delete: agent.delete,
+                    mcp_http: agent.mcp_http,
+                    mcp_sse: agent.mcp_sse,
                 };
                 self.fold_bound(session_id, *how, session);
             }

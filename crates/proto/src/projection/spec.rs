@@ -107,6 +107,13 @@ impl Spec {
         Some(meta.acpd.chunks)
     }
 
+    /// Whether an agent's session is opened alike by this and by `other`, but for `_meta`.
+    pub fn opens_like(&self, other: &Self) -> bool {
+        self.session_cwd() == other.session_cwd()
+            && self.session_mcp_servers() == other.session_mcp_servers()
+            && self.session_members() == other.session_members()
+    }
+
     /// What differs from how the thread was made, once a client wants `given`. What it does not mention stays as it is.
     pub fn with(&self, given: SessionChange) -> SessionParams {
         let SessionChange {

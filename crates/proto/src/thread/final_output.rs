@@ -68,11 +68,11 @@ impl Thread {
 
     /// Asks the editor for a terminal's output, if its item is open and that was not done before.
     pub(super) fn ask_output(&mut self, terminal_id: &str) -> bool {
-        let Some(terminal) = self.in_editors.get_mut(terminal_id) else {
+        let Some(terminal) = self.in_editors.get(terminal_id) else {
             return false;
         };
         let is_open = self.live.items.contains_key(&terminal.item);
-        if terminal.lost || !is_open || std::mem::replace(&mut terminal.asked, true) {
+        if terminal.lost || !is_open || terminal.asked {
             return false;
         }
         let connection = terminal.connection.clone();
@@ -81,6 +81,9 @@ impl Thread {
         let own = own.filter(|asked| asked.connection == connection).count();
         if self.lent_to(&connection).count() + own >= EDITOR_CALLS {
             return false;
+        }
+        if let Some(terminal) = self.in_editors.get_mut(terminal_id) {
+            terminal.asked = true;
         }
         self.flush();
         let number = OWN_REQUESTS + self.final_outputs.asked;

@@ -226,6 +226,10 @@ impl Thread {
             return;
         };
         terminal.exit.get_or_insert(exit.into());
+        // Between turns nothing would end that has the daemon ask.
+        if self.live.turn.is_none() {
+            self.ask_output(terminal_id);
+        }
         self.bound_unread();
     }
 

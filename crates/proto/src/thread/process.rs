@@ -184,9 +184,18 @@ impl Thread {
         self.live.turn.is_none() && self.asks.is_empty() && idle
     }
 
+    /// Whether the agent was told to go.
+    pub fn is_letting_go(&self) -> bool {
+        self.agent == AgentState::Stopping
+    }
+
     /// Whether another process of the agent could not go on with the session of this one.
     pub fn would_forget(&self) -> bool {
-        let keeps = |capabilities: &Capabilities| capabilities.load || capabilities.resume;
+        let broken = &self.reopening.broken;
+        let keeps = |capabilities: &Capabilities| {
+            capabilities.load && !broken.contains(&Binding::Load)
+                || capabilities.resume && !broken.contains(&Binding::Resume)
+        };
         !self.capabilities.as_ref().is_none_or(keeps)
     }
 

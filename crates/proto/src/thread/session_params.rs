@@ -1,41 +1,32 @@
 //! What a client that opens the thread wants of the agent's session: kept for each time that the session is opened, and
 //! given to an agent that runs by opening its session once more, as soon as it does nothing.
 
-use acpd_model::event::Level;
-use acpd_model::{By, EventKind, Failure};
+use acpd_model::event::{Level, SessionParams};
+use acpd_model::{By, EventKind, Failure, RawJson};
 
 use super::command::Reply;
 use super::steps::{AgentState, Thread};
+use crate::agent::Capabilities;
 use crate::projection::{Chunks, SessionChange};
+use crate::time::Now;
 
 impl Thread {
     pub(super) fn set_session_params(&mut self, by: By, change: SessionChange) -> Result<Reply, Failure> {
-        self.check_takes_turns()?;
-        if let (Some(capabilities), Some(servers)) = (&self.capabilities, &change.mcp_servers) {
-            capabilities.check_mcp_servers(servers)?;
+        // What was put away, or is about to vanish, is only looked at.
+        if self.check_takes_turns().is_err() {
+            return Ok(Reply::Done);
+        }
+        if let Some(servers) = &change.mcp_servers {
+            self.check_mcp_servers(servers)?;
         }
         let params = self.live.spec.with(change);
         if params == self.live.spec.params {
             return Ok(Reply::Done);
         }
-        let opened_the_same = {
-            let spec = &self.live.spec;
-            let before = (
-                spec.session_cwd().to_owned(),
-                spec.session_mcp_servers(),
-                spec.session_members(),
-            );
-            let kind = EventKind::SessionParamsSet(Box::new(params));
-            self.emit(self.current_turn(), by, kind, None);
-            let spec = &self.live.spec;
-            (before.0.as_str(), before.1, before.2)
-                == (
-                    spec.session_cwd(),
-                    spec.session_mcp_servers(),
-                    spec.session_members(),
-                )
-        };
-        if opened_the_same || !self.has_agent() || self.agent == AgentState::Stopping {
+        let before = self.live.spec.clone();
+        let kind = EventKind::SessionParamsSet(Box::new(params));
+        self.emit(self.current_turn(), by, kind, None);
+        if self.live.spec.opens_like(&before) || !self.has_agent() || self.agent == AgentState::Stopping {
             return Ok(Reply::Done);
         }
         if !self.would_forget() {
@@ -50,6 +41,46 @@ impl Thread {
             );
         }
         Ok(Reply::Done)
+    }
+
+    /// Refuses servers that the agent cannot reach, by what it declared when it was last started.
+    fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
+        let declared = self.live.declared;
+        let last = || Capabilities {
+            mcp_http: declared.mcp_http,
+            mcp_sse: declared.mcp_sse,
+            ..Capabilities::default()
+        };
+        match &self.capabilities {
+            Some(capabilities) => capabilities.check_mcp_servers(servers),
+            None if self.live.bound => last().check_mcp_servers(servers),
+            // It is not known yet.
+            None => Ok(()),
+        }
+    }
+
+    /// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
+    /// the answer.
+    pub fn session_directory_gone(&mut self, now: Now) -> String {
+        self.now = now;
+        let spec = &self.live.spec;
+        let message = format!(
+            "The session's directory {} is gone: the agent is started in {}.",
+            spec.session_cwd(),
+            spec.cwd
+        );
+        let params = SessionParams {
+            cwd: None,
+            ..spec.params.clone()
+        };
+        self.emit(
+            self.current_turn(),
+            By::Daemon,
+            EventKind::SessionParamsSet(Box::new(params)),
+            None,
+        );
+        self.notice(Level::Warning, "sessionDirectoryGone", &message);
+        self.live.spec.cwd.clone()
     }
 
     /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.

@@ -1,6 +1,6 @@
 //! The params of an editor's requests. What has a shape that ACP never had counts as absent where it may be absent.
 
-use acpd_model::limits::SESSION_MEMBERS_BYTES;
+use acpd_model::limits::SESSION_PARAMS_BYTES;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -28,13 +28,17 @@ impl OpenSession {
         const KNOWN: [&str; 5] = ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"];
         let mut read: Self = read(method, params)?;
         read.members = params.and_then(|params| others(&params.into(), &KNOWN));
-        if read
-            .members
-            .as_ref()
-            .is_some_and(|members| members.get().len() > SESSION_MEMBERS_BYTES)
-        {
+        let kept = read
+            .mcp_servers
+            .iter()
+            .flatten()
+            .chain(&read.members)
+            .chain(&read.meta);
+        let bytes: usize = kept.map(|json| json.get().len()).sum();
+        if bytes > SESSION_PARAMS_BYTES {
             let message = format!(
-                "{method}: members that ACP does not have are longer than {SESSION_MEMBERS_BYTES} bytes"
+                "{method}: mcpServers, _meta and members that ACP does not have take {bytes} bytes; at most \
+                 {SESSION_PARAMS_BYTES} are kept with a session"
             );
             return Err(Failure::invalid_params(message));
         }

@@ -208,6 +208,9 @@ impl Peer {
     }
 }
 
+/// Members of `_meta` that ACP keeps for W3C's trace context.
+const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
+
 /// The session that is to be opened, and what is wanted of it.
 fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted), Failure> {
     let thread = params::thread(method, params)?;
@@ -223,7 +226,8 @@ fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted
             cwd,
             mcp_servers,
             members,
-            meta,
+            // What is about this one request is no change of the session.
+            meta: meta.and_then(|meta| splice::others(&meta, &TRACE)),
         },
         additional_directories: additional_directories.unwrap_or_default(),
     };

@@ -5,7 +5,7 @@
 //! and once a command has ended, its output for the tool call that shows it. Owns: the newest outputs, and the content of tool calls
 //! whose commands run. Never: touches a terminal that the agent made by itself; editors know how to show those.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use acpd_model::RawJson;
 use acpd_model::limits::{EDITOR_TERMINAL_NAMES, SHOWN_OUTPUT_BYTES};
@@ -23,10 +23,12 @@ use crate::wire::{self, Object};
 pub(super) struct Terminals {
     /// The newest, by our names; the output once the command has ended.
     known: VecDeque<(String, Output)>,
-    /// Bytes of all that.
+    /// Bytes of all these outputs.
     bytes: usize,
     /// Tool calls that show a command which runs: their ids, as JSON, and their content.
     showing: BTreeMap<String, RawJson>,
+    /// Bytes of all these, ids included.
+    showing_bytes: usize,
     /// The highest number of a terminal that was there when the session was opened.
     pub earlier: u64,
 }
@@ -39,7 +41,16 @@ enum Output {
     Gone,
 }
 
-/// What takes the place of a terminal that is not the editor's.
+impl Output {
+    fn len(&self) -> usize {
+        match self {
+            Self::Ended(text) => text.len(),
+            Self::Running | Self::Gone => 0,
+        }
+    }
+}
+
+/// What takes the place of a terminal whose output is not told again.
 const GONE: &str = "(The output is in the thread's record.)";
 
 impl Terminals {
@@ -49,22 +60,23 @@ impl Terminals {
             None => Output::Running,
             Some(text) => Output::Ended(text.clone()),
         };
-        self.bytes += terminal.output.as_ref().map_or(0, String::len);
+        self.bytes += output.len();
         let known = self.known.iter_mut().find(|(id, _)| *id == terminal.id);
         match known {
-            Some((_, known)) => *known = output,
+            Some((_, known)) => self.bytes -= std::mem::replace(known, output).len(),
             None => self.known.push_back((terminal.id.clone(), output)),
         }
-        if self.known.len() > EDITOR_TERMINAL_NAMES {
-            self.known.pop_front();
+        if self.known.len() > EDITOR_TERMINAL_NAMES
+            && let Some((_, output)) = self.known.pop_front()
+        {
+            self.bytes -= output.len();
         }
         for (_, output) in &mut self.known {
             if self.bytes <= SHOWN_OUTPUT_BYTES {
                 break;
             }
-            if let Output::Ended(text) = output {
-                self.bytes -= text.len();
-                *output = Output::Gone;
+            if output.len() > 0 {
+                self.bytes -= std::mem::replace(output, Output::Gone).len();
             }
         }
     }
@@ -90,12 +102,12 @@ impl Terminals {
 
     /// Keeps the content of a tool call for as long as it shows a command that runs.
     fn follow(&mut self, tool_call: &str, content: &str, shows_running: bool) {
-        if !shows_running {
-            self.showing.remove(tool_call);
-            return;
+        if let Some(before) = self.showing.remove(tool_call) {
+            self.showing_bytes -= tool_call.len() + before.get().len();
         }
-        let bytes: usize = self.showing.values().map(|content| content.get().len()).sum();
-        if bytes + content.len() <= SHOWN_OUTPUT_BYTES {
+        let bytes = tool_call.len() + content.len();
+        if shows_running && self.showing_bytes + bytes <= SHOWN_OUTPUT_BYTES {
+            self.showing_bytes += bytes;
             self.showing
                 .insert(tool_call.to_owned(), RawJson::trusted(content));
         }
@@ -137,8 +149,10 @@ impl Session {
 
     /// A message that names no terminals but the editor's own, by its own names.
     pub(super) fn in_its_words(&mut self, message: Bytes) -> Bytes {
-        let names_some = memchr::memmem::find(&message, b"\"terminalId\"").is_some();
-        if !names_some && self.shown.showing.is_empty() {
+        let has = |name: &[u8]| memchr::memmem::find(&message, name).is_some();
+        // A call that shows a command may show something else from now on.
+        let may_matter = has(b"\"terminalId\"") || !self.shown.showing.is_empty() && has(b"\"toolCallId\"");
+        if !may_matter {
             return message;
         }
         self.reworded(&message).unwrap_or(message)
@@ -157,11 +171,17 @@ impl Session {
         }
         let mut out = Vec::with_capacity(text.len() + 64);
         let mut copied = 0;
+        // Each of them is told once in a message, however often the agent names it there.
+        let mut told = BTreeSet::new();
         for (id, block) in named {
             let (part, put) = if let Some(its) = self.terminal(&id) {
                 (inside(text, block, "terminalId")?, json!(its).to_string())
+            } else if told.contains(&id) {
+                (block, as_text(GONE))
             } else if let Some(output) = self.shown.text(&id) {
-                (block, as_text(output))
+                let put = as_text(output);
+                told.insert(id);
+                (block, put)
             } else {
                 continue;
             };

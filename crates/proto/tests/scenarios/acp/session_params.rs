@@ -1,6 +1,8 @@
 //! What an editor wants of the session that it opens, on its way to the agent.
 
 use acpd_model::EventKind;
+use acpd_model::limits::SESSION_PARAMS_BYTES;
+use acpd_proto::thread::{Change, Command};
 use serde_json::{Value, json};
 
 use super::stage::{SIMPLE, Stage, play};
@@ -150,9 +152,56 @@ fn an_agent_that_would_forget_is_not_restarted_for_that() {
 }
 
 #[test]
+fn a_thread_that_was_put_away_is_still_looked_at() {
+    play(|s| {
+        s.then(|scene| {
+            scene.open_session();
+            scene.send(Command::Change(Change::Archive));
+            scene.exits("it was told to");
+        });
+        let who = s.editor(SIMPLE);
+        for more in ["", &format!(r#","mcpServers":[{SERVER}]"#)] {
+            let answer = load(s, who, more);
+            assert!(answer["result"].is_object(), "{answer}");
+        }
+        assert!(s.scene.thread.live().spec.session_mcp_servers().is_empty());
+    });
+}
+
+#[test]
+fn what_is_about_one_request_changes_no_session() {
+    play(|s| {
+        s.then(Scene::open_session);
+        let who = s.editor(SIMPLE);
+        for n in 0..3 {
+            load(
+                s,
+                who,
+                &format!(r#","_meta":{{"traceparent":"00-{n}","\u0062aggage":"b"}}"#),
+            );
+        }
+        let set = |kind: &EventKind| matches!(kind, EventKind::SessionParamsSet(_));
+        assert!(!s.scene.log.iter().any(|event| set(&event.kind)));
+    });
+}
+
+#[test]
+fn what_is_too_large_to_be_kept_is_refused() {
+    play(|s| {
+        s.then(Scene::open_session);
+        let who = s.editor(SIMPLE);
+        let large = format!(r#","_meta":{{"x":"{}"}}"#, "x".repeat(SESSION_PARAMS_BYTES));
+        let answer = load(s, who, &large);
+        assert_eq!(answer["error"]["code"], -32602);
+    });
+}
+
+#[test]
 fn servers_that_the_agent_cannot_reach_are_refused_and_change_nothing() {
     play(|s| {
         s.then(Scene::open_session);
+        // By what it declared when it last ran, too.
+        s.then(|scene| scene.exits("it broke"));
         let who = s.editor(SIMPLE);
         s.strict = false;
         let answer = load(

@@ -129,3 +129,53 @@ fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
+
+/// Else one line of an agent became gigabytes, again with each load.
+#[test]
+fn an_output_is_told_once_in_a_message_however_often_it_is_named() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        runs_a_command(s);
+        ends(s, &"x".repeat(50_000));
+        s.then(|scene| {
+            let block = r#"{"type":"terminal","terminalId":"term_1"}"#;
+            let blocks = vec![block; 1000].join(",");
+            scene.update(&tool(
+                "t",
+                true,
+                &format!(r#","status":"completed","content":[{blocks}]"#),
+            ));
+            scene.stops_with("end_turn");
+        });
+        let told = contents(s, who).pop().unwrap();
+        assert_eq!(told.as_array().unwrap().len(), 1000);
+        assert!(told.to_string().len() < 200_000);
+    });
+}
+
+/// The agent replaces what a call shows while its command runs: it is not undone at the end.
+#[test]
+fn what_a_call_shows_meanwhile_stays() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        runs_a_command(s);
+        s.then(|scene| {
+            let large = "y".repeat(600 << 10);
+            for text in [large.as_str(), "z"] {
+                let shows = format!(
+                    r#","content":[{{"type":"content","content":{{"type":"text","text":"{text}"}}}},{{"type":"terminal","terminalId":"term_1"}}]"#
+                );
+                scene.update(&tool("t", true, &shows));
+            }
+        });
+        ends(s, "built\n");
+        assert_eq!(
+            contents(s, who).pop().unwrap(),
+            json!([text("z"), text("built\n")])
+        );
+        s.then(|scene| {
+            scene.update(&tool("t", true, r#","content":[]"#));
+            scene.stops_with("end_turn");
+        });
+    });
+}
