@@ -55,8 +55,10 @@ impl Terminals {
             Some((_, known)) => *known = output,
             None => self.known.push_back((terminal.id.clone(), output)),
         }
-        if self.known.len() > EDITOR_TERMINAL_NAMES {
-            self.known.pop_front();
+        if self.known.len() > EDITOR_TERMINAL_NAMES
+            && let Some((_, Output::Ended(text))) = self.known.pop_front()
+        {
+            self.bytes -= text.len();
         }
         for (_, output) in &mut self.known {
             if self.bytes <= SHOWN_OUTPUT_BYTES {
@@ -198,4 +200,31 @@ fn as_text(text: &str) -> String {
     });
     block.close();
     String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_that_are_forgotten_leave_room_for_others() {
+        let mut terminals = Terminals::default();
+        let mut note = |number: usize, bytes: usize| {
+            let mut terminal = Terminal {
+                id: format!("term_{number}"),
+                output: None,
+            };
+            terminals.note(&terminal);
+            terminal.output = Some("x".repeat(bytes));
+            terminals.note(&terminal);
+        };
+        let many = 3 * EDITOR_TERMINAL_NAMES;
+        for number in 0..many {
+            note(number, SHOWN_OUTPUT_BYTES / 2 / EDITOR_TERMINAL_NAMES);
+        }
+        let large = SHOWN_OUTPUT_BYTES * 3 / 4;
+        note(many, large);
+        let text = terminals.text(&format!("term_{many}"));
+        assert_eq!(text.map(str::len), Some(large));
+    }
 }
