@@ -67,11 +67,11 @@ test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the 
 test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
 	$(CARGO) build --quiet -p acpd-fake-agent
-	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/^rust_/)'
+	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/(^|::)rust_/)'
 
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
-	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run -p acpd --test real_agents --run-ignored only -E 'test(/^table::/)'
+	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
 
 check: fmt clippy deny test ## What CI runs: format, lints, licences, types, tests
 

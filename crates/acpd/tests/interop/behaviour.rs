@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::calls::{Calls, hello};
 use crate::part::Way;
-use crate::programs::Program::{self, Python, TypeScript};
+use crate::programs::Program::{self, Python, Rust, TypeScript};
 use crate::support::{Daemon, Door, Place, body};
 
 /// The code of a method that the agent does not know.
@@ -55,6 +55,18 @@ fn typescript_http_extension_requests() {
 #[test]
 fn python_websocket_extension_requests() {
     unknown_extension_requests(Python, Way::WebSocket);
+}
+
+#[test]
+#[ignore = "make test-interop"]
+fn rust_stdio_extension_requests() {
+    unknown_extension_requests(Rust, Way::Stdio);
+}
+
+#[test]
+#[ignore = "make test-interop"]
+fn rust_http_extension_requests() {
+    unknown_extension_requests(Rust, Way::Http);
 }
 
 /// Signing in and out needs no session, and holds for the sessions that come after it.
@@ -125,6 +137,18 @@ fn typescript_websocket_pipelined_requests() {
 #[test]
 fn python_stdio_pipelined_requests() {
     pipelined_requests(Python, Way::Stdio);
+}
+
+#[test]
+#[ignore = "make test-interop"]
+fn rust_stdio_pipelined_requests() {
+    pipelined_requests(Rust, Way::Stdio);
+}
+
+#[test]
+#[ignore = "make test-interop"]
+fn rust_websocket_pipelined_requests() {
+    pipelined_requests(Rust, Way::WebSocket);
 }
 
 /// An error says what is wrong in words, and which values are offered.

@@ -48,6 +48,9 @@ pub const LENT: [&str; 6] = [
     "terminal/wait_for_exit",
 ];
 
+/// The output of `echo hello` in an editor's terminal.
+const OUTPUT: &str = "hello\n";
+
 /// A text that comes in one piece, longer than what many programs read at once.
 const LONG_BYTES: usize = 100_000;
 
@@ -166,7 +169,7 @@ impl Part {
         assert!(sessions.contains(&listed["session"]), "{listed}");
         // What the SDK gave the program, and what went over the wire: all of the first connection, in its order.
         assert_eq!(trace.steps("loaded")[0]["said"], all);
-        let (seen, replayed) = (trace.story(1), trace.story(2));
+        let (seen, replayed) = (trace.story(1, OUTPUT), trace.story(2, OUTPUT));
         for (index, (seen, replayed)) in seen.iter().zip(&replayed).enumerate() {
             assert_eq!(seen, replayed, "part {index} of the story");
         }

@@ -74,7 +74,7 @@ pub fn beside(daemon: &Daemon, agent: &str, program: impl AsRef<OsStr>) -> (Comm
 }
 
 impl Program {
-    /// What runs it: a script of that name, where it is one.
+    /// What runs it: its script of that name, or its program with that name as an argument.
     fn line(self, script: &str) -> Vec<PathBuf> {
         match self {
             Self::TypeScript => {
@@ -85,7 +85,10 @@ impl Program {
                 installed(".tools/interop/python/bin/python", "deps"),
                 file(&format!("tests/interop/{script}.py")),
             ],
-            Self::Rust => vec![installed(".tools/interop/rust/debug/interop", "test-interop")],
+            Self::Rust => vec![
+                installed(".tools/interop/rust/debug/interop", "test-interop"),
+                script.into(),
+            ],
         }
     }
 

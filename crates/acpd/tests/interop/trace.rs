@@ -88,9 +88,9 @@ impl Trace {
         assert!(theirs.is_empty() && ours.is_empty(), "open: {theirs:?} {ours:?}");
     }
 
-    /// What a connection shows of a session: prompts, whoever sent them, and updates, where adjacent pieces of a text
-    /// are one.
-    pub fn story(&self, on: u64) -> Vec<Value> {
+    /// What a connection shows of a session: prompts, from any client, and updates. Adjacent pieces of a text are one.
+    /// Other connections do not have a terminal of this one: it reads as they get it, as the `output` of its command.
+    pub fn story(&self, on: u64, output: &str) -> Vec<Value> {
         let mut story: Vec<Value> = Vec::new();
         for line in self.0.iter().filter(|line| line["on"] == on) {
             let sent = line
@@ -110,11 +110,21 @@ impl Trace {
                 // Of what the client sent itself it is not told when and as what it was stored.
                 next = json!({ "sessionUpdate": "user_message_chunk", "content": next["content"] });
             }
+            let mut terminals = 0;
             for shown in next["content"].as_array_mut().into_iter().flatten() {
-                // A terminal that one connection lent is not the other's: there it has the daemon's name.
-                if let Some(terminal) = shown.get_mut("terminalId") {
-                    *terminal = "terminal".into();
+                if shown["type"] == "terminal" {
+                    *shown = text_content("");
+                    terminals += 1;
                 }
+            }
+            if terminals > 0 {
+                let ended = json!({
+                    "sessionUpdate": "tool_call_update",
+                    "toolCallId": next["toolCallId"],
+                    "content": vec![text_content(output); terminals],
+                });
+                story.extend([next, ended]);
+                continue;
             }
             let more = next["content"]["text"].as_str();
             match (story.last_mut(), more) {
@@ -127,6 +137,11 @@ impl Trace {
         }
         story
     }
+}
+
+/// Text that a tool call shows.
+fn text_content(text: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": text } })
 }
 
 /// Whether two updates are pieces of one text of the agent.

@@ -223,34 +223,44 @@ fn always(bench: &mut Bench) -> Result<String, String> {
     check(asked > 0, "it did not ask", &turn)?;
     check(file.exists(), "what was allowed was not done", &turn)?;
     let question = turn.messages.iter().find(|message| message.is_question());
-    let options = &question.expect("it asked").params["options"];
-    if option(options, "allow_always").is_none() {
+    let question = &question.expect("it asked").params;
+    let Some(chosen) = option(&question["options"], "allow_always") else {
         return Ok("offers no such answer".to_owned());
-    }
+    };
+    let mut passed_on = question["agentRemembers"].as_array().into_iter().flatten();
+    let warned = passed_on.any(|option| option == chosen);
     let list = json!({ "threadId": talk.thread });
-    let kept = talk.client.call("policy/remembered/list", &list)["data"].clone();
-    if kept == json!([]) {
+    let kept = talk.client.call("policy/remembered/list", &list)["data"] != json!([]);
+    check(
+        warned || kept,
+        "acpd keeps no rule and did not say so in the question",
+        &turn,
+    )?;
+    if !kept {
         let notices = turn.of("thread/notice");
-        let notice = notices
+        let mut notices = notices
             .iter()
-            .find(|notice| notice.params["code"] == "notRemembered");
-        check(notice.is_some(), "acpd keeps no rule and does not say so", &turn)?;
-        let untrue = notice.is_some_and(|notice| notice.text("message").contains("this once only"));
-        check(
-            !untrue,
-            "the agent remembers it, and acpd says that it does not",
-            &turn,
-        )?;
-        return Ok("only the agent remembers it".to_owned());
+            .filter(|notice| notice.params["code"] == "notRemembered");
+        let told = notices.any(|notice| {
+            notice
+                .text("message")
+                .contains("the agent may remember this by itself")
+        });
+        check(told, "acpd keeps no rule, and no notice says so", &turn)?;
     }
-    for path in bench.agent.answers {
-        let path = bench.setting.work.with_file_name(path);
-        let rules = std::fs::read_to_string(&path).unwrap_or_default();
-        let fault = format!("it keeps a rule of its own in {}", path.display());
-        check(!rules.contains("truncate"), &fault, &turn)?;
+    if !warned {
+        for path in bench.agent.answers {
+            let path = bench.setting.work.with_file_name(path);
+            let rules = std::fs::read_to_string(&path).unwrap_or_default();
+            let fault = format!("it keeps a rule of its own in {}", path.display());
+            check(!rules.contains("truncate"), &fault, &turn)?;
+        }
     }
     std::fs::remove_file(&file).expect("it is there");
     let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
+    if !kept && asked > 0 {
+        return Ok("nothing remembers it".to_owned());
+    }
     check(asked == 0, "a person was asked again", &turn)?;
     check(file.exists(), "it was not done again", &turn)?;
     let decided = turn.of("serverRequest/resolved");
@@ -258,9 +268,10 @@ fn always(bench: &mut Bench) -> Result<String, String> {
         .first()
         .is_some_and(|decided| decided.params["by"]["kind"] == "policy");
     check(
-        by_policy,
-        "the agent did not ask again: it remembers the answer",
+        by_policy || warned,
+        "the agent remembers it, and acpd did not say so",
         &turn,
     )?;
-    Ok("acpd remembers it".to_owned())
+    let which = if by_policy { "acpd" } else { "only the agent" };
+    Ok(format!("{which} remembers it"))
 }

@@ -29,16 +29,16 @@ impl Thread {
         if self.live.spec.opens_like(&before) || !self.has_agent() || self.agent == AgentState::Stopping {
             return Ok(Reply::Done);
         }
-        if !self.would_forget() {
-            self.reopens = true;
-            self.reopen_if_idle();
-        } else {
+        if self.would_forget() {
             self.notice(
                 Level::Info,
                 "sessionParamsLater",
                 "The agent cannot go on with its session in another process: MCP servers, directory and other \
                  members of the request reach it when it is next started.",
             );
+        } else {
+            self.reopens = true;
+            self.reopen_if_idle();
         }
         Ok(Reply::Done)
     }

@@ -1,5 +1,7 @@
 //! The official Rust SDK plays the part in `$INTEROP` (docs/testing.md, "Interoperability") over the way that is named there.
+//! With the argument `calls` it makes calls instead.
 
+mod calls;
 mod wire;
 mod world;
 
@@ -41,7 +43,11 @@ impl Part {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let part = Arc::new(Part(serde_json::from_str(&std::env::var("INTEROP")?)?));
+    let part = serde_json::from_str(&std::env::var("INTEROP")?)?;
+    if std::env::args().nth(1).as_deref() == Some("calls") {
+        return calls::make(part).await;
+    }
+    let part = Arc::new(Part(part));
     let world = Arc::new(World::default());
     let session = connected(&part, &world, 1, first).await?;
     let again = async |part: &Part, world: &World, agent: ConnectionTo<Agent>| {

@@ -219,3 +219,30 @@ fn as_text(text: &str) -> String {
     block.close();
     String::from_utf8_lossy(&out).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_that_are_forgotten_leave_room_for_others() {
+        let mut terminals = Terminals::default();
+        let mut note = |number: usize, bytes: usize| {
+            let mut terminal = Terminal {
+                id: format!("term_{number}"),
+                output: None,
+            };
+            terminals.note(&terminal);
+            terminal.output = Some("x".repeat(bytes));
+            terminals.note(&terminal);
+        };
+        let many = 3 * EDITOR_TERMINAL_NAMES;
+        for number in 0..many {
+            note(number, SHOWN_OUTPUT_BYTES / 2 / EDITOR_TERMINAL_NAMES);
+        }
+        let large = SHOWN_OUTPUT_BYTES * 3 / 4;
+        note(many, large);
+        let text = terminals.text(&format!("term_{many}"));
+        assert_eq!(text.map(str::len), Some(large));
+    }
+}
