@@ -188,13 +188,14 @@ fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
         Subject::Fetch(url) => format!("WebFetch({})", url.as_ref().filter(|url| !url.contains('*'))?),
         Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone())?,
         Subject::Tool(Kind::Think) => "Think".to_owned(),
-        // Into which mode is the agent's to say: an answer for good would be about all of them.
-        Subject::Tool(Kind::SwitchMode) => return None,
-        Subject::Tool(_) => {
+        Subject::Tool(kind) if *kind != Kind::SwitchMode => {
             let name = request.tool_name.as_ref().filter(|name| !name.contains('*'))?;
             format!("Tool({name})")
         }
-        Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => return None,
+        // Into which mode is the agent's to say: an answer for good would be about all of them.
+        Subject::Tool(_) | Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => {
+            return None;
+        }
     };
     let rule = (text.len() <= RULE_BYTES)
         .then(|| Rule::parse(&text).ok())
