@@ -270,3 +270,35 @@ fn questions_of_acpds_own_are_answered_as_chosen() {
         s.stops_with("end_turn");
     });
 }
+
+/// Out of a plan into which mode: "auto-accept edits" is not "once".
+#[test]
+fn a_choice_of_a_mode_reaches_the_agent_as_it_is() {
+    check(|s| {
+        s.open_turn();
+        let params = json!({
+            "sessionId": "s-1",
+            "toolCall": { "toolCallId": "plan", "kind": "switch_mode", "title": "Ready to code?" },
+            "options": [
+                { "optionId": "acceptEdits", "name": "Yes, and accept edits", "kind": "allow_always" },
+                { "optionId": "default", "name": "Yes, and ask before each edit", "kind": "allow_once" },
+                { "optionId": "plan", "name": "No, keep planning", "kind": "reject_once" },
+            ],
+        });
+        s.calls("7", "session/request_permission", &params.to_string());
+        let request = RequestId {
+            thread: s.id,
+            number: 1,
+        };
+        let announced = &s.params("item/permissions/requestApproval")[0]["agentRemembers"];
+        assert_eq!(*announced, json!(["acceptEdits"]));
+        s.ask(Command::Answer {
+            request,
+            answer: Answer::Option("acceptEdits".into()),
+            scope: None,
+        })
+        .unwrap();
+        assert_eq!(told(s), "acceptEdits");
+        assert!(remembered(s).is_empty());
+    });
+}
