@@ -3,6 +3,7 @@
 //! In: the daemon's questions, and when one is settled. Out: responses. Owns: the terminal and what is typed in it.
 //! Never: answers for a person who cannot be asked, except with a refusal that is told.
 
+mod choice;
 mod field;
 mod form;
 
@@ -14,6 +15,7 @@ use acpd_gateway::policy::shell_line;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::choice::Choice;
 use self::form::{Form, Taken};
 use crate::cli::Permissions;
 use crate::client::Incoming;
@@ -95,7 +97,7 @@ impl Questions {
             (Wants::Permission, Permissions::Allow) => json!({ "decision": "accept" }),
             (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
             (Wants::Permission, Permissions::Ask) => match ask(&mut self.terminal, question).await {
-                Ok(option) => json!({ "decision": "accept", "optionId": option }),
+                Ok(choice) => choice.response(),
                 Err(error) => {
                     print::err(&format!(
                         "acpd: declined, since nobody can be asked: {error} (see --permissions)\n"
@@ -219,45 +221,27 @@ async fn inquire(
 }
 
 /// Shows a question and waits for a choice.
-async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<String> {
+async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<Choice> {
     let terminal = opened(terminal)?;
-    let options = question.params["options"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let mut choices = Choice::read(&question.params);
+    let prompt = format!("Your choice [1-{}]: ", choices.len());
     if !question.shown {
         terminal.begin(&format!("\n{}\n", wording(&question.params)))?;
-        for (at, option) in options.iter().enumerate() {
-            let name = plain(option["name"].as_str().unwrap_or("?"));
-            let note = if agent_remembers(&question.params, option) {
-                " (the agent may remember this by itself)"
-            } else {
-                ""
-            };
-            writeln!(terminal.out, "  {}) {name}{note}", at + 1)?;
+        for (at, choice) in choices.iter().enumerate() {
+            terminal.show(&format!("  {}) {}\n", at + 1, choice.line()))?;
         }
-        write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
+        terminal.show(&prompt)?;
         question.shown = true;
     }
     loop {
         let line = terminal.typed().await?;
         let line = line.ok_or_else(|| anyhow::anyhow!("there is no more input"))?;
-        let chosen = line
-            .trim()
-            .parse::<usize>()
-            .ok()
-            .and_then(|n| options.get(n.checked_sub(1)?));
-        if let Some(id) = chosen.and_then(|option| option["optionId"].as_str()) {
-            return Ok(id.to_owned());
+        let chosen = line.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        if let Some(at) = chosen.filter(|at| *at < choices.len()) {
+            return Ok(choices.swap_remove(at));
         }
-        write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
+        terminal.show(&prompt)?;
     }
-}
-
-/// Whether acpd keeps no rule if this option is picked, but the agent may.
-fn agent_remembers(params: &Value, option: &Value) -> bool {
-    let passed_on = params["agentRemembers"].as_array();
-    passed_on.is_some_and(|ids| ids.contains(&option["optionId"]))
 }
 
 fn wording(params: &Value) -> String {

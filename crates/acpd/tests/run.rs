@@ -236,6 +236,25 @@ fn on_a_terminal_a_key_decides() {
 }
 
 #[test]
+fn on_a_terminal_a_name_does_not_hide_what_an_option_does() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(
+        &daemon
+            .place
+            .command(&["run", "permission yes=No no=Yes; permission same=true"]),
+    ));
+    run.wait_for_output("1) Allow once: “No”\r\n");
+    run.wait_for_output("3) Reject: “Yes”\r\n");
+    run.wait_for_output("Your choice [1-4]: ");
+    run.write("3\n");
+    run.wait_for_output("rejected (reject_once)");
+    // Where an answer could mean two things nobody is asked.
+    run.wait_for_output("two options have the optionId");
+    let run = run.finish();
+    assert_eq!(run.stdout.matches("Your choice").count(), 1, "{}", run.stdout);
+}
+
+#[test]
 fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
     let daemon = Daemon::start();
     let note = "(the agent may remember this by itself)";

@@ -198,7 +198,7 @@ fn a_question_is_answered_by_a_response() {
         (
             "permission",
             "item/commandExecution/requestApproval",
-            json!({ "decision": "accept", "optionId": "reject_always" }),
+            json!({ "decision": "declineForSession", "optionId": "reject_always", "optionKind": "reject_always" }),
             "declined",
             "rejected (reject_once)",
         ),

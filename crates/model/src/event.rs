@@ -203,6 +203,25 @@ pub struct PermissionOption {
     pub kind: String,
 }
 
+impl PermissionOption {
+    /// What a person reads: what the kind means, and behind it the agent's own name for it where that says something else.
+    /// The name alone could say the opposite of what the answer does.
+    pub fn label(&self) -> String {
+        let meaning = match self.kind.as_str() {
+            "allow_once" => "Allow once",
+            "allow_always" => "Always allow",
+            "reject_once" => "Reject",
+            "reject_always" => "Always reject",
+            _ => "Other answer",
+        };
+        let name = self.name.trim();
+        if name.is_empty() || name.eq_ignore_ascii_case(meaning) {
+            return meaning.to_owned();
+        }
+        format!("{meaning}: “{name}”")
+    }
+}
+
 /// What a permission is asked for; decides the method by which clients are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -195,8 +195,10 @@ export interface Approval {
 export interface Approve {
   /** Yes or no. */
   approved?: boolean | null;
-  /** One of the agent's options. */
+  /** One of the agent's options. An answer that `approved` contradicts is refused. */
   optionId?: string | null;
+  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  optionKind?: string | null;
   /** The question. */
   requestId: string;
   /** Makes the answer hold for more than this question. */
@@ -738,8 +740,10 @@ export interface QuestionAnswered {
   decision?: string | null;
   /** Nothing will be said. */
   dismissed?: boolean;
-  /** One of the agent's options; it says more than `decision`. */
+  /** One of the agent's options; it says more than `decision`, and must not contradict it. */
   optionId?: string | null;
+  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  optionKind?: string | null;
   /** Makes the answer hold for more than this question. */
   scope?: Scope | null;
 }

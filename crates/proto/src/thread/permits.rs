@@ -48,10 +48,10 @@ pub(super) struct Held {
 /// The answers to a question of our own.
 fn own_options() -> Vec<PermissionOption> {
     [
-        ("allow", "Allow", "allow_once"),
+        ("allow", "Allow once", "allow_once"),
         ("allow-always", "Always allow", "allow_always"),
-        ("refuse", "Refuse", "reject_once"),
-        ("refuse-always", "Always refuse", "reject_always"),
+        ("refuse", "Reject", "reject_once"),
+        ("refuse-always", "Always reject", "reject_always"),
     ]
     .map(|(id, name, kind)| PermissionOption {
         option_id: id.to_owned(),

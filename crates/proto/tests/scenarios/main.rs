@@ -26,6 +26,7 @@ mod lost_agent;
 mod malformed;
 mod messages;
 mod oddities;
+mod options;
 mod peer;
 mod permission;
 mod policies;

@@ -23,24 +23,40 @@ const question: Asked = {
 };
 const nothing = () => {};
 
-test("the agent's own options are the buttons, in its order, and those that last are marked", () => {
+test("the agent's own options are the buttons, in its order, each with what it does and the agent's name behind it", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} />);
   expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
-    "Yes", "Yes, from now onalways", "No", "Neveralways", "Something new",
+    "Allow once “Yes”", "Always allow “Yes, from now on”", "Reject “No”", "Always reject “Never”", "Other answer “Something new”",
   ]);
+});
+
+test("a name that says the opposite of its option is only a quotation, and no yes", () => {
+  const options = [
+    { optionId: "1", name: "No", kind: "allow_always" },
+    { optionId: "2", name: "Allow\u202E", kind: "reject_once" },
+    { optionId: "3", name: " allow ONCE ", kind: "allow_once" },
+    { optionId: "4", name: "Allow once", kind: "_odd" },
+  ];
+  const view = drawn(<Approval question={{ ...question, options }} onAnswer={nothing} />);
+  const buttons = view.all(".th-answers button");
+  expect(buttons.map((button) => button.textContent)).toEqual([
+    "Always allow “No”", "Reject “Allow⟨U+202E⟩”", "Allow once", "Other answer “Allow once”",
+  ]);
+  expect(buttons.map((button) => button.classList.contains("primary"))).toEqual([false, false, true, false]);
 });
 
 test("what the agent may remember by itself is marked before it is answered", () => {
   const view = drawn(<Approval question={{ ...question, agentRemembers: ["4"] }} onAnswer={nothing} />);
   expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
-    "Yes", "Yes, from now onalways", "No", "Neveralwaysthe agent may remember this by itself", "Something new",
+    "Allow once “Yes”", "Always allow “Yes, from now on”", "Reject “No”",
+    "Always reject “Never”the agent may remember this by itself", "Other answer “Something new”",
   ]);
 });
 
 test("a press answers with that option", async () => {
   const onAnswer = vi.fn();
   const view = drawn(<Approval question={question} onAnswer={onAnswer} />);
-  await after(() => view.button("Never").click());
+  await after(() => view.button("Always reject").click());
   expect(onAnswer.mock.calls).toEqual([[question.options[3]]]);
 });
 
@@ -97,14 +113,14 @@ test("while the answer is on its way, no other one can be given", () => {
 
 test("who only looks on is told why the buttons are off", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} barred="You look on." />);
-  expect(view.button("Yes").disabled).toBe(true);
+  expect(view.button("Allow once").disabled).toBe(true);
   expect(view.text()).toContain("You look on.");
 });
 
 test("an error is shown, and another answer can be given", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} error="Somebody else was quicker." />);
   expect(view.all("[role=alert]").map((alert) => alert.textContent)).toContain("Somebody else was quicker.");
-  expect(view.button("Yes").disabled).toBe(false);
+  expect(view.button("Allow once").disabled).toBe(false);
 });
 
 const resolved = (rest: Partial<Resolved>): Resolved => ({

@@ -6,6 +6,7 @@ import { useId } from "preact/hooks";
 
 import { visible, visibleLine } from "../../text/visible.ts";
 import { isObject, locationsOf, objects, text } from "./acp.ts";
+import { meaningOf, nameBeside } from "./answers.ts";
 import { quoted } from "./CommandCard.tsx";
 import { Content } from "./Content.tsx";
 import { CopyButton } from "./CopyButton.tsx";
@@ -63,9 +64,8 @@ export function Approval(props: ApprovalProps) {
             disabled={off}
             onClick={() => onAnswer(option)}
           >
-            <Icon name={option.kind.startsWith("reject") ? "cross" : "check"} />
-            {visibleLine(option.name)}
-            {option.kind.endsWith("_always") && <span class="th-tag">always</span>}
+            <Icon name={icon(option.kind)} />
+            <Label option={option} />
             {question.agentRemembers?.includes(option.optionId) && (
               <span class="th-tag">the agent may remember this by itself</span>
             )}
@@ -87,6 +87,22 @@ export function AlsoAsked({ others }: { others: readonly string[] }) {
   if (others.length === 0) return null;
   // Two pages of the same person look alike.
   return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
+}
+
+/** What the answer does, and behind it what the agent calls it. */
+function Label({ option }: { option: PermissionOption }) {
+  const name = nameBeside(option);
+  return (
+    <span>
+      {meaningOf(option.kind)}
+      {name !== undefined && <span class="th-agents-name"> “{visibleLine(name)}”</span>}
+    </span>
+  );
+}
+
+function icon(kind: string): "check" | "cross" | "info" {
+  if (kind.startsWith("allow")) return "check";
+  return kind.startsWith("reject") ? "cross" : "info";
 }
 
 /** Only a yes to this one thing is the plain way on. */

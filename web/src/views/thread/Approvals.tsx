@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Decision, Question, ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
+import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { Elicitation } from "./Elicitation.tsx";
 import { Surroundings, type ThreadContext } from "./context.ts";
@@ -13,13 +14,6 @@ import { diffStyle } from "./settings.ts";
 
 /** Milliseconds for which an answered question is still shown, so that nobody wonders where it went. */
 const SHOWN = 12_000;
-
-const ANSWERS: Record<string, string> = {
-  allow_once: "accept",
-  allow_always: "acceptForSession",
-  reject_once: "decline",
-  reject_always: "declineForSession",
-};
 
 export function Approvals(props: ThreadViewProps) {
   // Answers of one thread are no news in another.
@@ -124,13 +118,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
     <Approval
       question={question.params}
       {...state}
-      onAnswer={(option) =>
-        void answer(
-          option === undefined
-            ? { decision: "cancel" }
-            : { decision: ANSWERS[option.kind] ?? null, optionId: option.optionId },
-        )
-      }
+      onAnswer={(option) => void answer(answerWith(option))}
     />
   );
 }

@@ -39,7 +39,7 @@ test("an answer names the option, and what it means", async () => {
   const given = props({ questions: [question] });
   const view = drawn(<Approvals {...given} />);
   await after(() => view.button("Reject").click());
-  expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n" }]]);
+  expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n", optionKind: "reject_once" }]]);
 });
 
 test("an answer that came too late says so, and leaves the card until the event comes", async () => {

@@ -440,7 +440,7 @@ fn question_block(question: &Question) -> Block {
     };
     let title = vec![word(asked), code(&question.title)];
     let mut block = Block::new("permission", question.at, title);
-    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.name.clone())];
+    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.label())];
     block
         .parts
         .push(Part::List(question.options.iter().map(option).collect()));
@@ -458,7 +458,7 @@ fn question_block(question: &Question) -> Block {
             let decided = if outcome.allows() { "Allowed" } else { "Declined" };
             let name = |id: &String| {
                 let option = question.options.iter().find(|option| option.option_id == *id);
-                word(option.map_or(id, |option| &option.name).clone())
+                word(option.map_or_else(|| id.clone(), PermissionOption::label))
             };
             let mut spans = vec![
                 word(decided),
