@@ -6,17 +6,18 @@
 mod choice;
 mod field;
 mod form;
+mod wording;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
-use acpd_gateway::policy::shell_line;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use self::choice::Choice;
 use self::form::{Form, Taken};
+use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
 use crate::print;
@@ -226,7 +227,7 @@ async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow
     let mut choices = Choice::read(&question.params);
     let prompt = format!("Your choice [1-{}]: ", choices.len());
     if !question.shown {
-        terminal.begin(&format!("\n{}\n", wording(&question.params)))?;
+        terminal.begin(&format!("\n{}", wording(&question.params)))?;
         for (at, choice) in choices.iter().enumerate() {
             terminal.show(&format!("  {}) {}\n", at + 1, choice.line()))?;
         }
@@ -242,27 +243,4 @@ async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow
         }
         terminal.show(&prompt)?;
     }
-}
-
-fn wording(params: &Value) -> String {
-    let mut text = format!(
-        "The agent asks: {}",
-        plain(params["title"].as_str().unwrap_or("may I go on?"))
-    );
-    match &params["command"] {
-        Value::String(command) => text.push_str(&format!("\n  $ {}", plain(command))),
-        Value::Array(words) => {
-            let mut words = words.iter().filter_map(Value::as_str);
-            let line = shell_line(words.next().unwrap_or_default(), words);
-            text.push_str(&format!("\n  $ {}", plain(&line)));
-        }
-        _ => {}
-    }
-    if let Some(diff) = params["diff"].as_str().filter(|diff| !diff.is_empty()) {
-        text.push('\n');
-        text.push_str(&plain(diff));
-    } else if let Some(path) = params["path"].as_str() {
-        text.push_str(&format!("\n  {}", plain(path)));
-    }
-    text
 }

@@ -27,6 +27,7 @@ mod reopening;
 mod replayed;
 mod requests;
 mod session_params;
+mod shown;
 mod steer;
 mod steps;
 mod terminals;

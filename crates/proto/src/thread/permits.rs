@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use acpd_model::event::{AskAbout, Outcome, PermissionOption, Ruling};
 use acpd_model::limits::GRANTS;
-use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Whose};
+use super::shown::subjects;
 use super::steps::Thread;
 use super::undecided::paths_of;
 use crate::agent::Call;
 use crate::policy::{
     Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject, shell_line,
 };
+use crate::projection::unified_diff;
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -259,7 +261,7 @@ impl Thread {
     }
 
     /// Has a person decide about a call that the agent makes without having asked.
-    pub(super) fn ask_first(&mut self, call: u64, request: Call, wanted: Request, at: Option<String>) {
+    pub(super) fn ask_first(&mut self, call: u64, request: Call, mut wanted: Request, at: Option<String>) {
         // Who decides on a name should know what it stands for.
         let place = match wanted.subjects() {
             [
@@ -276,6 +278,7 @@ impl Thread {
                 (AskAbout::Permissions, format!("Read {path}{place}"), call)
             }
             Call::WriteFile { path, content } => {
+                wanted.show_diff(path, &unified_diff(path, &Before::Unknown, content));
                 let diff = json!([{ "type": "diff", "path": path, "newText": content }]);
                 let call = json!({ "kind": "edit", "locations": [{ "path": path }], "content": diff });
                 (AskAbout::FileChange, format!("Write {path}{place}"), call)
@@ -301,7 +304,6 @@ impl Thread {
             _ => return,
         };
         let number = self.live.last_request + 1;
-        self.questions.insert(number, wanted);
         self.held.insert(number, Held { call, request, at });
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -314,7 +316,9 @@ impl Thread {
             options: own_options(),
             decided: false,
             agent_remembers: Vec::new(),
+            subjects: subjects(&wanted).into(),
         };
+        self.questions.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();
         self.emit(self.current_turn(), By::Daemon, kind, Some(raw));
         self.asked_in_vain(number);

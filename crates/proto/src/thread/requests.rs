@@ -11,11 +11,13 @@ use serde_json::json;
 
 use super::answers::sent_as_once;
 use super::command::{Answer, PickedOption};
+use super::shown::show_changes;
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
 use crate::policy::Scope;
 use crate::projection::ItemView;
+use crate::wire::repeated_key;
 
 /// By which an agent asks for a permission.
 const METHOD: &str = "session/request_permission";
@@ -60,6 +62,9 @@ impl Thread {
             ));
             return self.refuse_on_record(call, METHOD, &error);
         }
+        if let Some(key) = repeated_key(&raw) {
+            return self.refuse_ambiguous(call, "the request", &key);
+        }
         let id = asked.tool_call_id.clone();
         let update = ToolUpdate {
             id: asked.tool_call_id.into(),
@@ -90,6 +95,11 @@ impl Thread {
             Some(ItemView::Tool(view)) => view.to_json(),
             _ => tool.clone(),
         };
+        if let Some(key) = repeated_key(&whole) {
+            return self.refuse_ambiguous(call, "the tool call", &key);
+        }
+        let mut request = self.tool_request(&whole);
+        show_changes(&mut request, &whole);
         let question = Question {
             turn: self.current_turn(),
             item: known.item,
@@ -97,9 +107,19 @@ impl Thread {
             title,
             options,
             raw,
-            request: self.tool_request(&whole),
+            request,
         };
         self.consider_question(call, question);
+    }
+
+    /// Readers of an object with one key twice disagree about what it says, so that a person could be shown what the agent
+    /// does not mean.
+    fn refuse_ambiguous(&mut self, call: u64, place: &str, key: &str) {
+        let key = shorten(key, NAMED_CHARS);
+        let error = Failure::invalid_params(format!(
+            "{METHOD}: {place} has the key {key:?} twice in one object, so that it is not clear what is asked"
+        ));
+        self.refuse_on_record(call, METHOD, &error);
     }
 
     pub(super) fn answer(

@@ -12,6 +12,7 @@ use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, 
 use super::command::{Effect, Whose};
 use super::machine::Work;
 use super::permits::Permit;
+use super::shown::subjects;
 use super::steps::Thread;
 use crate::agent::Call;
 use crate::policy::{RealPaths, Request};
@@ -133,6 +134,7 @@ impl Thread {
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
         let agent_remembers = self.agent_remembers(&request, &options);
+        let subjects = subjects(&request).into();
         let ruled = self.rule_on(number, request, &options);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -143,6 +145,7 @@ impl Thread {
             about,
             title,
             options,
+            subjects,
             decided: ruled.is_some(),
             agent_remembers: if ruled.is_none() {
                 agent_remembers

@@ -37,6 +37,7 @@ mod reopen;
 mod rollback;
 mod seed_turn;
 mod shared;
+mod shown;
 mod start;
 mod steer;
 mod stuck;

@@ -3,6 +3,7 @@
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { inOneLine } from "../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { answerWith } from "./answers.ts";
@@ -44,7 +45,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
         {settled.map(({ params, question }) => (
           <Settled
             key={params.requestId}
-            title={question.params.title}
+            title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
             resolved={params}
             options={"options" in question.params ? question.params.options : []}
           />

@@ -14,7 +14,7 @@ const head = {
 } as unknown as Thread;
 
 const approval: Approval = {
-  seq: 1, threadId: "t", ts: 0, requestId: "q", title: "Run make", command: "make",
+  seq: 1, threadId: "t", ts: 0, requestId: "q", itemId: "i", title: "Build it", subjects: [{ type: "commandLine", line: "make", cwd: "/w" }],
   options: [{ optionId: "y", name: "Allow", kind: "allow_once" }, { optionId: "n", name: "Reject", kind: "reject_once" }],
 };
 const question = { method: "item/commandExecution/requestApproval", params: approval } as const;
