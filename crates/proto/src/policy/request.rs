@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::Failure;
 use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::{CallSubject, Variable};
+use acpd_model::{BlobId, Failure};
 
 use super::command_line::{self, Command};
 use super::path::{absolute, below, normalise};
@@ -128,6 +128,8 @@ pub struct Request {
     pub(super) subjects: Vec<Subject>,
     /// The same for people.
     pub(super) shown: Vec<CallSubject>,
+    /// What files will contain, as far as the call shows it: path and content.
+    pub(super) texts: Vec<(String, BlobId)>,
     /// Files as they were named: absolute, and otherwise as they came.
     pub(super) named: Vec<(Access, String)>,
     /// Directories with two names: as the thread names them, and their real ones.
@@ -147,6 +149,7 @@ impl Request {
         Self {
             subjects: Vec::new(),
             shown: Vec::new(),
+            texts: Vec::new(),
             named: Vec::new(),
             roots: Vec::new(),
             tool_name: None,
@@ -303,6 +306,25 @@ impl Request {
                 path,
             })
         })
+    }
+
+    /// What files will contain, as far as the call shows it: path and content.
+    pub fn texts(&self) -> &[(String, BlobId)] {
+        &self.texts
+    }
+
+    /// Notes what a file will contain.
+    pub fn note_text(&mut self, path: &str, text: &str) {
+        if let Some(path) = self.tidy(path)
+            && self.texts.len() < REQUEST_PATHS
+        {
+            self.texts.push((path, BlobId::of(text.as_bytes())));
+        }
+    }
+
+    /// A path of the call, absolute and without `..`.
+    pub fn tidy(&self, path: &str) -> Option<String> {
+        normalise(path, &self.base, self.home.as_deref())
     }
 
     /// What it was taken apart into.

@@ -76,7 +76,7 @@ impl Request {
 
     /// Shows the change that is made to a file that is among its parts.
     pub fn show_diff(&mut self, of: &str, change: &str) {
-        let of = normalise(of, &self.base, self.home.as_deref());
+        let of = self.tidy(of);
         for part in &mut self.shown {
             if let CallSubject::File {
                 access: FileAccess::Edit | FileAccess::Delete | FileAccess::Move,

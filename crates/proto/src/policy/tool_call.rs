@@ -206,6 +206,12 @@ impl<'a> Reading<'a> {
         if let Some(input) = self.written {
             request.show_arguments(input);
         }
+        let texts = CONTENTS.iter().filter_map(|key| self.given(key)?.as_str());
+        for text in texts {
+            for path in self.input_paths(false).into_iter().flatten() {
+                request.note_text(path, text);
+            }
+        }
     }
 
     fn subjects_of(&self, kind: Kind, request: &mut Request) {

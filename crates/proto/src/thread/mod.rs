@@ -14,6 +14,7 @@ mod editors;
 mod errands;
 mod final_output;
 mod fork;
+mod grants;
 mod items;
 mod lease;
 mod lent;

@@ -9,6 +9,7 @@ use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Whose};
+use super::grants::{Grant, use_up};
 use super::shown::subjects;
 use super::steps::Thread;
 use super::undecided::paths_of;
@@ -173,7 +174,7 @@ impl Thread {
         let decision = self.layers().decide(request);
         match decision.effect {
             _ if decision.scope.is_none() => Permit::Yes,
-            Ruled::Ask if self.is_granted(call, request) => Permit::Yes,
+            Ruled::Ask if use_up(&mut self.granted, call, request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
                     method: call.method().to_owned(),
@@ -189,7 +190,7 @@ impl Thread {
 
     /// A read changes nothing and agents read a lot, so that it takes a rule that is about it to stop one: a default
     /// does not.
-    fn permit_read(&self, call: &Call, request: &Request) -> Permit {
+    fn permit_read(&mut self, call: &Call, request: &Request) -> Permit {
         let explained = self.layers().explain(request).subjects;
         let by_rule = |effect| {
             let decisions = explained.iter().map(|subject| &subject.decision);
@@ -199,7 +200,7 @@ impl Thread {
         if let Some(decision) = by_rule(Ruled::Deny) {
             return Permit::No(Box::new(decision.clone()));
         }
-        if by_rule(Ruled::Ask).is_some() && !self.is_granted(call, request) {
+        if by_rule(Ruled::Ask).is_some() && !use_up(&mut self.granted, call, request) {
             return Permit::Ask;
         }
         Permit::Yes
@@ -224,27 +225,6 @@ impl Thread {
             _ => return None,
         };
         Some(self.at_home(request))
-    }
-
-    /// Whether the agent asked for all of `request` in this turn and was allowed. What cannot be told for certain,
-    /// and a command in another place or with variables of its own, is none of it.
-    fn is_granted(&self, call: &Call, request: &Request) -> bool {
-        if let Call::CreateTerminal { env, cwd, .. } = call {
-            let here = cwd.as_ref().is_none_or(|cwd| cwd == self.live.spec.session_cwd());
-            if !env.is_empty() || !here {
-                return false;
-            }
-        }
-        let granted = |subject| {
-            self.granted
-                .iter()
-                .any(|grant| grant.subjects().contains(subject))
-        };
-        let subjects = request.subjects();
-        !subjects.is_empty()
-            && subjects
-                .iter()
-                .all(|subject| subject.is_certain() && granted(subject))
     }
 
     pub(super) fn refuse_by_policy(&mut self, call: u64, request: &Call, decision: &Decision) {
@@ -333,7 +313,7 @@ impl Thread {
             && let Some(request) = self.questions.get(&number)
             && self.granted.len() < GRANTS
         {
-            self.granted.push(request.clone());
+            self.granted.push(Grant::of(request));
         }
         self.questions.remove(&number);
         let Some(Held { call, request, at }) = self.held.remove(&number) else {

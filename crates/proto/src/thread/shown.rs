@@ -17,6 +17,7 @@ pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
     for diff in view.diffs() {
         let change = unified_diff(&diff.path, &diff.before(), &diff.new_text);
         request.show_diff(&diff.path, &change);
+        request.note_text(&diff.path, &diff.new_text);
     }
 }
 

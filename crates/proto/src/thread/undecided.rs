@@ -65,7 +65,7 @@ impl Thread {
         let paths = paths_of(request);
         let whose = Whose::Call(call);
         self.effects.push(Effect::Resolve { whose, paths });
-        self.working.insert(call, Work::Decide(undecided));
+        self.working.insert(call, Work::Decide(Box::new(undecided)));
     }
 
     /// It is known where the paths lead.
@@ -82,8 +82,11 @@ impl Thread {
         if !matches!(self.working.get(&call), Some(Work::Decide(_))) {
             return;
         }
-        match self.working.remove(&call) {
-            Some(Work::Decide(Undecided::Call(request, wanted))) => {
+        let Some(Work::Decide(undecided)) = self.working.remove(&call) else {
+            return;
+        };
+        match *undecided {
+            Undecided::Call(request, wanted) => {
                 let at = wanted.paths().next().map(|path| match real.paths.get(path) {
                     Some(found) => found.clone(),
                     None => Err(Failure::new(
@@ -93,11 +96,10 @@ impl Thread {
                 });
                 self.decide(call, request, Some(wanted.with_real_paths(real)), at);
             }
-            Some(Work::Decide(Undecided::Question(mut question))) => {
+            Undecided::Question(mut question) => {
                 question.request = question.request.with_real_paths(real);
                 self.ask_permission(call, question);
             }
-            _ => {}
         }
     }
 

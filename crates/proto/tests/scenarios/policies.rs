@@ -167,7 +167,7 @@ fn what_a_person_refuses_is_not_done() {
 fn an_agent_that_has_asked_is_not_asked_about_again() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
-        let params = r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t","title":"Edit","kind":"edit","locations":[{"path":"/workspace/x"}]},"options":[{"optionId":"ao","name":"Once","kind":"allow_once"}]}"#;
+        let params = r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t","title":"Edit","kind":"edit","content":[{"type":"diff","path":"/workspace/x","newText":"x"}]},"options":[{"optionId":"ao","name":"Once","kind":"allow_once"}]}"#;
         s.calls("7", "session/request_permission", params);
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, "8", "/workspace/x");
