@@ -245,7 +245,7 @@ test("light, dark, and as the system has it", async () => {
   await until(other, id, "waiting");
   const night = await stage.page({ dark: true });
   await openThread(stage, night, id);
-  await night.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await night.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
   await shoot(night, "conversation-dark");
   await accessible(night);
   const phone = await stage.page({ size: PHONE, dark: true });

@@ -142,7 +142,7 @@ test("of two tabs, one answers: the other has nothing more to press, and each sa
   await openThread(stage, page, id);
   const tab = await page.context().newPage();
   await openThread(stage, tab, id);
-  const allow = (of: Page) => of.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true });
+  const allow = (of: Page) => of.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true });
   await allow(page).waitFor();
   await allow(tab).click();
   await allow(page).waitFor({ state: "detached" });

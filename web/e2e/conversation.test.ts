@@ -115,18 +115,18 @@ test("what the agent asks is answered by its own options", async () => {
   await page.locator(".pane-foot").getByText("npm test -- --all").first().waitFor();
   await shoot(page, "approval-desktop");
   await accessible(page);
-  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).click();
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await line("allowed (allow_once)").first().waitFor();
 });
 
 test("a question that another client answers is gone at once, and says by whom", async () => {
   const id = await startThread(stage, other, "permission kind=execute command=make");
   await openThread(stage, page, id);
-  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
   await page.getByText("Also asked: owner with other-program").waitFor();
   const { thread } = await other.call("thread/read", { threadId: id });
   await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, approved: false });
-  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor({ state: "detached" });
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor({ state: "detached" });
   await page.getByText("other-program").first().waitFor();
   await shoot(page, "approval-answered-desktop");
 });
@@ -139,7 +139,7 @@ test("an observer sees what is asked, and has nothing to press", async () => {
   await looker.goto(`${stage.url}/threads/${id}`);
   await looker.locator(".pane-foot").getByText("make all").first().waitFor();
   expect(await looker.locator(".pane textarea").count()).toBe(0);
-  const allow = looker.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true });
+  const allow = looker.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true });
   expect((await allow.count()) === 0 || (await allow.isDisabled())).toBe(true);
 });
 
@@ -287,7 +287,7 @@ test("all of it has room on a phone", async () => {
   await until(other, id, "waiting");
   const phone = await stage.page({ size: PHONE });
   await openThread(stage, phone, id);
-  await phone.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await phone.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
   expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await shoot(phone, "conversation-phone");
   await accessible(phone);

@@ -35,7 +35,7 @@ for (const [name, size] of Object.entries({ desktop: { ...DESKTOP, height: 900 }
   test(`a thread with a plan, a diff and a question, as on a ${name}`, async () => {
     const page = await stage.page({ size });
     await openThread(stage, page, id);
-    await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+    await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
     if (name === "desktop") {
       await page.locator(".row .live-failed").first().waitFor();
       await page.locator(".pane-foot").getByText("Plan", { exact: true }).click();

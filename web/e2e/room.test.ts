@@ -75,7 +75,7 @@ for (const width of [390, 320]) {
       await fits(view.split("/").at(-1)!);
     }
     await openThread(stage, page, asking);
-    await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
+    await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
     await fits("approval");
     expect(await page.locator(".th-framed").evaluateAll(covered)).toEqual([]);
     await openThread(stage, page, running);
@@ -181,8 +181,8 @@ test("on a phone with a keyboard all is done by keys alone: from the list to a t
   await page.keyboard.type("permission kind=execute command='npm test'");
   await page.keyboard.press("Enter");
   await until(other, id, "waiting");
-  await page.locator(".pane-foot").getByRole("button", { name: "Allow", exact: true }).waitFor();
-  await walk(page, "Shift+Tab", { name: "Allow" });
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
+  await walk(page, "Shift+Tab", { name: "Allow once" });
   await shoot(page, "keys-phone");
   await page.keyboard.press("Enter");
   await page.locator(".virtual-line", { hasText: "allowed (allow_once)" }).first().waitFor();

@@ -3,18 +3,21 @@
 //! In: the daemon's questions, and when one is settled. Out: responses. Owns: the terminal and what is typed in it.
 //! Never: answers for a person who cannot be asked, except with a refusal that is told.
 
+mod choice;
 mod field;
 mod form;
+mod wording;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
-use acpd_gateway::policy::shell_line;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::choice::Choice;
 use self::form::{Form, Taken};
+use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
 use crate::print;
@@ -95,7 +98,7 @@ impl Questions {
             (Wants::Permission, Permissions::Allow) => json!({ "decision": "accept" }),
             (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
             (Wants::Permission, Permissions::Ask) => match ask(&mut self.terminal, question).await {
-                Ok(option) => json!({ "decision": "accept", "optionId": option }),
+                Ok(choice) => choice.response(),
                 Err(error) => {
                     print::err(&format!(
                         "acpd: declined, since nobody can be asked: {error} (see --permissions)\n"
@@ -219,66 +222,25 @@ async fn inquire(
 }
 
 /// Shows a question and waits for a choice.
-async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<String> {
+async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<Choice> {
     let terminal = opened(terminal)?;
-    let options = question.params["options"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let mut choices = Choice::read(&question.params);
+    let prompt = format!("Your choice [1-{}]: ", choices.len());
     if !question.shown {
-        terminal.begin(&format!("\n{}\n", wording(&question.params)))?;
-        for (at, option) in options.iter().enumerate() {
-            let name = plain(option["name"].as_str().unwrap_or("?"));
-            let note = if agent_remembers(&question.params, option) {
-                " (the agent may remember this by itself)"
-            } else {
-                ""
-            };
-            writeln!(terminal.out, "  {}) {name}{note}", at + 1)?;
+        terminal.begin(&format!("\n{}", wording(&question.params)))?;
+        for (at, choice) in choices.iter().enumerate() {
+            terminal.show(&format!("  {}) {}\n", at + 1, choice.line()))?;
         }
-        write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
+        terminal.show(&prompt)?;
         question.shown = true;
     }
     loop {
         let line = terminal.typed().await?;
         let line = line.ok_or_else(|| anyhow::anyhow!("there is no more input"))?;
-        let chosen = line
-            .trim()
-            .parse::<usize>()
-            .ok()
-            .and_then(|n| options.get(n.checked_sub(1)?));
-        if let Some(id) = chosen.and_then(|option| option["optionId"].as_str()) {
-            return Ok(id.to_owned());
+        let chosen = line.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        if let Some(at) = chosen.filter(|at| *at < choices.len()) {
+            return Ok(choices.swap_remove(at));
         }
-        write!(terminal.out, "Your choice [1-{}]: ", options.len())?;
+        terminal.show(&prompt)?;
     }
-}
-
-/// Whether acpd keeps no rule if this option is picked, but the agent may.
-fn agent_remembers(params: &Value, option: &Value) -> bool {
-    let passed_on = params["agentRemembers"].as_array();
-    passed_on.is_some_and(|ids| ids.contains(&option["optionId"]))
-}
-
-fn wording(params: &Value) -> String {
-    let mut text = format!(
-        "The agent asks: {}",
-        plain(params["title"].as_str().unwrap_or("may I go on?"))
-    );
-    match &params["command"] {
-        Value::String(command) => text.push_str(&format!("\n  $ {}", plain(command))),
-        Value::Array(words) => {
-            let mut words = words.iter().filter_map(Value::as_str);
-            let line = shell_line(words.next().unwrap_or_default(), words);
-            text.push_str(&format!("\n  $ {}", plain(&line)));
-        }
-        _ => {}
-    }
-    if let Some(diff) = params["diff"].as_str().filter(|diff| !diff.is_empty()) {
-        text.push('\n');
-        text.push_str(&plain(diff));
-    } else if let Some(path) = params["path"].as_str() {
-        text.push_str(&format!("\n  {}", plain(path)));
-    }
-    text
 }

@@ -30,6 +30,11 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// The same for what has one line of its own: nothing in it can look like the next one.
+pub fn plain_line(text: &str) -> String {
+    plain(text).replace(['\n', '\t'], "\u{fffd}")
+}
+
 /// A terminal's command and its arguments, as a person would type them.
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();

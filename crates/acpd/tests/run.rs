@@ -225,14 +225,38 @@ fn on_a_terminal_a_key_decides() {
     run.wait_for_output("Your choice [1-4]: 9\r\nYour choice [1-4]: ");
     run.write("1\n");
     run.wait_for_output("allowed (allow_once)");
-    run.wait_for_output("$ echo hi\r\n  1) Allow");
+    run.wait_for_output("$ echo hi\r\n    in /");
     run.write("3\n");
     run.wait_for_output("rejected (reject_once)");
     let run = run.finish();
     assert_eq!(run.code, Some(0), "{}", run.stdout);
-    for expected in ["The agent asks: ", "$ rm -r x", "1) Allow", "4) Always reject"] {
+    for expected in [
+        "The agent asks for permission:",
+        "$ rm -r x",
+        "1) Allow",
+        "4) Always reject",
+    ] {
         assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
     }
+}
+
+#[test]
+fn on_a_terminal_a_name_does_not_hide_what_an_option_does() {
+    let daemon = Daemon::start();
+    let mut run = Running::start(&mut on_terminal(
+        &daemon
+            .place
+            .command(&["run", "permission yes=No no=Yes; permission same=true"]),
+    ));
+    run.wait_for_output("1) Allow once: “No”\r\n");
+    run.wait_for_output("3) Reject: “Yes”\r\n");
+    run.wait_for_output("Your choice [1-4]: ");
+    run.write("3\n");
+    run.wait_for_output("rejected (reject_once)");
+    // Where an answer could mean two things nobody is asked.
+    run.wait_for_output("two options have the optionId");
+    let run = run.finish();
+    assert_eq!(run.stdout.matches("Your choice").count(), 1, "{}", run.stdout);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_question_is_answered_by_a_response() {
         (
             "permission",
             "item/commandExecution/requestApproval",
-            json!({ "decision": "accept", "optionId": "reject_always" }),
+            json!({ "decision": "declineForSession", "optionId": "reject_always", "optionKind": "reject_always" }),
             "declined",
             "rejected (reject_once)",
         ),
@@ -212,11 +212,13 @@ fn a_question_is_answered_by_a_response() {
             "{question:?}"
         );
         if method.contains("command") {
-            assert_eq!(question.text("command"), "echo hi");
+            assert_eq!(question.params["subjects"][0]["line"], "echo hi");
         } else if method.contains("file") {
-            assert!(question.text("diff").contains('+'), "{question:?}");
+            let diff = question.params["subjects"][0]["diff"].as_str().unwrap();
+            assert!(diff.contains('+'), "{question:?}");
         } else {
-            assert!(question.text("path").ends_with("src/example.rs"), "{question:?}");
+            let path = question.params["subjects"][0]["path"].as_str().unwrap();
+            assert!(path.ends_with("src/example.rs"), "{question:?}");
         }
         client.respond(&question, &answer);
         let turn = client.finish(&thread, &turn);

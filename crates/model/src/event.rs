@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members` and `sessionParamsSet`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet` and `permissionRequested.subjects`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
 use crate::json::RawJson;
+use crate::subject::CallSubject;
 use crate::summary::ThreadStatus;
 
 /// Version of the stored format, see the module's changelog.
@@ -201,6 +202,25 @@ pub struct PermissionOption {
     /// `allow_once`, `allow_always`, `reject_once`, `reject_always`; other words are kept as they came.
     #[serde(default)]
     pub kind: String,
+}
+
+impl PermissionOption {
+    /// What a person reads: what the kind means, and behind it the agent's own name for it where that says something else.
+    /// The name alone could say the opposite of what the answer does.
+    pub fn label(&self) -> String {
+        let meaning = match self.kind.as_str() {
+            "allow_once" => "Allow once",
+            "allow_always" => "Always allow",
+            "reject_once" => "Reject",
+            "reject_always" => "Always reject",
+            _ => "Other answer",
+        };
+        let name = self.name.trim();
+        if name.is_empty() || name.eq_ignore_ascii_case(meaning) {
+            return meaning.to_owned();
+        }
+        format!("{meaning}: “{name}”")
+    }
 }
 
 /// What a permission is asked for; decides the method by which clients are asked.
@@ -601,7 +621,7 @@ pub enum EventKind {
         cost: Option<RawJson>,
     },
 
-    /// A person is asked for a permission; `raw` holds the agent's params.
+    /// A person is asked for a permission; `raw` holds the agent's params, which are its own words.
     PermissionRequested {
         /// Ours.
         request: RequestId,
@@ -621,6 +641,9 @@ pub enum EventKind {
         /// itself. The others the daemon remembers, if one is picked.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agent_remembers: Vec<String>,
+        /// What the call would do, as it is decided on; empty in logs that were written before there was this member.
+        #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+        subjects: Box<[CallSubject]>,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

@@ -25,6 +25,7 @@ pub mod json;
 pub mod limits;
 pub mod role;
 pub mod search;
+pub mod subject;
 pub mod summary;
 pub mod text;
 

@@ -168,22 +168,19 @@ export interface AnswerInput {
 export interface Approval {
   /** Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place. */
   agentRemembers?: string[] | null;
-  /** A command line, or its parts. */
-  command?: Json | null;
-  cwd?: string | null;
-  /** Unified. */
-  diff?: string | null;
   /** None where the policy asks about something that the agent did not ask for. */
   itemId?: string | null;
   options: PermissionOption[];
-  path?: string | null;
   reason?: string | null;
   requestId: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
+  /** What it would do, as the daemon reads it: this is what the policy decides on and what an answer is about. Empty in threads that were recorded before there was this member. */
+  subjects: CallSubject[];
   threadId: string;
+  /** The agent's title of the tool call; acpd's own where there is no `itemId`. */
   title: string;
-  /** The tool call whole. */
+  /** The agent's own words for it. */
   toolCall?: AcpObject | null;
   /** Milliseconds since the epoch. */
   ts: number;
@@ -195,8 +192,10 @@ export interface Approval {
 export interface Approve {
   /** Yes or no. */
   approved?: boolean | null;
-  /** One of the agent's options. */
+  /** One of the agent's options. An answer that `approved` contradicts is refused. */
   optionId?: string | null;
+  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  optionKind?: string | null;
   /** The question. */
   requestId: string;
   /** Makes the answer hold for more than this question. */
@@ -225,6 +224,63 @@ export type By = {
   kind: "client";
   /** Whose credentials. */
   principal: string;
+};
+
+/** One part of what a call would do. */
+export type CallSubject = {
+  /** The program and its arguments. */
+  argv: string[];
+  /** Absolute path of the directory that it runs in. */
+  cwd: string;
+  /** Variables set for it. */
+  env?: Variable[] | null;
+  type: "command";
+} | {
+  /** Absolute path of the directory that it runs in. */
+  cwd: string;
+  /** Variables set for it. */
+  env?: Variable[] | null;
+  /** All of it. */
+  line: string;
+  type: "commandLine";
+} | {
+  /** What is done. */
+  access: FileAccess;
+  /** The call's input as JSON text, where it changes a file and shows no diff. */
+  arguments?: string | null;
+  /** The change as a unified diff, where the call shows one. */
+  diff?: string | null;
+  /** Absolute path, without `..`. */
+  path: string;
+  /** The file that it leads to through symbolic links, if that is another one. */
+  realPath?: string | null;
+  type: "file";
+} | {
+  /** Its host, if that is clear. */
+  host?: string | null;
+  type: "fetch";
+  /** The address. */
+  url: string;
+} | {
+  /** The call's input, as JSON text. */
+  arguments?: string | null;
+  /** The server's name. */
+  server: string;
+  /** The tool's name; none if the call does not say which. */
+  tool?: string | null;
+  type: "mcp";
+} | {
+  /** The call's input, as JSON text. */
+  arguments?: string | null;
+  /** ACP's kind of it. */
+  kind: string;
+  /** Its name for programs, if the agent gives one. */
+  name?: string | null;
+  type: "tool";
+} | {
+  type: "unknown";
+  /** What is known of it: one sentence for a person, without an end. */
+  what: string;
 };
 
 /** What a client can do. */
@@ -308,6 +364,9 @@ export interface ExamineAgent {
 
 /** How well the agent remembers what a thread keeps. */
 export type Fidelity = "exact" | "recalled";
+
+/** What is done with a file. */
+export type FileAccess = "read" | "search" | "edit" | "delete" | "move";
 
 /** A file that changes. */
 export interface FileChange {
@@ -738,8 +797,10 @@ export interface QuestionAnswered {
   decision?: string | null;
   /** Nothing will be said. */
   dismissed?: boolean;
-  /** One of the agent's options; it says more than `decision`. */
+  /** One of the agent's options; it says more than `decision`, and must not contradict it. */
   optionId?: string | null;
+  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  optionKind?: string | null;
   /** Makes the answer hold for more than this question. */
   scope?: Scope | null;
 }
@@ -1690,6 +1751,14 @@ export interface UserMessage {
   ts: number;
   /** The turn inside which it is. */
   turnId?: string | null;
+}
+
+/** An environment variable. */
+export interface Variable {
+  /** Its name. */
+  name: string;
+  /** Its value. */
+  value: string;
 }
 
 /** Plain text, or ACP content blocks; read as the latter. */

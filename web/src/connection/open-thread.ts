@@ -251,10 +251,10 @@ export class OpenThread implements ThreadActions {
 
   async answer(question: Question, answer: QuestionAnswered): Promise<void> {
     const { requestId } = question.params;
-    const { answers, dismissed, optionId, scope, decision } = answer;
+    const { answers, dismissed, optionId, optionKind, scope, decision } = answer;
     if (question.method !== "item/tool/requestUserInput") {
-      const approved = optionId == null && decision != null ? decision.startsWith("accept") : undefined;
-      await this.client.call("item/approve", { requestId, optionId, scope, approved });
+      const approved = decision?.startsWith("accept");
+      await this.client.call("item/approve", { requestId, optionId, optionKind, scope, approved });
     } else if (!answerHeld(this.client, requestId, answer)) {
       const declined = dismissed || (decision != null && decision !== "accept");
       await this.client.call("item/answer", declined ? { requestId, dismissed: true } : { requestId, answers: answers ?? {} });

@@ -2,6 +2,8 @@
 
 import type { By, ThreadEvent } from "@acpd/client";
 
+import { inOneLine } from "./subjects.ts";
+
 export interface AuditEntry {
   readonly seq: number;
   readonly ts: number;
@@ -22,6 +24,8 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
       case "item/commandExecution/requestApproval":
       case "item/fileChange/requestApproval":
       case "item/permissions/requestApproval":
+        titles.set(event.params.requestId, inOneLine(event.params));
+        return undefined;
       case "item/tool/requestUserInput":
         titles.set(event.params.requestId, event.params.title);
         return undefined;

@@ -22,11 +22,12 @@ function trail(...events: ThreadEvent[]): Omit<AuditEntry, "seq" | "ts">[] {
   });
 }
 
-test("a person's answer has the question's title, the person and the program", () => {
-  const asked = event("item/commandExecution/requestApproval", { requestId: "r", title: "npm test", options: [] });
+test("a person's answer has what was asked about, the person and the program", () => {
+  const subjects = [{ type: "commandLine", line: "npm test", cwd: "/w" }, { type: "file", access: "edit", path: "/w/x" }];
+  const asked = event("item/commandExecution/requestApproval", { requestId: "r", title: "Read README.md", options: [], subjects });
   const by = { kind: "client", client: "acpd-web", principal: "ann" };
   const resolved = event("serverRequest/resolved", { requestId: "r", outcome: "declined", by });
-  expect(trail(asked, resolved)).toEqual([{ effect: "deny", subject: "npm test", who: "ann, by acpd-web", why: undefined }]);
+  expect(trail(asked, resolved)).toEqual([{ effect: "deny", subject: "run npm test; change /w/x", who: "ann, by acpd-web", why: undefined }]);
 });
 
 test("the policy's word has its rule", () => {

@@ -64,7 +64,7 @@ fn the_sdk_example_works_and_is_allowed_to_edit() {
     let [question] = of(&lines, "item/fileChange/requestApproval")[..] else {
         panic!("{}", run.stdout);
     };
-    assert_eq!(question["path"], "/home/user/project/config.json");
+    assert_eq!(question["subjects"][0]["path"], "/home/user/project/config.json");
     assert_eq!(of(&lines, "serverRequest/resolved")[0]["optionId"], "allow");
     let messages: Vec<_> = of(&lines, "item/completed")
         .into_iter()

@@ -16,7 +16,7 @@ const SAID_BYTES: usize = 16 << 10;
 /// The options of a permission request; their ids are their kinds.
 fn options() -> Value {
     json!([
-        { "optionId": "allow_once", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "allow_once", "name": "Allow once", "kind": "allow_once" },
         { "optionId": "allow_always", "name": "Always allow", "kind": "allow_always" },
         { "optionId": "reject_once", "name": "Reject", "kind": "reject_once" },
         { "optionId": "reject_always", "name": "Always reject", "kind": "reject_always" },
@@ -68,7 +68,16 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
         opened["sessionUpdate"] = json!("tool_call");
         turn.update(&opened);
     }
-    let (status, said) = match turn.permission(&call, &options())? {
+    let mut options = options();
+    for (at, key) in [(0, "yes"), (2, "no")] {
+        if args.get(key).is_some() {
+            options[at]["name"] = json!(args.text(key, ""));
+        }
+    }
+    if args.get("same").is_some() {
+        options[2]["optionId"] = options[1]["optionId"].clone();
+    }
+    let (status, said) = match turn.permission(&call, &options)? {
         Choice::Option(option) if option.starts_with("allow") => ("completed", format!("allowed ({option})")),
         Choice::Option(option) => ("failed", format!("rejected ({option})")),
         Choice::Failed(error) => ("failed", error.to_string()),

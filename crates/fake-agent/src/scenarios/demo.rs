@@ -89,7 +89,7 @@ fn edit(turn: &mut Turn) -> Result<bool, crate::turn::End> {
     opened["sessionUpdate"] = json!("tool_call");
     turn.update(&opened);
     let options = json!([
-        { "optionId": "allow_once", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "allow_once", "name": "Allow once", "kind": "allow_once" },
         { "optionId": "allow_always", "name": "Always allow", "kind": "allow_always" },
         { "optionId": "reject_once", "name": "Reject", "kind": "reject_once" },
     ]);

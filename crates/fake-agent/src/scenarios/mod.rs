@@ -115,9 +115,10 @@ pub const TABLE: &[Scenario] = &[
         Words::Some, &[], callbacks::terminal),
     entry("terminal-unread", "COMMAND [ARG...]", "the same, but never asks for the output; says \"exit N: \" or the error",
         Words::Some, &[], callbacks::terminal_unread),
-    entry("permission", "kind=execute|edit|read command=C path=P bare=true",
-        "asks; says \"allowed (optionId)\" or \"rejected (optionId)\"; a bare one names the call in the question only",
-        Words::None, &["kind", "command", "path", "bare"], callbacks::permission),
+    entry("permission", "kind=execute|edit|read command=C path=P bare=true yes=NAME no=NAME same=true",
+        "asks; says \"allowed (optionId)\" or \"rejected (optionId)\"; a bare one names the call in the question only; \
+         yes and no are names for the once-options; with same, \"always\" and \"no\" have one id",
+        Words::None, &["kind", "command", "path", "bare", "yes", "no", "same"], callbacks::permission),
     entry("elicit", "[url]", "elicitation/create with a form, or a URL and elicitation/complete; says the answer",
         Words::Maybe(&["url"]), &[], callbacks::elicit),
     entry("ext", "", "notification _example.com/note and request _example.com/ask; says the answer",

@@ -55,6 +55,7 @@ mod remembered;
 mod request;
 mod rule;
 mod shell;
+mod shown;
 mod tool_call;
 mod wrapper;
 
@@ -66,3 +67,4 @@ pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
 pub use request::{Access, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;
+pub use shown::{PartInWords, part_in_words};

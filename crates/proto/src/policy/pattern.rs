@@ -282,7 +282,7 @@ impl UrlPattern {
 }
 
 /// The host of a web address, in lower case; `None` if programs could read different ones from it.
-fn host(url: &str) -> Option<String> {
+pub(super) fn host(url: &str) -> Option<String> {
     if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return None;
     }

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::Failure;
 use acpd_model::limits::REQUEST_PATHS;
+use acpd_model::subject::{CallSubject, Variable};
+use acpd_model::{BlobId, Failure};
 
 use super::command_line::{self, Command};
 use super::path::{absolute, below, normalise};
@@ -125,6 +126,10 @@ pub struct RealPaths {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub(super) subjects: Vec<Subject>,
+    /// The same for people.
+    pub(super) shown: Vec<CallSubject>,
+    /// What files will contain, as far as the call shows it: path and content.
+    pub(super) texts: Vec<(String, BlobId)>,
     /// Files as they were named: absolute, and otherwise as they came.
     pub(super) named: Vec<(Access, String)>,
     /// Directories with two names: as the thread names them, and their real ones.
@@ -143,6 +148,8 @@ impl Request {
         let workspace = normalise(workspace, "/", None).unwrap_or_else(|| "/".to_owned());
         Self {
             subjects: Vec::new(),
+            shown: Vec::new(),
+            texts: Vec::new(),
             named: Vec::new(),
             roots: Vec::new(),
             tool_name: None,
@@ -173,7 +180,7 @@ impl Request {
     pub fn command_line(line: &str, workspace: &str) -> Self {
         let mut request = Self::empty(workspace);
         let cwd = request.workspace.clone();
-        request.add_line(line, &cwd);
+        request.add_line(line, &cwd, &[]);
         request
     }
 
@@ -188,6 +195,13 @@ impl Request {
     ) -> Self {
         let mut request = Self::empty(workspace);
         let cwd = request.cwd(cwd);
+        let variables: Vec<_> = env
+            .iter()
+            .map(|(name, value)| Variable {
+                name: name.clone(),
+                value: value.clone(),
+            })
+            .collect();
         let env: Vec<_> = env
             .iter()
             .map(|(name, value)| Assignment::fixed(name, value))
@@ -195,6 +209,7 @@ impl Request {
         let argv: Vec<String> = std::iter::once(command.to_owned())
             .chain(args.iter().cloned())
             .collect();
+        request.show_argv(&argv, &cwd, &variables);
         let subjects = if args.is_empty() {
             command_line::of_line_with(command, &env, &cwd)
         } else {
@@ -210,6 +225,11 @@ impl Request {
         request.subjects.push(Subject::Mcp {
             name: format!("mcp__{server}__{tool}"),
             tool_known: true,
+        });
+        request.show(CallSubject::Mcp {
+            server: server.to_owned(),
+            tool: Some(tool.to_owned()),
+            arguments: None,
         });
         request
     }
@@ -241,6 +261,9 @@ impl Request {
         for (access, named) in self.named.clone() {
             let leads_to = real.paths.get(&named).and_then(|real| real.as_ref().ok());
             let path = leads_to.and_then(tidy).map(|path| self.as_thread_names(&path));
+            if let Some(path) = &path {
+                self.show_real_path(access, &named, path);
+            }
             let subject = Subject::File { access, path };
             if !self.knows(&subject) {
                 self.subjects.push(subject);
@@ -285,6 +308,25 @@ impl Request {
         })
     }
 
+    /// What files will contain, as far as the call shows it: path and content.
+    pub fn texts(&self) -> &[(String, BlobId)] {
+        &self.texts
+    }
+
+    /// Notes what a file will contain.
+    pub fn note_text(&mut self, path: &str, text: &str) {
+        if let Some(path) = self.tidy(path)
+            && self.texts.len() < REQUEST_PATHS
+        {
+            self.texts.push((path, BlobId::of(text.as_bytes())));
+        }
+    }
+
+    /// A path of the call, absolute and without `..`.
+    pub fn tidy(&self, path: &str) -> Option<String> {
+        normalise(path, &self.base, self.home.as_deref())
+    }
+
     /// What it was taken apart into.
     pub fn subjects(&self) -> &[Subject] {
         &self.subjects
@@ -300,11 +342,13 @@ impl Request {
             .unwrap_or_else(|| self.base.clone())
     }
 
-    pub(super) fn add_line(&mut self, line: &str, cwd: &str) {
+    pub(super) fn add_line(&mut self, line: &str, cwd: &str, env: &[Variable]) {
+        self.show_line(line, cwd, env);
         self.subjects.extend(command_line::of_line_with(line, &[], cwd));
     }
 
-    pub(super) fn add_argv(&mut self, argv: &[String], cwd: &str) {
+    pub(super) fn add_argv(&mut self, argv: &[String], cwd: &str, env: &[Variable]) {
+        self.show_argv(argv, cwd, env);
         self.subjects.extend(command_line::of_argv(argv, Vec::new(), cwd));
     }
 
@@ -322,6 +366,9 @@ impl Request {
                 if !self.named.contains(&named) {
                     self.named.push(named);
                 }
+            }
+            if let Some(path) = &path {
+                self.show_file(access, path);
             }
             let subject = Subject::File { access, path };
             if !self.subjects.contains(&subject) {

@@ -8,6 +8,8 @@
 //! with a command line is a read and a command.
 
 use acpd_model::RawJson;
+use acpd_model::subject::{CallSubject, Variable};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::path::normalise;
@@ -96,8 +98,11 @@ impl Request {
         if let Some(base) = normalise(base, "/", None) {
             request.base = base;
         }
+        let written = call.read::<Written>().ok();
         if let Ok(call) = call.read::<Object>() {
-            Reading::new(&call).fill(&mut request);
+            let input = written.and_then(|written| written.raw_input.or(written.input));
+            let input = input.as_ref().map(RawJson::get);
+            Reading::new(&call, input).fill(&mut request);
         }
         if request.subjects.is_empty() {
             request.subjects.push(Subject::Unknown);
@@ -106,8 +111,20 @@ impl Request {
     }
 }
 
+/// The input of a call as the agent wrote it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(default)]
+    raw_input: Option<RawJson>,
+    #[serde(default)]
+    input: Option<RawJson>,
+}
+
 struct Reading<'a> {
     call: &'a Object,
+    /// The input as it was written.
+    written: Option<&'a str>,
     input: Object,
     kind: Option<Kind>,
     /// The tool's name for programs.
@@ -115,7 +132,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(call: &'a Object) -> Self {
+    fn new(call: &'a Object, written: Option<&'a str>) -> Self {
         let input = match call.get("rawInput").or_else(|| call.get("input")) {
             Some(Value::Object(input)) => input.clone(),
             Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
@@ -131,6 +148,7 @@ impl<'a> Reading<'a> {
         ];
         Self {
             call,
+            written,
             input,
             kind: call.get("kind").and_then(Value::as_str).and_then(Kind::from_acp),
             name: name
@@ -142,8 +160,9 @@ impl<'a> Reading<'a> {
 
     fn fill(&self, request: &mut Request) {
         request.tool_name = self.name.map(str::to_owned);
-        if let Some(mcp) = self.mcp() {
+        if let Some((mcp, shown)) = self.mcp() {
             request.subjects.push(mcp);
+            request.show(shown);
             // Without the agent's word that it is one, an input of this form may be anything.
             let sure = self.name.is_some_and(|name| name.starts_with("mcp__"))
                 || self
@@ -184,6 +203,15 @@ impl<'a> Reading<'a> {
         for kind in kinds {
             self.subjects_of(kind, request);
         }
+        if let Some(input) = self.written {
+            request.show_arguments(input);
+        }
+        let texts = CONTENTS.iter().filter_map(|key| self.given(key)?.as_str());
+        for text in texts {
+            for path in self.input_paths(false).into_iter().flatten() {
+                request.note_text(path, text);
+            }
+        }
     }
 
     fn subjects_of(&self, kind: Kind, request: &mut Request) {
@@ -196,7 +224,12 @@ impl<'a> Reading<'a> {
             Kind::Execute => return self.commands(request),
             Kind::Fetch => return self.urls(request),
             Kind::Think | Kind::SwitchMode | Kind::Other => {
-                return request.subjects.push(Subject::Tool(kind));
+                request.subjects.push(Subject::Tool(kind));
+                return request.show(CallSubject::Tool {
+                    name: self.name.map(str::to_owned),
+                    kind: kind.word().to_owned(),
+                    arguments: self.written.map(str::to_owned),
+                });
             }
         };
         let mut paths = self.input_paths(kind == Kind::Move);
@@ -272,6 +305,10 @@ impl<'a> Reading<'a> {
             urls.push(None);
         }
         let limit = acpd_model::limits::REQUEST_PATHS;
+        urls.iter()
+            .take(limit)
+            .flatten()
+            .for_each(|url| request.show_url(url));
         let subjects = urls
             .iter()
             .take(limit)
@@ -283,12 +320,24 @@ impl<'a> Reading<'a> {
     }
 
     /// An MCP tool, by its name or by an input that names server and tool.
-    fn mcp(&self) -> Option<Subject> {
-        if let Some(name) = self.name.filter(|name| name.starts_with("mcp__")) {
-            return Some(Subject::Mcp {
+    fn mcp(&self) -> Option<(Subject, CallSubject)> {
+        let shown = |server: &str, tool: Option<&str>| CallSubject::Mcp {
+            server: server.to_owned(),
+            tool: tool.map(str::to_owned),
+            arguments: self.written.map(str::to_owned),
+        };
+        if let Some((name, rest)) = self
+            .name
+            .and_then(|name| Some((name, name.strip_prefix("mcp__")?)))
+        {
+            let subject = Subject::Mcp {
                 name: name.to_owned(),
                 tool_known: true,
-            });
+            };
+            let (server, tool) = rest
+                .split_once("__")
+                .map_or((rest, None), |(server, tool)| (server, Some(tool)));
+            return Some((subject, shown(server, tool)));
         }
         let text = |keys: [&str; 3]| keys.into_iter().find_map(|key| self.given(key)?.as_str());
         let server = text(["server", "server_name", "serverName"])?;
@@ -297,10 +346,11 @@ impl<'a> Reading<'a> {
         if tool.is_none() && (self.kind.is_some() || self.name.is_some() || self.has_command()) {
             return None;
         }
-        Some(Subject::Mcp {
+        let subject = Subject::Mcp {
             name: format!("mcp__{server}__{}", tool.unwrap_or_default()),
             tool_known: tool.is_some(),
-        })
+        };
+        Some((subject, shown(server, tool)))
     }
 
     fn has_command(&self) -> bool {
@@ -316,13 +366,37 @@ impl<'a> Reading<'a> {
             && value.as_str().is_some_and(|word| EDITOR_WORDS.contains(&word))
     }
 
+    /// The variables that are set for a command, to be shown; one whose value is no text is shown as it is.
+    fn variables(&self) -> Vec<Variable> {
+        let env = self.given("env").and_then(Value::as_object);
+        env.into_iter()
+            .flatten()
+            .map(|(name, value)| Variable {
+                name: name.clone(),
+                value: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            })
+            .collect()
+    }
+
     fn commands(&self, request: &mut Request) {
-        let cwd = DIRECTORIES.into_iter().find_map(|key| self.given(key)?.as_str());
-        let cwd = request.cwd(cwd);
         let unreadable = |why: &str| Subject::Unreadable {
             text: None,
             why: why.to_owned(),
         };
+        let mut directories: Vec<_> = DIRECTORIES
+            .into_iter()
+            .filter_map(|key| self.given(key))
+            .map(|directory| directory.as_str().map(|cwd| request.cwd(Some(cwd))))
+            .collect();
+        directories.dedup();
+        if directories.len() > 1 || directories.contains(&None) {
+            request.subjects.push(unreadable(
+                "does not say for certain in which directory it is run",
+            ));
+        }
+        let cwd = directories.into_iter().flatten().next();
+        let cwd = cwd.unwrap_or_else(|| request.cwd(None));
+        let variables = self.variables();
         if self.given("is_input") == Some(&Value::Bool(true)) {
             request
                 .subjects
@@ -359,8 +433,12 @@ impl<'a> Reading<'a> {
                 other => serde_json::from_value(other.clone()).ok(),
             };
             match (argv, &args) {
-                (Some(argv), Some(args)) if argv.len() + args.len() == 1 => request.add_line(&argv[0], &cwd),
-                (Some(argv), Some(args)) => request.add_argv(&[argv, args.clone()].concat(), &cwd),
+                (Some(argv), Some(args)) if argv.len() + args.len() == 1 => {
+                    request.add_line(&argv[0], &cwd, &variables)
+                }
+                (Some(argv), Some(args)) => {
+                    request.add_argv(&[argv, args.clone()].concat(), &cwd, &variables)
+                }
                 _ => request
                     .subjects
                     .push(unreadable("has a form that cannot be read")),

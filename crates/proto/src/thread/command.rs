@@ -287,7 +287,7 @@ pub struct Adopted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// One of the agent's own options.
-    Option(String),
+    Option(PickedOption),
     /// Yes.
     Accept {
         /// For the rest of the session, if the agent offers that.
@@ -302,6 +302,52 @@ pub enum Answer {
     Tell(RawJson),
     /// Neither: the question is dropped.
     Cancel,
+}
+
+/// One of the agent's options, and what the client took it for. Where the two differ, the answer is none: a person may have
+/// pressed a button that said something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PickedOption {
+    /// The agent's id for it.
+    pub option_id: String,
+    /// The kind of the option that the person saw.
+    pub kind: Option<String>,
+    /// The answer that the person gave.
+    pub verdict: Option<Verdict>,
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Yes.
+    pub allow: bool,
+    /// For more than this question. If not, nothing is said about that.
+    pub always: bool,
+}
+
+impl From<&str> for PickedOption {
+    fn from(option_id: &str) -> Self {
+        Self::from(option_id.to_owned())
+    }
+}
+
+impl From<String> for PickedOption {
+    fn from(option_id: String) -> Self {
+        Self {
+            option_id,
+            kind: None,
+            verdict: None,
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether an option of this kind says the same.
+    pub fn agrees_with(self, kind: &str) -> bool {
+        let word = if self.allow { "allow_" } else { "reject_" };
+        kind.strip_prefix(word)
+            .is_some_and(|how_long| !self.always || how_long == "always")
+    }
 }
 
 /// What a client hears when its command is done.

@@ -18,7 +18,7 @@ use crate::wire;
 #[derive(Debug)]
 pub(super) enum Work {
     /// It is looked up where its paths lead, and then it is decided on.
-    Decide(Undecided),
+    Decide(Box<Undecided>),
     Read {
         path: String,
     },

@@ -14,6 +14,7 @@ mod editors;
 mod errands;
 mod final_output;
 mod fork;
+mod grants;
 mod items;
 mod lease;
 mod lent;
@@ -27,6 +28,7 @@ mod reopening;
 mod replayed;
 mod requests;
 mod session_params;
+mod shown;
 mod steer;
 mod steps;
 mod terminals;
@@ -36,7 +38,7 @@ mod unreported;
 
 pub use command::{
     Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
-    MachineCall, MachineEvent, MachineReply, Reply, TurnView, Whose,
+    MachineCall, MachineEvent, MachineReply, PickedOption, Reply, TurnView, Verdict, Whose,
 };
 pub use editors::{Abilities, EditorOrder, EditorRequest};
 pub use fork::Copied;

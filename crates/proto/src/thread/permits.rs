@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use acpd_model::event::{AskAbout, Outcome, PermissionOption, Ruling};
 use acpd_model::limits::GRANTS;
-use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Whose};
+use super::grants::{Grant, use_up};
+use super::shown::subjects;
 use super::steps::Thread;
 use super::undecided::paths_of;
 use crate::agent::Call;
 use crate::policy::{
     Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject, shell_line,
 };
+use crate::projection::unified_diff;
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,10 +51,10 @@ pub(super) struct Held {
 /// The answers to a question of our own.
 fn own_options() -> Vec<PermissionOption> {
     [
-        ("allow", "Allow", "allow_once"),
+        ("allow", "Allow once", "allow_once"),
         ("allow-always", "Always allow", "allow_always"),
-        ("refuse", "Refuse", "reject_once"),
-        ("refuse-always", "Always refuse", "reject_always"),
+        ("refuse", "Reject", "reject_once"),
+        ("refuse-always", "Always reject", "reject_always"),
     ]
     .map(|(id, name, kind)| PermissionOption {
         option_id: id.to_owned(),
@@ -171,7 +174,7 @@ impl Thread {
         let decision = self.layers().decide(request);
         match decision.effect {
             _ if decision.scope.is_none() => Permit::Yes,
-            Ruled::Ask if self.is_granted(call, request) => Permit::Yes,
+            Ruled::Ask if use_up(&mut self.granted, call, request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
                     method: call.method().to_owned(),
@@ -187,7 +190,7 @@ impl Thread {
 
     /// A read changes nothing and agents read a lot, so that it takes a rule that is about it to stop one: a default
     /// does not.
-    fn permit_read(&self, call: &Call, request: &Request) -> Permit {
+    fn permit_read(&mut self, call: &Call, request: &Request) -> Permit {
         let explained = self.layers().explain(request).subjects;
         let by_rule = |effect| {
             let decisions = explained.iter().map(|subject| &subject.decision);
@@ -197,7 +200,7 @@ impl Thread {
         if let Some(decision) = by_rule(Ruled::Deny) {
             return Permit::No(Box::new(decision.clone()));
         }
-        if by_rule(Ruled::Ask).is_some() && !self.is_granted(call, request) {
+        if by_rule(Ruled::Ask).is_some() && !use_up(&mut self.granted, call, request) {
             return Permit::Ask;
         }
         Permit::Yes
@@ -224,27 +227,6 @@ impl Thread {
         Some(self.at_home(request))
     }
 
-    /// Whether the agent asked for all of `request` in this turn and was allowed. What cannot be told for certain,
-    /// and a command in another place or with variables of its own, is none of it.
-    fn is_granted(&self, call: &Call, request: &Request) -> bool {
-        if let Call::CreateTerminal { env, cwd, .. } = call {
-            let here = cwd.as_ref().is_none_or(|cwd| cwd == self.live.spec.session_cwd());
-            if !env.is_empty() || !here {
-                return false;
-            }
-        }
-        let granted = |subject| {
-            self.granted
-                .iter()
-                .any(|grant| grant.subjects().contains(subject))
-        };
-        let subjects = request.subjects();
-        !subjects.is_empty()
-            && subjects
-                .iter()
-                .all(|subject| subject.is_certain() && granted(subject))
-    }
-
     pub(super) fn refuse_by_policy(&mut self, call: u64, request: &Call, decision: &Decision) {
         let kind = EventKind::CallRefused {
             method: request.method().to_owned(),
@@ -259,7 +241,7 @@ impl Thread {
     }
 
     /// Has a person decide about a call that the agent makes without having asked.
-    pub(super) fn ask_first(&mut self, call: u64, request: Call, wanted: Request, at: Option<String>) {
+    pub(super) fn ask_first(&mut self, call: u64, request: Call, mut wanted: Request, at: Option<String>) {
         // Who decides on a name should know what it stands for.
         let place = match wanted.subjects() {
             [
@@ -276,6 +258,7 @@ impl Thread {
                 (AskAbout::Permissions, format!("Read {path}{place}"), call)
             }
             Call::WriteFile { path, content } => {
+                wanted.show_diff(path, &unified_diff(path, &Before::Unknown, content));
                 let diff = json!([{ "type": "diff", "path": path, "newText": content }]);
                 let call = json!({ "kind": "edit", "locations": [{ "path": path }], "content": diff });
                 (AskAbout::FileChange, format!("Write {path}{place}"), call)
@@ -301,7 +284,6 @@ impl Thread {
             _ => return,
         };
         let number = self.live.last_request + 1;
-        self.questions.insert(number, wanted);
         self.held.insert(number, Held { call, request, at });
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -314,7 +296,9 @@ impl Thread {
             options: own_options(),
             decided: false,
             agent_remembers: Vec::new(),
+            subjects: subjects(&wanted).into(),
         };
+        self.questions.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();
         self.emit(self.current_turn(), By::Daemon, kind, Some(raw));
         self.asked_in_vain(number);
@@ -329,7 +313,7 @@ impl Thread {
             && let Some(request) = self.questions.get(&number)
             && self.granted.len() < GRANTS
         {
-            self.granted.push(request.clone());
+            self.granted.push(Grant::of(request));
         }
         self.questions.remove(&number);
         let Some(Held { call, request, at }) = self.held.remove(&number) else {

@@ -1,18 +1,29 @@
 //! Questions to people.
 
+use std::collections::BTreeSet;
+
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::item::ToolStatus;
+use acpd_model::text::shorten;
 use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::answers::sent_as_once;
-use super::command::Answer;
+use super::command::{Answer, PickedOption};
+use super::shown::show_changes;
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
 use crate::policy::Scope;
 use crate::projection::ItemView;
+use crate::wire::repeated_key;
+
+/// By which an agent asks for a permission.
+const METHOD: &str = "session/request_permission";
+
+/// So many characters of what an agent wrote stand in an error.
+const NAMED_CHARS: usize = 80;
 
 /// The sparse tool call inside a permission request.
 #[derive(Deserialize)]
@@ -41,9 +52,19 @@ impl Thread {
         raw: RawJson,
     ) {
         let Ok(asked) = tool.read::<AskedTool>() else {
-            let error = Failure::invalid_params("session/request_permission: toolCall has no toolCallId");
+            let error = Failure::invalid_params(format!("{METHOD}: toolCall has no toolCallId"));
             return self.refuse_call(call, &error);
         };
+        if let Some(twice) = repeated_id(&options) {
+            let error = Failure::invalid_params(format!(
+                "{METHOD}: two options have the optionId {:?}, so that no answer is clear",
+                shorten(twice, NAMED_CHARS)
+            ));
+            return self.refuse_on_record(call, METHOD, &error);
+        }
+        if let Some(key) = repeated_key(&raw) {
+            return self.refuse_ambiguous(call, "the request", &key);
+        }
         let id = asked.tool_call_id.clone();
         let update = ToolUpdate {
             id: asked.tool_call_id.into(),
@@ -74,6 +95,11 @@ impl Thread {
             Some(ItemView::Tool(view)) => view.to_json(),
             _ => tool.clone(),
         };
+        if let Some(key) = repeated_key(&whole) {
+            return self.refuse_ambiguous(call, "the tool call", &key);
+        }
+        let mut request = self.tool_request(&whole);
+        show_changes(&mut request, &whole);
         let question = Question {
             turn: self.current_turn(),
             item: known.item,
@@ -81,9 +107,19 @@ impl Thread {
             title,
             options,
             raw,
-            request: self.tool_request(&whole),
+            request,
         };
         self.consider_question(call, question);
+    }
+
+    /// Readers of an object with one key twice disagree about what it says, so that a person could be shown what the agent
+    /// does not mean.
+    fn refuse_ambiguous(&mut self, call: u64, place: &str, key: &str) {
+        let key = shorten(key, NAMED_CHARS);
+        let error = Failure::invalid_params(format!(
+            "{METHOD}: {place} has the key {key:?} twice in one object, so that it is not clear what is asked"
+        ));
+        self.refuse_on_record(call, METHOD, &error);
     }
 
     pub(super) fn answer(
@@ -325,10 +361,7 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
                 "the agent asks for a permission: answer with item/approve",
             ));
         }
-        Answer::Option(id) => options
-            .iter()
-            .find(|option| option.option_id == *id)
-            .ok_or_else(|| Failure::invalid_params(format!("the agent offers no option {id:?}")))?,
+        Answer::Option(picked) => pick(options, picked)?,
         Answer::Accept { always: false } => by_kind(["allow_once", "allow_always"])?,
         Answer::Accept { always: true } => by_kind(["allow_always", "allow_once"])?,
         Answer::Decline { always: false } => match by_kind(["reject_once", "reject_always"]) {
@@ -345,6 +378,41 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
         kind: option.kind.clone(),
         sent_option_id: None,
     })
+}
+
+/// The option that a client names, if it is the one that the person was shown.
+fn pick<'a>(options: &'a [PermissionOption], picked: &PickedOption) -> Result<&'a PermissionOption, Failure> {
+    let PickedOption {
+        option_id: id,
+        kind,
+        verdict,
+    } = picked;
+    let option = options
+        .iter()
+        .find(|option| option.option_id == *id)
+        .ok_or_else(|| Failure::invalid_params(format!("the agent offers no option {id:?}")))?;
+    if let Some(kind) = kind.as_ref().filter(|kind| **kind != option.kind) {
+        return Err(Failure::invalid_params(format!(
+            "option {id:?} is {:?}, not {kind:?}; the question stays open",
+            option.kind
+        )));
+    }
+    if verdict.is_some_and(|verdict| !verdict.agrees_with(&option.kind)) {
+        return Err(Failure::invalid_params(format!(
+            "the decision contradicts option {id:?}, which is {:?}; the question stays open",
+            option.kind
+        )));
+    }
+    Ok(option)
+}
+
+/// An id that two options have: an answer with it could mean either.
+fn repeated_id(options: &[PermissionOption]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    options
+        .iter()
+        .map(|option| option.option_id.as_str())
+        .find(|id| !seen.insert(*id))
 }
 
 #[cfg(test)]

@@ -118,8 +118,8 @@ pub struct Thread {
     pub(super) questions: BTreeMap<u32, Request>,
     /// Calls that wait for the answer to a question of ours.
     pub(super) held: BTreeMap<u32, Held>,
-    /// What was allowed in this turn.
-    pub(super) granted: Vec<Request>,
+    /// What was allowed in this turn, and is not done yet.
+    pub(super) granted: Vec<super::grants::Grant>,
     /// Open tool calls that the agent has named in a question only → whether they may run.
     pub(super) unreported: BTreeMap<ItemId, bool>,
     /// What the agent did against the protocol in this turn.

@@ -12,6 +12,7 @@ use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, 
 use super::command::{Effect, Whose};
 use super::machine::Work;
 use super::permits::Permit;
+use super::shown::subjects;
 use super::steps::Thread;
 use crate::agent::Call;
 use crate::policy::{RealPaths, Request};
@@ -64,7 +65,7 @@ impl Thread {
         let paths = paths_of(request);
         let whose = Whose::Call(call);
         self.effects.push(Effect::Resolve { whose, paths });
-        self.working.insert(call, Work::Decide(undecided));
+        self.working.insert(call, Work::Decide(Box::new(undecided)));
     }
 
     /// It is known where the paths lead.
@@ -81,8 +82,11 @@ impl Thread {
         if !matches!(self.working.get(&call), Some(Work::Decide(_))) {
             return;
         }
-        match self.working.remove(&call) {
-            Some(Work::Decide(Undecided::Call(request, wanted))) => {
+        let Some(Work::Decide(undecided)) = self.working.remove(&call) else {
+            return;
+        };
+        match *undecided {
+            Undecided::Call(request, wanted) => {
                 let at = wanted.paths().next().map(|path| match real.paths.get(path) {
                     Some(found) => found.clone(),
                     None => Err(Failure::new(
@@ -92,11 +96,10 @@ impl Thread {
                 });
                 self.decide(call, request, Some(wanted.with_real_paths(real)), at);
             }
-            Some(Work::Decide(Undecided::Question(mut question))) => {
+            Undecided::Question(mut question) => {
                 question.request = question.request.with_real_paths(real);
                 self.ask_permission(call, question);
             }
-            _ => {}
         }
     }
 
@@ -133,6 +136,7 @@ impl Thread {
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
         let agent_remembers = self.agent_remembers(&request, &options);
+        let subjects = subjects(&request).into();
         let ruled = self.rule_on(number, request, &options);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -143,6 +147,7 @@ impl Thread {
             about,
             title,
             options,
+            subjects,
             decided: ruled.is_some(),
             agent_remembers: if ruled.is_none() {
                 agent_remembers

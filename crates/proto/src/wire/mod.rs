@@ -7,6 +7,7 @@ mod envelope;
 mod lines;
 mod members;
 mod pending;
+mod repeated;
 mod text;
 mod write;
 
@@ -14,6 +15,7 @@ pub use envelope::{Envelope, Malformed, Message, RpcError};
 pub use lines::{Line, LineDecoder};
 pub use members::members;
 pub use pending::Pending;
+pub use repeated::repeated_key;
 pub use text::Text;
 pub use write::{
     Object, error_response, list, notification, notification_with, object, request, request_with, response,

@@ -178,7 +178,7 @@ fn without_exactly_one_way_to_say_once_always_is_passed_on() {
             let passes = expected
                 .as_array()
                 .is_some_and(|ids| ids.contains(&json!(option)));
-            s.decide(1, Answer::Option((*option).to_owned())).unwrap();
+            s.decide(1, Answer::Option((*option).into())).unwrap();
             let sent = if passes { *option } else { "allow_once" };
             assert_eq!(told(s), sent, "{kinds:?}");
             assert_eq!(remembered(s).len(), usize::from(*option != "allow_once"));

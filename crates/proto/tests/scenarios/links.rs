@@ -192,13 +192,15 @@ fn without_a_policy_a_file_is_not_looked_up_and_goes_ahead() {
 }
 
 #[test]
-fn a_yes_holds_for_the_turn_while_the_link_leads_to_the_same_place() {
+fn a_yes_holds_while_the_link_leads_to_the_same_place() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
-        asks_to_edit(s, 7, "/workspace/link", "input");
+        asks_to_edit(s, 7, "/workspace/link", "diff");
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, 8, "/workspace/link");
         s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        asks_to_edit(s, 10, "/workspace/link", "diff");
+        s.decide(2, Answer::Accept { always: false }).unwrap();
         s.links
             .insert("/workspace/link".into(), Ok("/workspace/other".into()));
         writes(s, 9, "/workspace/link");
@@ -207,7 +209,7 @@ fn a_yes_holds_for_the_turn_while_the_link_leads_to_the_same_place() {
             1,
             "another place is another question"
         );
-        s.decide(2, Answer::Cancel).unwrap();
+        s.decide(3, Answer::Cancel).unwrap();
         s.stops_with("end_turn");
     });
 }

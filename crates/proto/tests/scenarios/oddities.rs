@@ -234,8 +234,8 @@ fn a_question_shows_the_command_in_either_spelling() {
             s.calls("9", "session/request_permission", &params);
             let asked = &s.params("item/commandExecution/requestApproval")[0];
             assert_eq!(
-                (&asked["command"], &asked["cwd"]),
-                (&"ls -l".into(), &"/w".into())
+                asked["subjects"],
+                serde_json::json!([{ "type": "commandLine", "line": "ls -l", "cwd": "/w" }])
             );
             s.stops_with("end_turn");
         });

@@ -6,7 +6,7 @@ use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId,
 use acpd_proto::surface::app::{
     Answered, Approve, Frame, InterruptTurn, METHODS, On, Peer, PeerOutput, Request, blocks,
 };
-use acpd_proto::thread::Answer;
+use acpd_proto::thread::{Answer, PickedOption, Verdict};
 use acpd_proto::time::Now;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -365,6 +365,15 @@ fn question() -> RequestId {
     }
 }
 
+/// The option `o`, with the kind and the yes (for ever) that a client says beside it.
+fn picked(kind: Option<&str>, verdict: Option<(bool, bool)>) -> Answer {
+    Answer::Option(PickedOption {
+        option_id: "o".into(),
+        kind: kind.map(str::to_owned),
+        verdict: verdict.map(|(allow, always)| Verdict { allow, always }),
+    })
+}
+
 #[test]
 fn an_answer_comes_as_a_response_or_as_a_request() {
     let id = question();
@@ -382,7 +391,15 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         (r#"{"decision":"cancel"}"#, Answer::Cancel),
         (
             r#"{"decision":"accept","optionId":"o"}"#,
-            Answer::Option("o".into()),
+            picked(None, Some((true, false))),
+        ),
+        (
+            r#"{"decision":"declineForSession","optionId":"o","optionKind":"reject_always"}"#,
+            picked(Some("reject_always"), Some((false, true))),
+        ),
+        (
+            r#"{"optionId":"o","optionKind":"_odd"}"#,
+            picked(Some("_odd"), None),
         ),
     ] {
         let mut line = Line::ready("{}");
@@ -402,7 +419,11 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
     for (params, answer) in [
         (r#""approved":true"#, Answer::Accept { always: false }),
         (r#""approved":false"#, Answer::Decline { always: false }),
-        (r#""approved":true,"optionId":"o""#, Answer::Option("o".into())),
+        (r#""optionId":"o""#, picked(None, None)),
+        (
+            r#""approved":true,"optionId":"o","optionKind":"allow_once""#,
+            picked(Some("allow_once"), Some((true, false))),
+        ),
     ] {
         let mut line = Line::ready("{}");
         let wanted = line.wants("item/approve", &format!(r#"{{"requestId":"{id}",{params}}}"#));
@@ -424,6 +445,8 @@ fn an_answer_that_decides_nothing_is_told_so() {
         r#""result":{"decision":"maybe"}"#,
         r#""result":{}"#,
         r#""result":null"#,
+        r#""result":{"decision":"cancel","optionId":"o"}"#,
+        r#""result":{"decision":"accept","optionKind":"allow_once"}"#,
         r#""error":{"code":-1,"message":"closed"}"#,
     ] {
         let mut line = Line::ready("{}");

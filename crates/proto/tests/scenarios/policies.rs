@@ -121,7 +121,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         );
         let asked = &s.params("item/commandExecution/requestApproval")[0];
         assert_eq!(
-            (&asked["title"], &asked["command"]),
+            (&asked["title"], &asked["subjects"][0]["argv"]),
             (&json!("Run ls -l"), &json!(["ls", "-l"]))
         );
         assert!(s.waiting.is_empty(), "not before somebody has said yes");
@@ -150,7 +150,7 @@ fn what_a_person_refuses_is_not_done() {
         under(s, json!({ "ask": ["*"] }));
         writes(s, "7", "/workspace/x");
         assert_eq!(
-            s.params("item/fileChange/requestApproval")[0]["path"],
+            s.params("item/fileChange/requestApproval")[0]["subjects"][0]["path"],
             "/workspace/x"
         );
         s.decide(1, Answer::Decline { always: false }).unwrap();
@@ -167,7 +167,7 @@ fn what_a_person_refuses_is_not_done() {
 fn an_agent_that_has_asked_is_not_asked_about_again() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
-        let params = r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t","title":"Edit","kind":"edit","locations":[{"path":"/workspace/x"}]},"options":[{"optionId":"ao","name":"Once","kind":"allow_once"}]}"#;
+        let params = r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t","title":"Edit","kind":"edit","content":[{"type":"diff","path":"/workspace/x","newText":"x"}]},"options":[{"optionId":"ao","name":"Once","kind":"allow_once"}]}"#;
         s.calls("7", "session/request_permission", params);
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, "8", "/workspace/x");

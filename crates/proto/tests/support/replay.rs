@@ -273,7 +273,7 @@ impl<'r> Replay<'r> {
 
     fn decide(&mut self, number: u32, outcome: &Value) {
         let answer = match outcome["optionId"].as_str() {
-            Some(option) => Answer::Option(option.to_owned()),
+            Some(option) => Answer::Option(option.into()),
             None => Answer::Cancel,
         };
         let cancelled = answer == Answer::Cancel;

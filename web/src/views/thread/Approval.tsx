@@ -1,19 +1,16 @@
-// The agent asks whether it may do something. Everything that would be done stands here in full; the answers are the agent's
-// own. Nothing is focused and nothing is preset: an answer takes a deliberate press.
+// The agent asks whether it may do something. Everything that would be done stands here in full, as the daemon reads it; the
+// agent's own words for it stand below, marked as such. Nothing is focused and nothing is preset: an answer takes a deliberate press.
 
 import type { Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
 import { useId } from "preact/hooks";
 
-import { visible, visibleLine } from "../../text/visible.ts";
-import { isObject, locationsOf, objects, text } from "./acp.ts";
-import { quoted } from "./CommandCard.tsx";
-import { Content } from "./Content.tsx";
-import { CopyButton } from "./CopyButton.tsx";
-import { TextDiff, UnifiedDiff } from "./Diff.tsx";
+import { heading, inOneLine } from "../../state/subjects.ts";
+import { visibleLine } from "../../text/visible.ts";
+import { AgentsWords } from "./AgentsWords.tsx";
+import { meaningOf, nameBeside } from "./answers.ts";
 import { Icon } from "./Icon.tsx";
 import { who } from "./Notice.tsx";
-import { Path } from "./Path.tsx";
-import { RawJson } from "./RawJson.tsx";
+import { Subjects } from "./Subjects.tsx";
 
 export interface ApprovalProps {
   question: Asked;
@@ -34,19 +31,21 @@ export interface ApprovalProps {
 export function Approval(props: ApprovalProps) {
   const { question, onAnswer, sending = false, error, others = [], resolved, barred } = props;
   const title = useId();
-  if (resolved !== undefined) return <Settled title={question.title} resolved={resolved} options={question.options} />;
+  if (resolved !== undefined) return <Settled title={inOneLine(question)} resolved={resolved} options={question.options} />;
   const off = sending || barred !== undefined;
   return (
     <section class="th-card th-approval" role="group" aria-labelledby={title} aria-busy={sending}>
       <p class="sr-only" role="alert">
-        The agent asks for permission: {visibleLine(question.title)}
+        The agent asks for permission: {heading(question.subjects)}
       </p>
       <header class="th-approval-head">
         <Icon name="shield" />
-        <h3 id={title}>{visible(question.title)}</h3>
+        <h3 id={title}>Allow the agent to {heading(question.subjects)}?</h3>
       </header>
-      {question.reason != null && question.reason !== "" && <p class="th-approval-reason">{visible(question.reason)}</p>}
-      <Subject question={question} />
+      <div class="th-subject">
+        <Subjects id={question.requestId} subjects={question.subjects} />
+        <AgentsWords question={question} />
+      </div>
       <AlsoAsked others={others} />
       {error !== undefined && (
         <p class="error-text" role="alert">
@@ -63,9 +62,8 @@ export function Approval(props: ApprovalProps) {
             disabled={off}
             onClick={() => onAnswer(option)}
           >
-            <Icon name={option.kind.startsWith("reject") ? "cross" : "check"} />
-            {visibleLine(option.name)}
-            {option.kind.endsWith("_always") && <span class="th-tag">always</span>}
+            <Icon name={icon(option.kind)} />
+            <Label option={option} />
             {question.agentRemembers?.includes(option.optionId) && (
               <span class="th-tag">the agent may remember this by itself</span>
             )}
@@ -89,79 +87,26 @@ export function AlsoAsked({ others }: { others: readonly string[] }) {
   return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
 }
 
+/** What the answer does, and behind it what the agent calls it. */
+function Label({ option }: { option: PermissionOption }) {
+  const name = nameBeside(option);
+  return (
+    <span>
+      {meaningOf(option.kind)}
+      {name !== undefined && <span class="th-agents-name"> “{visibleLine(name)}”</span>}
+    </span>
+  );
+}
+
+function icon(kind: string): "check" | "cross" | "info" {
+  if (kind.startsWith("allow")) return "check";
+  return kind.startsWith("reject") ? "cross" : "info";
+}
+
 /** Only a yes to this one thing is the plain way on. */
 function looks(kind: string): string {
   if (kind === "allow_once") return "primary";
   return kind.startsWith("reject") ? "danger" : "";
-}
-
-/** What would be done: in full, whatever the length. */
-function Subject({ question }: { question: Asked }) {
-  const { toolCall, command, cwd, diff, path } = question;
-  const line = commandText(command);
-  const content = objects(toolCall?.content);
-  const inContent = content.some((entry) => entry.type === "diff");
-  const known = new Set([path, ...content.map((entry) => text(entry.path))]);
-  const locations = locationsOf(toolCall).filter((location) => !known.has(location.path));
-  return (
-    <div class="th-subject">
-      {line !== undefined && (
-        <div class="th-framed">
-          <pre class="th-pre th-approval-command" tabIndex={0} role="group" aria-label="Command">
-            <span class="th-prompt" aria-hidden="true" />
-            {line.split("\n").map(visibleLine).join("\n")}
-          </pre>
-          <CopyButton text={line} what="command" class="th-copy-corner" />
-        </div>
-      )}
-      {cwd != null && (
-        <p class="th-quiet">
-          in <bdi class="mono">{visibleLine(cwd)}</bdi>
-        </p>
-      )}
-      {path != null && !(diff != null && diff !== "") && !inContent && (
-        <p class="th-approval-path">
-          <Icon name="file" /> <Path path={path} />
-        </p>
-      )}
-      {locations.map((location, at) => (
-        <p key={at} class="th-approval-path">
-          <Icon name="file" /> <Path path={location.path} line={location.line} />
-        </p>
-      ))}
-      {diff != null && diff !== "" && !inContent && <UnifiedDiff diff={diff} path={path ?? undefined} full />}
-      {content.map((entry, at) => (
-        <ToBeDone key={at} id={`${question.requestId}/${at}`} entry={entry} />
-      ))}
-      {toolCall?.rawInput != null && (
-        <RawJson
-          id={`${question.requestId}/input`}
-          label="Parameters"
-          value={toolCall.rawInput}
-          // Where nothing else says what it is about, this has to.
-          open={line === undefined && path == null && content.length === 0 && locations.length === 0}
-        />
-      )}
-    </div>
-  );
-}
-
-function ToBeDone({ id, entry }: { id: string; entry: Record<string, unknown> }) {
-  if (entry.type === "content" && isObject(entry.content)) return <Content id={id} block={entry.content} />;
-  const [path, after] = [text(entry.path), text(entry.newText)];
-  if (entry.type === "diff" && path !== undefined && after !== undefined) {
-    return <TextDiff path={path} before={text(entry.oldText)} after={after} full />;
-  }
-  return <RawJson id={id} label="Content" value={entry} open />;
-}
-
-/** A command line as it is; its parts so that one sees where each ends. */
-function commandText(command: unknown): string | undefined {
-  if (typeof command === "string") return command;
-  if (Array.isArray(command) && command.length > 0) {
-    return command.map((word) => (typeof word === "string" ? quoted(word) : JSON.stringify(word))).join(" ");
-  }
-  return command == null ? undefined : JSON.stringify(command);
 }
 
 const OUTCOMES = {

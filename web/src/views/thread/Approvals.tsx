@@ -3,8 +3,10 @@
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { inOneLine } from "../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
+import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { Elicitation } from "./Elicitation.tsx";
 import { Surroundings, type ThreadContext } from "./context.ts";
@@ -13,13 +15,6 @@ import { diffStyle } from "./settings.ts";
 
 /** Milliseconds for which an answered question is still shown, so that nobody wonders where it went. */
 const SHOWN = 12_000;
-
-const ANSWERS: Record<string, string> = {
-  allow_once: "accept",
-  allow_always: "acceptForSession",
-  reject_once: "decline",
-  reject_always: "declineForSession",
-};
 
 export function Approvals(props: ThreadViewProps) {
   // Answers of one thread are no news in another.
@@ -50,7 +45,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
         {settled.map(({ params, question }) => (
           <Settled
             key={params.requestId}
-            title={question.params.title}
+            title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
             resolved={params}
             options={"options" in question.params ? question.params.options : []}
           />
@@ -124,13 +119,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
     <Approval
       question={question.params}
       {...state}
-      onAnswer={(option) =>
-        void answer(
-          option === undefined
-            ? { decision: "cancel" }
-            : { decision: ANSWERS[option.kind] ?? null, optionId: option.optionId },
-        )
-      }
+      onAnswer={(option) => void answer(answerWith(option))}
     />
   );
 }

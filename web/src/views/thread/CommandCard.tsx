@@ -2,6 +2,7 @@
 
 import type { Item, TerminalCommand } from "@acpd/client";
 
+import { quoted } from "../../text/shell.ts";
 import { visible, visibleLine } from "../../text/visible.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { useThread } from "./context.ts";
@@ -59,10 +60,6 @@ export function CommandCard({ item }: { item: Item & TerminalCommand }) {
 export function commandLine(item: Pick<TerminalCommand, "command" | "args">): string {
   const { command, args } = item;
   return [command ?? "", ...(args ?? []).map(quoted)].join(" ").trim();
-}
-
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }
 
 function countLines(output: string): number {

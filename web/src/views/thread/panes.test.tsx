@@ -14,7 +14,7 @@ const head = {
 } as unknown as Thread;
 
 const approval: Approval = {
-  seq: 1, threadId: "t", ts: 0, requestId: "q", title: "Run make", command: "make",
+  seq: 1, threadId: "t", ts: 0, requestId: "q", itemId: "i", title: "Build it", subjects: [{ type: "commandLine", line: "make", cwd: "/w" }],
   options: [{ optionId: "y", name: "Allow", kind: "allow_once" }, { optionId: "n", name: "Reject", kind: "reject_once" }],
 };
 const question = { method: "item/commandExecution/requestApproval", params: approval } as const;
@@ -39,7 +39,7 @@ test("an answer names the option, and what it means", async () => {
   const given = props({ questions: [question] });
   const view = drawn(<Approvals {...given} />);
   await after(() => view.button("Reject").click());
-  expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n" }]]);
+  expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n", optionKind: "reject_once" }]]);
 });
 
 test("an answer that came too late says so, and leaves the card until the event comes", async () => {

@@ -31,7 +31,7 @@ pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
         let Permission { outcome } = serde_json::from_str(result).ok()?;
         return match (outcome.outcome.as_str(), outcome.option_id) {
-            ("selected", Some(option)) => Some(Answer::Option(option)),
+            ("selected", Some(option)) => Some(Answer::Option(option.into())),
             ("cancelled", _) => Some(Answer::Cancel),
             _ => None,
         };

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::lifecycle::fill_lifecycle;
 use super::view::role_word;
 use crate::fanout::LiveText;
-use crate::projection::{ToolView, content_text, unified_diff};
+use crate::projection::content_text;
 use crate::wire::{Object, notification};
 
 /// What clients are sent for one event.
@@ -280,15 +280,20 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             title,
             options,
             agent_remembers,
+            subjects,
             ..
         } => {
             params
                 .put("requestId", request)
                 .put("title", title)
-                .put("options", options);
+                .put("options", options)
+                .put("subjects", subjects);
             let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
             params.maybe("agentRemembers", passed_on);
-            fill_asked(params, raw);
+            let words = raw
+                .and_then(|raw| raw.read::<Asked>().ok())
+                .map(|asked| asked.tool_call);
+            params.json("toolCall", words.as_ref());
         }
         EventKind::InputRequested { request, message } => {
             params.put("requestId", request).put("title", message);
@@ -628,54 +633,11 @@ fn fill_end(params: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
     fill_content(params, end);
 }
 
-/// What a person needs to see before an answer: the command or the change, and the tool call whole.
-fn fill_asked(params: &mut Object<'_>, raw: Option<&RawJson>) {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Asked {
-        tool_call: RawJson,
-    }
-    #[derive(Deserialize)]
-    struct Input {
-        #[serde(default)]
-        command: Option<RawJson>,
-        #[serde(default)]
-        cwd: Option<RawJson>,
-    }
-    #[derive(Deserialize)]
-    struct Location {
-        path: String,
-    }
-    let Some(Asked { tool_call }) = raw.and_then(|raw| raw.read().ok()) else {
-        return;
-    };
-    let mut tool = ToolView::default();
-    tool.apply(&tool_call);
-    if let Some(Input { command, cwd }) = tool.read("rawInput").or_else(|| tool.read("input")) {
-        params.json(
-            "command",
-            command
-                .filter(|command| command.get().starts_with(['"', '[']))
-                .as_ref(),
-        );
-        params.json("cwd", cwd.filter(|cwd| cwd.get().starts_with('"')).as_ref());
-    }
-    let diffs = tool.diffs();
-    if let Some(first) = diffs.first() {
-        params.put("path", &first.path);
-        let diffs: String = diffs
-            .iter()
-            .map(|d| unified_diff(&d.path, &d.before(), &d.new_text))
-            .collect();
-        params.put("diff", &diffs);
-    } else if let Some(first) = tool
-        .read::<Vec<Location>>("locations")
-        .unwrap_or_default()
-        .first()
-    {
-        params.put("path", &first.path);
-    }
-    params.json("toolCall", Some(&tool_call));
+/// The agent's own words for what it asks.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    tool_call: RawJson,
 }
 
 /// What an agent wants to know: the form's schema or the address, and all of its params.

@@ -8,7 +8,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::agent::ConfigValue;
 use crate::policy::Scope;
 use crate::projection::text_block;
-use crate::thread::Answer;
+use crate::thread::{Answer, PickedOption, Verdict};
 
 #[cfg(test)]
 use super::describe::{Acp, Json};
@@ -439,9 +439,12 @@ struct ApproveWire {
     /// Yes or no.
     #[serde(default)]
     approved: Option<bool>,
-    /// One of the agent's options.
+    /// One of the agent's options. An answer that `approved` contradicts is refused.
     #[serde(default)]
     option_id: Option<String>,
+    /// The kind of that option as the person saw it. An answer whose option is of another kind is refused.
+    #[serde(default)]
+    option_kind: Option<String>,
     /// Makes the answer hold for more than this question.
     #[serde(default)]
     scope: Option<Scope>,
@@ -451,8 +454,14 @@ impl TryFrom<ApproveWire> for Approve {
     type Error = &'static str;
 
     fn try_from(wire: ApproveWire) -> Result<Self, Self::Error> {
+        let verdict = wire.approved.map(|allow| Verdict { allow, always: false });
         let answer = match (wire.option_id, wire.approved) {
-            (Some(option), _) => Answer::Option(option),
+            (Some(option_id), _) => Answer::Option(PickedOption {
+                option_id,
+                kind: wire.option_kind,
+                verdict,
+            }),
+            (None, _) if wire.option_kind.is_some() => return Err("optionId is missing"),
             (None, Some(true)) => Answer::Accept { always: false },
             (None, Some(false)) => Answer::Decline { always: false },
             (None, None) => return Err("approved is missing"),
@@ -520,9 +529,12 @@ pub(super) struct Response {
     /// `accept`, `acceptForSession`, `decline`, `declineForSession` or `cancel`.
     #[serde(default)]
     decision: Option<String>,
-    /// One of the agent's options; it says more than `decision`.
+    /// One of the agent's options; it says more than `decision`, and must not contradict it.
     #[serde(default)]
     option_id: Option<String>,
+    /// The kind of that option as the person saw it. An answer whose option is of another kind is refused.
+    #[serde(default)]
+    option_kind: Option<String>,
     /// Makes the answer hold for more than this question.
     #[serde(default)]
     scope: Option<Scope>,
@@ -545,26 +557,44 @@ impl Response {
             ));
         };
         let wire: Self = read(text)?;
-        let Some(decision) = wire.decision else {
-            let answer = told(wire.answers, wire.dismissed)
-                .ok_or_else(|| Failure::invalid_params("the response has neither decision nor answers"))?;
-            let scope = None;
-            return Ok(Answered {
-                request,
-                answer,
-                scope,
-            });
+        let (scope, decision) = (wire.scope, wire.decision.as_deref());
+        let verdict = match decision {
+            Some("accept") => Some((true, false)),
+            Some("acceptForSession") => Some((true, true)),
+            Some("decline") => Some((false, false)),
+            Some("declineForSession") => Some((false, true)),
+            Some("cancel") | None => None,
+            Some(other) => return Err(Failure::invalid_params(format!("{other:?} is no decision"))),
+        }
+        .map(|(allow, always)| Verdict { allow, always });
+        let answer = match (wire.option_id, verdict) {
+            (Some(_), None) if decision.is_some() => {
+                return Err(Failure::invalid_params(
+                    "optionId contradicts the decision \"cancel\"",
+                ));
+            }
+            (Some(option_id), verdict) => Answer::Option(PickedOption {
+                option_id,
+                kind: wire.option_kind,
+                verdict,
+            }),
+            (None, _) if wire.option_kind.is_some() => {
+                return Err(Failure::invalid_params("optionKind without an optionId"));
+            }
+            (None, Some(Verdict { allow: true, always })) => Answer::Accept { always },
+            (None, Some(Verdict { allow: false, always })) => Answer::Decline { always },
+            (None, None) if decision.is_some() => Answer::Cancel,
+            (None, None) => {
+                let answer = told(wire.answers, wire.dismissed).ok_or_else(|| {
+                    Failure::invalid_params("the response has neither decision nor answers")
+                })?;
+                return Ok(Answered {
+                    request,
+                    answer,
+                    scope: None,
+                });
+            }
         };
-        let answer = match (wire.option_id, decision.as_str()) {
-            (Some(option), _) => Answer::Option(option),
-            (None, "accept") => Answer::Accept { always: false },
-            (None, "acceptForSession") => Answer::Accept { always: true },
-            (None, "decline") => Answer::Decline { always: false },
-            (None, "declineForSession") => Answer::Decline { always: true },
-            (None, "cancel") => Answer::Cancel,
-            (None, other) => return Err(Failure::invalid_params(format!("{other:?} is no decision"))),
-        };
-        let scope = wire.scope;
         Ok(Answered {
             request,
             answer,

@@ -395,12 +395,13 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
             title,
             options,
             agent_remembers,
+            subjects,
             ..
         } => {
             line.put("requestId", request)
                 .put("about", about)
                 .put("title", title);
-            line.put("options", options);
+            line.put("options", options).put("subjects", subjects);
             let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
             line.maybe("agentRemembers", passed_on);
             copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::{Outcome, PermissionOption, PlanEntry};
 use acpd_model::limits::EXPORT_TURN_BYTES;
+use acpd_model::subject::CallSubject;
 use acpd_model::{
     By, Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, RawJson, RequestId, Summary, ThreadId, TurnId,
 };
@@ -14,6 +15,7 @@ use super::item::{item_block, message_parts};
 use super::text::{moment, pieces};
 use super::{note, text};
 use crate::policy::shell_line;
+use crate::policy::{PartInWords, part_in_words};
 use crate::projection::{Item, ItemView, ToolView};
 
 /// A document that is being written.
@@ -58,9 +60,12 @@ enum Entry {
 #[derive(Debug)]
 struct Question {
     at: Millis,
+    /// What stands in front of its title.
+    asked: &'static str,
     request: RequestId,
     title: String,
     options: Vec<PermissionOption>,
+    subjects: Box<[CallSubject]>,
     answer: Option<(Millis, By, Result<Outcome, String>)>,
 }
 
@@ -160,21 +165,30 @@ impl Story {
             }
             K::PermissionRequested {
                 request,
+                item,
                 title,
                 options,
+                subjects,
                 ..
             } => self.entries.push(Entry::Question(Question {
                 at: event.at,
+                asked: match item {
+                    Some(_) => "Permission asked for, in the agent's words: ",
+                    None => "Permission asked for: ",
+                },
                 request: *request,
                 title: title.clone(),
                 options: options.clone(),
+                subjects: subjects.clone(),
                 answer: None,
             })),
             K::InputRequested { request, message } => self.entries.push(Entry::Question(Question {
                 at: event.at,
+                asked: "Asked for information: ",
                 request: *request,
                 title: message.clone(),
                 options: Vec::new(),
+                subjects: Box::default(),
                 answer: None,
             })),
             K::RequestSettled { request, outcome } => self.answer(*request, event, Ok(outcome.clone())),
@@ -433,14 +447,25 @@ fn plan_block(at: Millis, entries: &[PlanEntry], times: usize) -> Block {
 }
 
 fn question_block(question: &Question) -> Block {
-    let asked = if question.options.is_empty() {
-        "Asked for information: "
-    } else {
-        "Permission asked for: "
-    };
-    let title = vec![word(asked), code(&question.title)];
+    let title = vec![word(question.asked), code(&question.title)];
     let mut block = Block::new("permission", question.at, title);
-    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.name.clone())];
+    for part in &question.subjects {
+        let PartInWords {
+            verb,
+            what,
+            details,
+            diff,
+        } = part_in_words(part);
+        let mut spans = vec![word("Would "), word(verb), word(": "), code(what)];
+        for detail in details {
+            spans.extend([word(", "), code(detail)]);
+        }
+        block = block.line(spans);
+        if let Some(diff) = diff {
+            block = block.verbatim("diff", diff);
+        }
+    }
+    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.label())];
     block
         .parts
         .push(Part::List(question.options.iter().map(option).collect()));
@@ -458,7 +483,7 @@ fn question_block(question: &Question) -> Block {
             let decided = if outcome.allows() { "Allowed" } else { "Declined" };
             let name = |id: &String| {
                 let option = question.options.iter().find(|option| option.option_id == *id);
-                word(option.map_or(id, |option| &option.name).clone())
+                word(option.map_or_else(|| id.clone(), PermissionOption::label))
             };
             let mut spans = vec![
                 word(decided),

@@ -213,9 +213,12 @@ fn an_export_has_what_was_chosen_and_what_the_agent_was_sent() {
         (&"aa".into(), &"ao".into())
     );
     let document = export(&scene, Format::Markdown);
-    let line = document.lines().find(|line| line.contains("For ever (")).unwrap();
+    let line = document
+        .lines()
+        .find(|line| line.contains("Always allow: “For ever” ("))
+        .unwrap();
     assert!(
-        line.contains("; acpd remembers it, the agent was sent: Now, by "),
+        line.contains("; acpd remembers it, the agent was sent: Allow once: “Now”, by "),
         "{line}"
     );
 }

@@ -104,7 +104,9 @@ export const terminal = item("t1", {
 });
 
 export const approval: Approval = {
-  ...stamp, requestId: "q1", title: "Run a command", cwd: "/work/acpd", command: "git push --force origin main", reason: "The branch was rebased; the remote has the old commits.",
+  ...stamp, requestId: "q1", itemId: "i1", title: "Update the remote branch",
+  subjects: [{ type: "commandLine", line: "git push --force origin main", cwd: "/work/acpd" }],
+  reason: "The branch was rebased; the remote has the old commits.",
   options: [
     { optionId: "once", name: "Allow once", kind: "allow_once" },
     { optionId: "always", name: "Always allow git push", kind: "allow_always" },
@@ -114,8 +116,11 @@ export const approval: Approval = {
 };
 
 export const change: Approval = {
-  ...approval, requestId: "q2", title: "Write src/lib.rs", command: null, reason: null, path: "/work/acpd/src/lib.rs",
-  diff: "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,4 @@\n pub mod log;\n-pub mod old;\n+pub mod new;\n+pub mod newer;\n pub mod text;\n",
+  ...approval, requestId: "q2", title: "Write src/lib.rs", reason: null,
+  subjects: [{
+    type: "file", access: "edit", path: "/work/acpd/src/lib.rs",
+    diff: "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,4 @@\n pub mod log;\n-pub mod old;\n+pub mod new;\n+pub mod newer;\n pub mod text;\n",
+  }],
 };
 
 export const resolved: Resolved = {

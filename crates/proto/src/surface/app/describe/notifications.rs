@@ -403,18 +403,16 @@ events! {
         /// None where the policy asks about something that the agent did not ask for.
         item_id: Option<String>,
         request_id: String,
+        /// The agent's title of the tool call; acpd's own where there is no `itemId`.
         title: String,
         reason: Option<String>,
         options: Vec<PermissionOption>,
         /// Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place.
         agent_remembers: Option<Vec<String>>,
-        /// A command line, or its parts.
-        command: Option<Json>,
-        cwd: Option<String>,
-        path: Option<String>,
-        /// Unified.
-        diff: Option<String>,
-        /// The tool call whole.
+        /// What it would do, as the daemon reads it: this is what the policy decides on and what an answer is about. Empty in
+        /// threads that were recorded before there was this member.
+        subjects: Vec<CallSubject>,
+        /// The agent's own words for it.
         tool_call: Option<Acp>,
     }
     /// A question for information.
@@ -573,6 +571,98 @@ enum Resolution {
     Cancelled,
     /// It needs no answer any more.
     Void,
+}
+
+/// One part of what a call would do.
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum CallSubject {
+    /// A program is run with these arguments.
+    Command {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// Absolute path of the directory that it runs in.
+        cwd: String,
+        /// Variables set for it.
+        env: Option<Vec<Variable>>,
+    },
+    /// A shell runs a command line.
+    CommandLine {
+        /// All of it.
+        line: String,
+        /// Absolute path of the directory that it runs in.
+        cwd: String,
+        /// Variables set for it.
+        env: Option<Vec<Variable>>,
+    },
+    /// Something is done with a file.
+    File {
+        /// What is done.
+        access: FileAccess,
+        /// Absolute path, without `..`.
+        path: String,
+        /// The file that it leads to through symbolic links, if that is another one.
+        real_path: Option<String>,
+        /// The change as a unified diff, where the call shows one.
+        diff: Option<String>,
+        /// The call's input as JSON text, where it changes a file and shows no diff.
+        arguments: Option<String>,
+    },
+    /// An address is fetched.
+    Fetch {
+        /// The address.
+        url: String,
+        /// Its host, if that is clear.
+        host: Option<String>,
+    },
+    /// A tool of an MCP server is called.
+    Mcp {
+        /// The server's name.
+        server: String,
+        /// The tool's name; none if the call does not say which.
+        tool: Option<String>,
+        /// The call's input, as JSON text.
+        arguments: Option<String>,
+    },
+    /// Another tool is called.
+    Tool {
+        /// Its name for programs, if the agent gives one.
+        name: Option<String>,
+        /// ACP's kind of it.
+        kind: String,
+        /// The call's input, as JSON text.
+        arguments: Option<String>,
+    },
+    /// A part that cannot be read, or that is too long to be shown.
+    Unknown {
+        /// What is known of it: one sentence for a person, without an end.
+        what: String,
+    },
+}
+
+/// What is done with a file.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum FileAccess {
+    /// Its content is read.
+    Read,
+    /// Files are looked for in it, or it is searched.
+    Search,
+    /// It is made or changed.
+    Edit,
+    /// It is deleted.
+    Delete,
+    /// It is moved or renamed, or something is moved onto it.
+    Move,
+}
+
+/// An environment variable.
+#[derive(JsonSchema)]
+struct Variable {
+    /// Its name.
+    name: String,
+    /// Its value.
+    value: String,
 }
 
 /// One of the answers that the agent offers.

@@ -1,0 +1,88 @@
+//! One of the answers to a permission request.
+//!
+//! In: the question's params. Out: the line in which it is offered, and the response that picks it. Never: takes the
+//! agent's name of an option for what the option does.
+
+use acpd_model::event::PermissionOption;
+use serde_json::{Value, json};
+
+use crate::render::plain_line;
+
+/// An option, as it is offered.
+pub struct Choice {
+    option: PermissionOption,
+    /// Whether acpd keeps no rule if it is picked, but the agent may.
+    agent_remembers: bool,
+}
+
+impl Choice {
+    /// The options of a question, in the agent's order.
+    pub fn read(params: &Value) -> Vec<Self> {
+        let options = params["options"].as_array().into_iter().flatten();
+        let passed_on = params["agentRemembers"].as_array();
+        options
+            .filter_map(|option| {
+                Some(Self {
+                    agent_remembers: passed_on.is_some_and(|ids| ids.contains(&option["optionId"])),
+                    option: serde_json::from_value(option.clone()).ok()?,
+                })
+            })
+            .collect()
+    }
+
+    /// What stands behind its number.
+    pub fn line(&self) -> String {
+        let note = if self.agent_remembers {
+            " (the agent may remember this by itself)"
+        } else {
+            ""
+        };
+        format!("{}{note}", plain_line(&self.option.label()))
+    }
+
+    /// The response that picks it. It says what the person took the option for, so that the daemon refuses it if the option
+    /// is another one.
+    pub fn response(&self) -> Value {
+        let decision = match self.option.kind.as_str() {
+            "allow_once" => Some("accept"),
+            "allow_always" => Some("acceptForSession"),
+            "reject_once" => Some("decline"),
+            "reject_always" => Some("declineForSession"),
+            _ => None,
+        };
+        json!({ "decision": decision, "optionId": self.option.option_id, "optionKind": self.option.kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_says_what_an_option_does_and_the_name_is_a_quotation() {
+        let params = json!({
+            "options": [
+                { "optionId": "y", "name": "No", "kind": "allow_always" },
+                { "optionId": "n", "name": "reject", "kind": "reject_once" },
+                { "optionId": "e", "name": "x\n  4) Reject\u{1b}[2K", "kind": "allow_once" },
+                { "optionId": "o", "name": "Later", "kind": "_later" },
+            ],
+            "agentRemembers": ["y"],
+        });
+        let choices = Choice::read(&params);
+        let lines: Vec<String> = choices.iter().map(Choice::line).collect();
+        assert_eq!(
+            lines[0],
+            "Always allow: “No” (the agent may remember this by itself)"
+        );
+        assert_eq!(lines[1], "Reject");
+        assert!(lines[2].starts_with("Allow once: “x"), "{}", lines[2]);
+        assert!(!lines[2].contains(['\n', '\u{1b}']), "{:?}", lines[2]);
+        assert_eq!(lines[3], "Other answer: “Later”");
+        assert_eq!(
+            choices[0].response(),
+            json!({ "decision": "acceptForSession", "optionId": "y", "optionKind": "allow_always" })
+        );
+        assert_eq!(choices[3].response()["decision"], Value::Null);
+    }
+}

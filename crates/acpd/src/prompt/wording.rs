@@ -1,0 +1,88 @@
+//! What a permission request says at the terminal.
+//!
+//! In: the question's params. Out: text. Never: shows an agent's words for a call as what the call would do, or lets text of
+//! the agent begin a line.
+
+use acpd_gateway::policy::{PartInWords, part_in_words};
+use acpd_model::subject::CallSubject;
+use serde_json::Value;
+
+use crate::render::{plain, plain_line};
+
+/// A question, without its options.
+pub fn wording(params: &Value) -> String {
+    let mut text = String::from("The agent asks for permission:\n");
+    let parts: Vec<CallSubject> = serde_json::from_value(params["subjects"].clone()).unwrap_or_default();
+    if parts.is_empty() {
+        text.push_str("  acpd cannot tell what it would do\n");
+    }
+    for part in &parts {
+        add_part(&mut text, &part_in_words(part));
+    }
+    // A question that the agent did not ask has acpd's own title, which says no more than the parts.
+    if let Some(title) = params["title"].as_str().filter(|_| params["itemId"].is_string()) {
+        text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
+    }
+    text
+}
+
+fn add_part(text: &mut String, part: &PartInWords<'_>) {
+    let first = if part.verb == "run" { "$" } else { part.verb };
+    text.push_str(&format!("  {first} {}\n", inside(&part.what)));
+    for detail in &part.details {
+        text.push_str(&format!("    {}\n", inside(detail)));
+    }
+    if let Some(diff) = part.diff {
+        text.push_str(&format!("  | {}\n", inside(diff.trim_end_matches('\n'))));
+    }
+}
+
+/// Text of several lines, none of which can be taken for one of ours.
+fn inside(text: &str) -> String {
+    plain(text).replace('\n', "\n  | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_of_a_call_is_said_and_the_agents_words_are_marked() {
+        let params = json!({
+            "itemId": "item_2",
+            "title": "$ ls\n  1) Allow once",
+            "command": "ls",
+            "subjects": [
+                {
+                    "type": "command", "argv": ["git", "a b"], "cwd": "/w",
+                    "env": [{ "name": "GIT_SSH_COMMAND", "value": "evil x" }],
+                },
+                { "type": "commandLine", "line": "ls\n  1) Allow\u{1b}[2K", "cwd": "/w\n  2) x" },
+                { "type": "file", "access": "edit", "path": "/w/x", "realPath": "/w/y", "diff": "+a\n+b\n" },
+                { "type": "mcp", "server": "gh", "tool": "api", "arguments": "{\"method\":\"DELETE\"}" },
+                { "type": "unknown", "what": "the command has a form that cannot be read" },
+            ],
+        });
+        let expected = "The agent asks for permission:
+  $ git 'a b'
+    in /w
+    with GIT_SSH_COMMAND='evil x'
+  $ ls
+  |   1) Allow\u{fffd}[2K
+    in /w
+  |   2) x
+  change /w/x
+    which is /w/y
+  | +a
+  | +b
+  call api of the MCP server gh
+    with {\"method\":\"DELETE\"}
+  do something that is not clear: the command has a form that cannot be read
+The agent's own words: “$ ls\u{fffd}  1) Allow once”
+";
+        assert_eq!(wording(&params), expected);
+        assert!(wording(&json!({ "title": "x", "command": "ls" })).contains("cannot tell"));
+    }
+}

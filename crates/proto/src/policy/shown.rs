@@ -1,0 +1,244 @@
+//! What a person is shown of a request.
+//!
+//! In: the parts of a call, at the moment at which the policy's subjects are made of them. Out: the same parts for people,
+//! with what the policy could not read said as such. Never: an agent's title or text.
+
+use acpd_model::subject::{CallSubject, FileAccess, Variable};
+
+use super::path::normalise;
+use super::pattern::host;
+use super::request::{Access, Kind, Request, Subject};
+use super::shell::{quoted, shell_line};
+
+impl From<Access> for FileAccess {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Read => Self::Read,
+            Access::Search => Self::Search,
+            Access::Edit => Self::Edit,
+            Access::Delete => Self::Delete,
+            Access::Move => Self::Move,
+        }
+    }
+}
+
+impl Request {
+    /// What a person is shown: each part of the call, and of each part that cannot be read, that it cannot.
+    pub fn shown(&self) -> Vec<CallSubject> {
+        let mut shown = self.shown.clone();
+        for what in self.subjects.iter().filter_map(unknown) {
+            let unknown = CallSubject::Unknown { what };
+            if !shown.contains(&unknown) {
+                shown.push(unknown);
+            }
+        }
+        shown
+    }
+
+    pub(super) fn show(&mut self, part: CallSubject) {
+        if !self.shown.contains(&part) {
+            self.shown.push(part);
+        }
+    }
+
+    pub(super) fn show_argv(&mut self, argv: &[String], cwd: &str, env: &[Variable]) {
+        self.show(CallSubject::Command {
+            argv: argv.to_vec(),
+            cwd: cwd.to_owned(),
+            env: env.to_vec(),
+        });
+    }
+
+    pub(super) fn show_line(&mut self, line: &str, cwd: &str, env: &[Variable]) {
+        self.show(CallSubject::CommandLine {
+            line: line.to_owned(),
+            cwd: cwd.to_owned(),
+            env: env.to_vec(),
+        });
+    }
+
+    pub(super) fn show_file(&mut self, access: Access, path: &str) {
+        self.show(CallSubject::File {
+            access: access.into(),
+            path: path.to_owned(),
+            real_path: None,
+            diff: None,
+            arguments: None,
+        });
+    }
+
+    pub(super) fn show_url(&mut self, url: &str) {
+        self.show(CallSubject::Fetch {
+            url: url.to_owned(),
+            host: host(url),
+        });
+    }
+
+    /// Shows the change that is made to a file that is among its parts.
+    pub fn show_diff(&mut self, of: &str, change: &str) {
+        let of = self.tidy(of);
+        for part in &mut self.shown {
+            if let CallSubject::File {
+                access: FileAccess::Edit | FileAccess::Delete | FileAccess::Move,
+                path,
+                diff,
+                arguments,
+                ..
+            } = part
+                && of.as_ref() == Some(path)
+            {
+                diff.get_or_insert_default().push_str(change);
+                *arguments = None;
+                return;
+            }
+        }
+    }
+
+    /// Shows the input of the call with the files that it changes.
+    pub(super) fn show_arguments(&mut self, input: &str) {
+        for part in &mut self.shown {
+            if let CallSubject::File {
+                access: FileAccess::Edit,
+                arguments,
+                ..
+            } = part
+            {
+                // Once is enough, however many files there are.
+                *arguments = Some(input.to_owned());
+                return;
+            }
+        }
+    }
+
+    /// Shows where a file really is that is named by a link.
+    pub(super) fn show_real_path(&mut self, of: Access, named: &str, real: &str) {
+        let Some(named) = normalise(named, "/", None) else {
+            return;
+        };
+        for part in &mut self.shown {
+            if let CallSubject::File {
+                access,
+                path,
+                real_path,
+                ..
+            } = part
+                && *access == of.into()
+                && *path == named
+                && *path != real
+            {
+                *real_path = Some(real.to_owned());
+            }
+        }
+    }
+}
+
+/// A part in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartInWords<'a> {
+    /// What would be done: `run`, `change`, `fetch` …
+    pub verb: &'static str,
+    /// To what.
+    pub what: String,
+    /// Where, with what: one sentence each, without an end.
+    pub details: Vec<String>,
+    /// The change as a unified diff.
+    pub diff: Option<&'a str>,
+}
+
+/// Says what a part is, for places that have no more than text.
+pub fn part_in_words(part: &CallSubject) -> PartInWords<'_> {
+    let (verb, what) = match part {
+        CallSubject::Command { argv, .. } => {
+            let mut words = argv.iter().map(String::as_str);
+            ("run", shell_line(words.next().unwrap_or_default(), words))
+        }
+        CallSubject::CommandLine { line, .. } => ("run", line.clone()),
+        CallSubject::File { access, path, .. } => (access.verb(), path.clone()),
+        CallSubject::Fetch { url, .. } => ("fetch", url.clone()),
+        CallSubject::Mcp { server, tool, .. } => (
+            "call",
+            match tool {
+                Some(tool) => format!("{tool} of the MCP server {server}"),
+                None => format!("the MCP server {server}"),
+            },
+        ),
+        CallSubject::Tool { name, kind, .. } => (
+            "use",
+            match name {
+                Some(name) => format!("the tool {name} of kind {kind}"),
+                None => format!("a tool of kind {kind}"),
+            },
+        ),
+        CallSubject::Unknown { what } => ("do", format!("something that is not clear: {what}")),
+    };
+    let mut details = Vec::new();
+    let mut diff = None;
+    match part {
+        CallSubject::Command { cwd, env, .. } | CallSubject::CommandLine { cwd, env, .. } => {
+            details.push(format!("in {cwd}"));
+            let set = |variable: &Variable| format!("with {}={}", variable.name, quoted(&variable.value));
+            details.extend(env.iter().map(set));
+        }
+        CallSubject::File {
+            real_path,
+            diff: change,
+            arguments,
+            ..
+        } => {
+            details.extend(real_path.iter().map(|path| format!("which is {path}")));
+            details.extend(arguments.iter().map(|input| format!("with {input}")));
+            diff = change.as_deref();
+        }
+        CallSubject::Fetch { host, .. } => {
+            details.extend(host.iter().map(|host| format!("from the host {host}")));
+        }
+        CallSubject::Mcp { arguments, .. } | CallSubject::Tool { arguments, .. } => {
+            details.extend(arguments.iter().map(|input| format!("with {input}")));
+        }
+        CallSubject::Unknown { .. } => {}
+    }
+    PartInWords {
+        verb,
+        what,
+        details,
+        diff,
+    }
+}
+
+/// What is said of a part that cannot be read.
+fn unknown(subject: &Subject) -> Option<String> {
+    Some(match subject {
+        Subject::Unreadable { why, .. } => format!("the command {why}"),
+        Subject::Redirect(None) => "the command writes a file that cannot be told".to_owned(),
+        Subject::File { access, path: None } => {
+            format!(
+                "which file it would {} cannot be told",
+                FileAccess::from(*access).verb()
+            )
+        }
+        Subject::Fetch(None) => "which address it would fetch cannot be told".to_owned(),
+        Subject::Mcp {
+            tool_known: false, ..
+        } => "which tool of the MCP server it would call cannot be told".to_owned(),
+        Subject::Unknown => "the call does not say what it would do".to_owned(),
+        _ => return None,
+    })
+}
+
+impl Kind {
+    /// ACP's word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Move => "move",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Think => "think",
+            Self::Fetch => "fetch",
+            Self::SwitchMode => "switch_mode",
+            Self::Other => "other",
+        }
+    }
+}

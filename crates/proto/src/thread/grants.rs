@@ -1,0 +1,142 @@
+//! What an agent that asked was allowed: once, and no more than the question showed.
+//!
+//! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. What is done is used up, the
+//! rest holds until the turn ends. Reading changes nothing and comes in pieces, so it is not used up.
+
+use acpd_model::BlobId;
+use acpd_model::subject::{CallSubject, Variable};
+
+use crate::agent::Call;
+use crate::policy::{Access, Request, Subject, shell_line};
+
+/// Shells whose `-c` runs the same line as a command without them.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
+
+/// What is left of one allowed question.
+#[derive(Debug)]
+pub(super) struct Grant {
+    run: Option<Run>,
+    /// All but the commands.
+    subjects: Vec<Subject>,
+    /// What files will contain: path and content.
+    texts: Vec<(String, BlobId)>,
+}
+
+/// A command as it was shown.
+#[derive(Debug, PartialEq, Eq)]
+struct Run {
+    line: String,
+    subjects: Vec<Subject>,
+    cwd: String,
+    env: Vec<Variable>,
+}
+
+impl Run {
+    /// The command of a request. Of several, none: which of them a part belongs to is not known.
+    fn of(request: &Request) -> Option<Self> {
+        let shown = request.shown();
+        let mut commands = shown.into_iter().filter_map(|part| match part {
+            CallSubject::Command { argv, cwd, env } => Some((line_of(&argv), cwd, env)),
+            CallSubject::CommandLine { line, cwd, env } => Some((line, cwd, env)),
+            _ => None,
+        });
+        let (line, cwd, env) = commands.next()?;
+        let subjects = request.subjects().iter().filter(|subject| is_run(subject));
+        commands.next().is_none().then(|| Self {
+            line,
+            subjects: subjects.cloned().collect(),
+            cwd,
+            env,
+        })
+    }
+
+    /// Whether it is the same command in the same place. A simple command may be spelled in another way; how several depend on
+    /// each other only the line says.
+    fn is_same(&self, other: &Self) -> bool {
+        let same_command =
+            matches!(self.subjects[..], [Subject::Command(_)]) && self.subjects == other.subjects;
+        (&self.cwd, &self.env) == (&other.cwd, &other.env) && (self.line == other.line || same_command)
+    }
+}
+
+fn is_run(subject: &Subject) -> bool {
+    matches!(
+        subject,
+        Subject::Command(_) | Subject::Redirect(_) | Subject::Unreadable { .. }
+    )
+}
+
+fn line_of(argv: &[String]) -> String {
+    match argv {
+        [line] => line.clone(),
+        [shell, option, line] if SHELLS.contains(&shell.as_str()) && option == "-c" => line.clone(),
+        [program, args @ ..] => shell_line(program, args.iter().map(String::as_str)),
+        [] => String::new(),
+    }
+}
+
+fn only_read(subject: &Subject) -> bool {
+    matches!(
+        subject,
+        Subject::File {
+            access: Access::Read | Access::Search,
+            ..
+        }
+    )
+}
+
+impl Grant {
+    /// What a request comes to if it is allowed.
+    pub fn of(request: &Request) -> Self {
+        let others = request.subjects().iter().filter(|subject| !is_run(subject));
+        Self {
+            run: Run::of(request),
+            subjects: others.cloned().collect(),
+            texts: request.texts().to_vec(),
+        }
+    }
+
+    /// Whether all that a call wants is in it.
+    fn covers(&self, wanted: &Self) -> bool {
+        let runs = match (&self.run, &wanted.run) {
+            (_, None) => true,
+            (Some(granted), Some(wanted)) => granted.is_same(wanted),
+            (None, Some(_)) => false,
+        };
+        let contains = |subject| self.subjects.contains(subject);
+        runs && wanted.subjects.iter().all(contains)
+            && wanted.texts.iter().all(|text| self.texts.contains(text))
+    }
+
+    /// Takes away what a call has used; answers whether anything is left.
+    fn use_up(&mut self, used: &Self) -> bool {
+        if used.run.is_some() {
+            self.run = None;
+        }
+        self.subjects
+            .retain(|subject| only_read(subject) || !used.subjects.contains(subject));
+        self.run.is_some() || !self.subjects.is_empty()
+    }
+}
+
+/// Whether a call was allowed; if so, the grant is used up. What cannot be told for certain is no part of any.
+pub(super) fn use_up(grants: &mut Vec<Grant>, call: &Call, request: &Request) -> bool {
+    let subjects = request.subjects();
+    if subjects.is_empty() || !subjects.iter().all(Subject::is_certain) {
+        return false;
+    }
+    let mut wanted = Grant::of(request);
+    if let Call::WriteFile { path, content } = call {
+        let Some(path) = request.tidy(path) else {
+            return false;
+        };
+        wanted.texts = vec![(path, BlobId::of(content.as_bytes()))];
+    }
+    let Some(at) = grants.iter().position(|grant| grant.covers(&wanted)) else {
+        return false;
+    };
+    if !grants[at].use_up(&wanted) {
+        grants.remove(at);
+    }
+    true
+}

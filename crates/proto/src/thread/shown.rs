@@ -1,0 +1,44 @@
+//! What a person is shown of a call: what is decided on, with the changes that the call shows, within bounds.
+
+use acpd_model::RawJson;
+use acpd_model::limits::QUESTION_BYTES;
+use acpd_model::subject::CallSubject;
+
+use crate::policy::Request;
+use crate::projection::{ToolView, unified_diff};
+
+/// So many bytes a part counts beside its text.
+const PART_BYTES: usize = 64;
+
+/// Adds the changes that a tool call shows to the files that it is about.
+pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
+    let mut view = ToolView::default();
+    view.apply(call);
+    for diff in view.diffs() {
+        let change = unified_diff(&diff.path, &diff.before(), &diff.new_text);
+        request.show_diff(&diff.path, &change);
+        request.note_text(&diff.path, &diff.new_text);
+    }
+}
+
+/// The parts of a call. Nothing is cut: a part that is too long is named instead, since what is missing at its end may be what
+/// matters.
+pub(super) fn subjects(request: &Request) -> Vec<CallSubject> {
+    let mut room = QUESTION_BYTES;
+    let (mut shown, mut left_out) = (Vec::new(), 0_usize);
+    for part in request.shown() {
+        let bytes = part.bytes();
+        match room.checked_sub(bytes + PART_BYTES) {
+            Some(rest) => {
+                room = rest;
+                shown.push(part);
+            }
+            None => left_out += bytes,
+        }
+    }
+    if left_out > 0 {
+        let what = format!("{left_out} bytes of what it would do are too long to be shown here");
+        shown.push(CallSubject::Unknown { what });
+    }
+    shown
+}

@@ -1,0 +1,131 @@
+//! What an agent was allowed when it asked holds once, and for what the question showed.
+
+use acpd_model::Before;
+use acpd_proto::thread::{Answer, Command, MachineReply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+fn under_ask(scene: &mut Scene) {
+    scene.open_turn();
+    scene
+        .ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))
+        .unwrap();
+}
+
+/// The agent asks about a tool call, and is allowed.
+fn is_allowed(scene: &mut Scene, id: &str, call: &str) {
+    let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"}]"#;
+    scene.calls(
+        id,
+        "session/request_permission",
+        &format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t-{id}",{call}}},"options":{options}}}"#),
+    );
+    let number = scene.thread.live().last_request;
+    scene.decide(number, Answer::Accept { always: false }).unwrap();
+}
+
+/// Whether a call goes ahead without a question. If it does not, the question is refused.
+fn goes_ahead(scene: &mut Scene, id: &str, method: &str, mut params: Value, reply: MachineReply) -> bool {
+    params["sessionId"] = json!("s-1");
+    scene.calls(id, method, &params.to_string());
+    if scene.thread.live().requests.is_empty() {
+        scene.machine_says(Ok(reply));
+        return true;
+    }
+    let number = scene.thread.live().last_request;
+    scene.decide(number, Answer::Decline { always: false }).unwrap();
+    false
+}
+
+fn writes(scene: &mut Scene, id: &str, path: &str, content: &str) -> bool {
+    let params = json!({ "path": path, "content": content });
+    let reply = MachineReply::Written { old: Before::Nothing };
+    goes_ahead(scene, id, "fs/write_text_file", params, reply)
+}
+
+fn runs(scene: &mut Scene, id: &str, params: Value) -> bool {
+    goes_ahead(scene, id, "terminal/create", params, MachineReply::Created)
+}
+
+#[test]
+fn a_yes_to_a_change_is_for_that_text_and_once() {
+    let calls = [
+        r#""kind":"edit","content":[{"type":"diff","path":"/workspace/f","oldText":"a","newText":"harmless"}]"#,
+        r#""kind":"edit","rawInput":{"path":"f","content":"harmless"}"#,
+    ];
+    for call in calls {
+        check(|s| {
+            under_ask(s);
+            is_allowed(s, "7", call);
+            assert!(!writes(s, "8", "/workspace/f", "#!/bin/sh"));
+            assert!(!writes(s, "9", "/workspace/g", "harmless"));
+            assert!(writes(s, "10", "/workspace/f", "harmless"));
+            assert!(!writes(s, "11", "/workspace/f", "harmless"), "once");
+            s.stops_with("end_turn");
+        });
+    }
+    // The text of one file is not that of another one of the same question.
+    check(|s| {
+        under_ask(s);
+        let two = r#""kind":"edit","content":[{"type":"diff","path":"/workspace/a","newText":"1"},{"type":"diff","path":"/workspace/b","newText":"2"}]"#;
+        is_allowed(s, "7", two);
+        assert!(!writes(s, "8", "/workspace/a", "2"));
+        assert!(writes(s, "9", "/workspace/b", "2"));
+        assert!(writes(s, "10", "/workspace/a", "1"));
+        s.stops_with("end_turn");
+    });
+    // A question that shows no text allows none.
+    check(|s| {
+        under_ask(s);
+        is_allowed(s, "7", r#""kind":"edit","locations":[{"path":"/workspace/f"}]"#);
+        assert!(!writes(s, "8", "/workspace/f", ""));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_yes_to_a_command_is_for_that_line_and_once() {
+    check(|s| {
+        under_ask(s);
+        let line = "test -f y && rm x";
+        is_allowed(
+            s,
+            "7",
+            &format!(
+                r#""kind":"execute","rawInput":{{"command":"{line}","cwd":"/workspace/sub","env":{{"LANG":"C"}}}}"#
+            ),
+        );
+        let lang = json!([{ "name": "LANG", "value": "C" }]);
+        let at = |command: &str| json!({ "command": command, "cwd": "/workspace/sub", "env": lang });
+        assert!(!runs(s, "8", at("rm x")), "a part of it");
+        assert!(!runs(s, "9", at("test -f y || rm x")), "the opposite of it");
+        assert!(
+            !runs(s, "10", json!({ "command": line, "env": lang })),
+            "elsewhere"
+        );
+        assert!(
+            !runs(s, "11", json!({ "command": line, "cwd": "/workspace/sub" })),
+            "without its variables"
+        );
+        let sh = json!({ "command": "/bin/sh", "args": ["-c", line], "cwd": "/workspace/sub", "env": lang });
+        assert!(runs(s, "12", sh.clone()));
+        assert!(!runs(s, "13", sh), "once");
+        s.exits("exit status 0");
+    });
+    // A simple command may be spelled in another way.
+    check(|s| {
+        under_ask(s);
+        is_allowed(
+            s,
+            "7",
+            r#""kind":"execute","rawInput":{"command":"git  commit -m a"}"#,
+        );
+        assert!(runs(
+            s,
+            "8",
+            json!({ "command": "git", "args": ["commit", "-m", "a"] })
+        ));
+        s.exits("exit status 0");
+    });
+}

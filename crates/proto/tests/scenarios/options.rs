@@ -1,0 +1,91 @@
+//! The answers that an agent offers: what a person picks is what is meant.
+
+use acpd_model::{ErrorCode, EventKind};
+use acpd_proto::thread::{Answer, PickedOption, Verdict};
+use serde_json::json;
+
+use crate::support::{Scene, check};
+
+fn asks(scene: &mut Scene, options: &str) {
+    scene.open_turn();
+    let call = r#"{"toolCallId":"t","title":"x","kind":"execute","rawInput":{"command":"touch x"}}"#;
+    scene.calls(
+        "7",
+        "session/request_permission",
+        &format!(r#"{{"sessionId":"s-1","toolCall":{call},"options":{options}}}"#),
+    );
+}
+
+/// "Refuse" would have been taken for the first option of that id, which allows.
+#[test]
+fn two_options_of_one_id_are_no_question() {
+    check(|s| {
+        let name = "x".repeat(100_000);
+        asks(
+            s,
+            &format!(
+                r#"[{{"optionId":"{name}","name":"Allow","kind":"allow_always"}},{{"optionId":"{name}","name":"Refuse","kind":"reject_once"}}]"#
+            ),
+        );
+        assert!(s.thread.live().requests.is_empty());
+        assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
+        let recorded = s.kinds().find_map(|kind| match kind {
+            EventKind::CallRefused { method, reason } => Some((method.as_str(), reason.as_str())),
+            _ => None,
+        });
+        let (method, reason) = recorded.expect("it is in the log");
+        assert_eq!(method, "session/request_permission");
+        assert!(reason.contains("two options") && reason.len() < 500, "{reason}");
+    });
+}
+
+#[test]
+fn an_answer_that_contradicts_itself_is_none() {
+    let verdict = |allow, always| Some(Verdict { allow, always });
+    let wrong = [
+        ("aa", Some("reject_once"), None),
+        ("aa", Some("allow_once"), None),
+        ("aa", Some(""), None),
+        ("aa", None, verdict(false, false)),
+        ("aa", None, verdict(false, true)),
+        ("ao", None, verdict(true, true)),
+        ("ro", None, verdict(true, false)),
+        ("ro", None, verdict(false, true)),
+        ("ra", None, verdict(true, true)),
+        ("ao", Some("allow_once"), verdict(false, false)),
+        ("odd", None, verdict(true, false)),
+        ("odd", None, verdict(false, false)),
+    ];
+    let right = [
+        ("aa", Some("allow_always"), verdict(true, true)),
+        ("aa", None, verdict(true, false)),
+        ("ra", None, verdict(false, true)),
+        ("ra", Some("reject_always"), verdict(false, false)),
+        ("odd", Some("_odd"), None),
+    ];
+    let options = concat!(
+        r#"[{"optionId":"aa","name":"No","kind":"allow_always"},{"optionId":"ao","name":"Once","kind":"allow_once"},"#,
+        r#"{"optionId":"ro","name":"Yes","kind":"reject_once"},{"optionId":"ra","name":"Never","kind":"reject_always"},"#,
+        r#"{"optionId":"odd","name":"Later","kind":"_odd"}]"#
+    );
+    let answer = |(id, kind, verdict): (&str, Option<&str>, _)| {
+        Answer::Option(PickedOption {
+            option_id: id.to_owned(),
+            kind: kind.map(str::to_owned),
+            verdict,
+        })
+    };
+    for last in right {
+        check(|s| {
+            asks(s, options);
+            for wrong in wrong {
+                let refused = s.decide(1, answer(wrong)).unwrap_err();
+                assert_eq!(refused.code, ErrorCode::InvalidParams, "{wrong:?}");
+                assert_eq!(s.thread.live().requests.len(), 1, "it stays open");
+            }
+            s.decide(1, answer(last)).unwrap();
+            let told = &s.answer_to(&json!(7))["result"]["outcome"]["outcome"];
+            assert_eq!(told, "selected");
+        });
+    }
+}

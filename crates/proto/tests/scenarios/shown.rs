@@ -1,0 +1,240 @@
+//! What a person is shown is what the answer is about.
+
+use acpd_model::EventKind;
+use acpd_model::limits::QUESTION_BYTES;
+use acpd_proto::thread::{Answer, Command, MachineReply};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check, tool};
+
+/// The agent asks about a tool call, whose members these are.
+fn asks(scene: &mut Scene, id: &str, call: &str) {
+    let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"},{"optionId":"ro","name":"No","kind":"reject_once"}]"#;
+    scene.calls(
+        id,
+        "session/request_permission",
+        &format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t"{call}}},"options":{options}}}"#),
+    );
+}
+
+/// What a person is shown of such a call.
+fn shown(call: &str) -> Value {
+    let mut found = Value::Null;
+    check(|s| {
+        s.open_turn();
+        asks(s, "7", call);
+        found = last_shown(s);
+        s.stops_with("end_turn");
+    });
+    found
+}
+
+fn last_shown(scene: &Scene) -> Value {
+    let asked = ["commandExecution", "fileChange", "permissions"];
+    let asked = asked.map(|about| scene.params(&format!("item/{about}/requestApproval")));
+    let last = asked
+        .into_iter()
+        .flatten()
+        .max_by_key(|params| params["seq"].as_u64());
+    last.expect("a question")["subjects"].clone()
+}
+
+#[test]
+fn all_of_a_command_is_shown() {
+    for (input, expected) in [
+        (
+            r#"{"command":"git","args":["push","--force","evil"]}"#,
+            json!([{ "type": "command", "argv": ["git", "push", "--force", "evil"], "cwd": "/workspace" }]),
+        ),
+        (
+            r#"{"command":"ls","cmd":"touch pwned"}"#,
+            json!([
+                { "type": "commandLine", "line": "ls", "cwd": "/workspace" },
+                { "type": "commandLine", "line": "touch pwned", "cwd": "/workspace" },
+            ]),
+        ),
+        (
+            r#"{"command":["ls"],"cwd":"../up","env":{"LANG":"C","N":7}}"#,
+            json!([{
+                "type": "commandLine", "line": "ls", "cwd": "/up",
+                "env": [{ "name": "LANG", "value": "C" }, { "name": "N", "value": "7" }],
+            }, { "type": "unknown", "what": "the command is run with variables that may change what it does" }]),
+        ),
+    ] {
+        let call = format!(r#","title":"Read README.md","kind":"execute","rawInput":{input}"#);
+        assert_eq!(shown(&call), expected, "{input}");
+    }
+}
+
+#[test]
+fn what_an_earlier_update_said_is_shown() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool(
+            "t",
+            false,
+            r#","kind":"execute","rawInput":{"command":"touch pwned"}"#,
+        ));
+        asks(
+            s,
+            "7",
+            r#","title":"Read README.md","kind":"read","locations":[{"path":"README.md"}]"#,
+        );
+        let shown = last_shown(s);
+        let parts = shown.as_array().unwrap();
+        assert!(
+            parts.contains(&json!({ "type": "commandLine", "line": "touch pwned", "cwd": "/workspace" })),
+            "{shown}"
+        );
+        assert!(
+            parts.contains(&json!({ "type": "file", "access": "read", "path": "/workspace/README.md" })),
+            "{shown}"
+        );
+        // What the log has is what was shown.
+        let logged = s.kinds().find_map(|kind| match kind {
+            EventKind::PermissionRequested { subjects, .. } => serde_json::to_value(subjects).ok(),
+            _ => None,
+        });
+        assert_eq!(logged, Some(shown));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_object_with_one_key_twice_is_no_question() {
+    let twice = [
+        r#","kind":"execute","rawInput":{"command":"ls"},"raw\u0049nput":{"command":"touch pwned"}"#,
+        r#","kind":"execute","rawInput":{"command":"ls","comman\u0064":"touch pwned"}"#,
+        r#","kind":"execute","rawInput":{"command":"ls","env":{"A":"1","A":"2"}}"#,
+        r#","kind":"edit","content":[{"type":"diff","path":"/a","newText":"x","newText":"y"}]"#,
+    ];
+    let refused = |s: &Scene| {
+        assert!(s.thread.live().requests.is_empty());
+        assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
+        assert!(s.kinds().any(|kind| {
+            matches!(kind, EventKind::CallRefused { method, reason }
+                if method == "session/request_permission" && reason.contains("twice"))
+        }));
+    };
+    for call in twice {
+        check(|s| {
+            s.open_turn();
+            asks(s, "7", call);
+            refused(s);
+            s.stops_with("end_turn");
+        });
+        // The same in what was said of the call before.
+        check(|s| {
+            s.open_turn();
+            s.update(&tool("t", false, call));
+            asks(s, "7", "");
+            refused(s);
+            s.stops_with("end_turn");
+        });
+    }
+    // Each of the two has the key once.
+    check(|s| {
+        s.open_turn();
+        s.update(&tool(
+            "t",
+            false,
+            r#","kind":"execute","raw\u0049nput":{"command":"touch pwned"}"#,
+        ));
+        asks(s, "7", r#","rawInput":{"command":"ls"}"#);
+        refused(s);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn each_kind_of_call_shows_its_parts() {
+    let diff = "--- a/w/./a\n+++ b/w/./a\n@@ -1 +1 @@\n-1\n+2\n";
+    for (call, expected) in [
+        (
+            r#","kind":"edit","rawInput":{"path":"/w/a","new_string":"2"},"content":[{"type":"diff","path":"/w/./a","oldText":"1\n","newText":"2\n"}]"#,
+            json!([{ "type": "file", "access": "edit", "path": "/w/a", "diff": diff }]),
+        ),
+        (
+            r#","kind":"edit","rawInput":{"path":"/w/a","content":"1.10"}"#,
+            json!([{ "type": "file", "access": "edit", "path": "/w/a", "arguments": r#"{"path":"/w/a","content":"1.10"}"# }]),
+        ),
+        (
+            r#","kind":"fetch","rawInput":{"url":"https://user@Evil.com:8080/x"}"#,
+            json!([{ "type": "fetch", "url": "https://user@Evil.com:8080/x", "host": "evil.com" }]),
+        ),
+        (
+            r#","kind":"other","_meta":{"toolName":"mcp__gh__api"},"rawInput":{"n":12345678901234567890123}"#,
+            json!([{ "type": "mcp", "server": "gh", "tool": "api", "arguments": r#"{"n":12345678901234567890123}"# }]),
+        ),
+        (
+            r#","kind":"other","name":"spawn","rawInput":{"x":1}"#,
+            json!([{ "type": "tool", "name": "spawn", "kind": "other", "arguments": r#"{"x":1}"# }]),
+        ),
+        (
+            r#","kind":"execute","rawInput":{"command":{"a":1}}"#,
+            json!([{ "type": "unknown", "what": "the command has a form that cannot be read" }]),
+        ),
+        (
+            r#","kind":"execute","rawInput":{"command":"make","cwd":"/a","workdir":"/b"}"#,
+            json!([
+                { "type": "commandLine", "line": "make", "cwd": "/a" },
+                { "type": "unknown", "what": "the command does not say for certain in which directory it is run" },
+            ]),
+        ),
+        (
+            r#","title":"$ ls","content":[{"type":"content","content":{"type":"text","text":"$ ls"}}]"#,
+            json!([{ "type": "unknown", "what": "the call does not say what it would do" }]),
+        ),
+    ] {
+        // Where paths lead is looked up first.
+        let mut found = Value::Null;
+        check(|s| {
+            s.open_turn();
+            asks(s, "7", call);
+            found = last_shown(s);
+            s.stops_with("end_turn");
+        });
+        assert_eq!(found, expected, "{call}");
+    }
+}
+
+/// Whatever is cut off could be what matters.
+#[test]
+fn a_part_that_is_too_long_is_named_and_not_cut() {
+    let line = format!("ls {}; rm -rf /", " ".repeat(QUESTION_BYTES));
+    let call = format!(r#","kind":"execute","rawInput":{{"command":"{line}","cmd":"ls"}}"#);
+    let shown = shown(&call);
+    let parts = shown.as_array().unwrap();
+    assert!(parts.iter().all(|part| part["line"] != line.as_str()));
+    assert!(
+        parts.contains(&json!({ "type": "commandLine", "line": "ls", "cwd": "/workspace" })),
+        "{shown}"
+    );
+    let last = parts.last().unwrap()["what"].as_str().unwrap();
+    assert!(last.contains("too long to be shown"), "{last}");
+}
+
+#[test]
+fn a_terminal_that_nobody_asked_for_shows_its_directory_and_its_variables() {
+    check(|s| {
+        s.open_turn();
+        s.ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))
+            .unwrap();
+        s.calls(
+            "7",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"git","args":["status"],"cwd":"/workspace/sub","env":[{"name":"GIT_SSH_COMMAND","value":"evil"}]}"#,
+        );
+        let shown = last_shown(s);
+        assert_eq!(
+            shown[0],
+            json!({
+                "type": "command", "argv": ["git", "status"], "cwd": "/workspace/sub",
+                "env": [{ "name": "GIT_SSH_COMMAND", "value": "evil" }],
+            })
+        );
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        s.machine_says(Ok(MachineReply::Created));
+        s.exits("exit status 0");
+    });
+}

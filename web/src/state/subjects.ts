@@ -1,0 +1,54 @@
+// What a question is about, in words. The daemon says what a call would do, part by part: that is what an answer is about. The
+// agent's title is only what the agent says of it. Pure.
+
+import type { Approval, CallSubject } from "@acpd/client";
+
+import { quoted } from "../text/shell.ts";
+
+const FILES = { read: "read", search: "search", edit: "change", delete: "delete", move: "move" } as const;
+
+/** What would be done: a verb and its object. */
+export function deed(subject: CallSubject): { verb: string; what: string } {
+  switch (subject.type) {
+    case "command":
+      return { verb: "run", what: subject.argv.map(quoted).join(" ") };
+    case "commandLine":
+      return { verb: "run", what: subject.line };
+    case "file":
+      return { verb: FILES[subject.access], what: subject.path };
+    case "fetch":
+      return { verb: "fetch", what: subject.url };
+    case "mcp":
+      return { verb: "call", what: `${subject.tool ?? "a tool"} of the MCP server ${subject.server}` };
+    case "tool":
+      return { verb: "use", what: subject.name == null ? `a tool of kind ${subject.kind}` : `the tool ${subject.name} of kind ${subject.kind}` };
+    case "unknown":
+      return { verb: "do", what: `something that is not clear: ${subject.what}` };
+    default:
+      return { verb: "do", what: "something that this page does not know" };
+  }
+}
+
+/** A question in one line. One that was recorded without its parts has no more than the agent's title. */
+export function inOneLine({ subjects, title }: Pick<Approval, "subjects" | "title">): string {
+  if (subjects.length === 0) return title;
+  return subjects.map((subject) => Object.values(deed(subject)).join(" ")).join("; ");
+}
+
+const OBJECTS: Record<CallSubject["type"], string> = {
+  command: "run a command",
+  commandLine: "run a command",
+  file: "use a file",
+  fetch: "fetch an address",
+  mcp: "call a tool of an MCP server",
+  tool: "use a tool",
+  unknown: "do something that is not clear",
+};
+
+/** What a question is about, without what the agent chose: which kinds of things would be done. */
+export function heading(subjects: readonly CallSubject[]): string {
+  const kinds = subjects.map((subject) =>
+    subject.type === "file" ? `${FILES[subject.access]} a file` : (OBJECTS[subject.type] ?? OBJECTS.unknown),
+  );
+  return [...new Set(kinds.length === 0 ? [OBJECTS.unknown] : kinds)].join(", ");
+}

@@ -1,0 +1,29 @@
+// The answers to a permission request: what each does is what its kind says. The agent's own name for it may say the
+// opposite, so it is only ever a quotation behind that.
+
+import type { PermissionOption, QuestionAnswered } from "@acpd/client";
+
+const KINDS: Record<string, { meaning: string; decision: string }> = {
+  allow_once: { meaning: "Allow once", decision: "accept" },
+  allow_always: { meaning: "Always allow", decision: "acceptForSession" },
+  reject_once: { meaning: "Reject", decision: "decline" },
+  reject_always: { meaning: "Always reject", decision: "declineForSession" },
+};
+
+/** What an option of this kind does. */
+export function meaningOf(kind: string): string {
+  return KINDS[kind]?.meaning ?? "Other answer";
+}
+
+/** The agent's name for an option, where it says more than the kind. */
+export function nameBeside({ kind, name }: PermissionOption): string | undefined {
+  const said = name.trim();
+  return said === "" || said.toLowerCase() === meaningOf(kind).toLowerCase() ? undefined : said;
+}
+
+/** The answer that picks an option, with what the person took it for: the daemon refuses it if the option is another one. */
+export function answerWith(option: PermissionOption | undefined): QuestionAnswered {
+  if (option === undefined) return { decision: "cancel" };
+  const { optionId, kind } = option;
+  return { decision: KINDS[kind]?.decision ?? null, optionId, optionKind: kind };
+}
