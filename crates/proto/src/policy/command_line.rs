@@ -7,11 +7,12 @@
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::builtins;
 use super::path::normalise;
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
 use super::wrapper::{
-    LAUNCHERS, OPAQUE, SHELLS, Script, Wrapper, base_name, harmless, launched, plain_name, script, unwrapped,
+    LAUNCHERS, SHELLS, Script, Wrapper, base_name, harmless, launched, plain_name, script, unwrapped,
 };
 
 /// A simple command.
@@ -164,14 +165,15 @@ impl<'a> Reading<'a> {
                 break;
             };
             let args = &words[1..];
-            if OPAQUE.contains(&name)
-                || (name == "printf" && args.iter().any(|word| word.text.starts_with("-v")))
-            {
-                return self.unreadable("runs text as a command, or changes what commands mean");
+            if let Some(why) = builtins::unreadable(name, args) {
+                return self.unreadable(why);
             }
             if SHELLS.contains(&name) {
                 match script(args) {
-                    Script::Inline(text) => {
+                    Script::Inline(text, has_arguments) => {
+                        if has_arguments {
+                            self.unreadable("gives a script arguments that it may run");
+                        }
                         also.push(words.clone());
                         return if depth >= COMMAND_DEPTH {
                             self.unreadable("is nested too deeply to be looked into")

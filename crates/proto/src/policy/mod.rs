@@ -45,6 +45,7 @@
 //! a pattern, never allows a command that cannot be read, and a deny rule that may have been meant for it cannot be
 //! slipped past; only `*`, or a default, lets such a command through.
 
+mod builtins;
 mod command_line;
 mod decide;
 mod matching;
@@ -63,6 +64,6 @@ pub use matching::Match;
 pub use path::normalise;
 pub use preset::{Effect, List, Policy, Preset};
 pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
-pub use request::{Access, Kind, RealPaths, Request, Subject};
+pub use request::{Access, Form, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;

@@ -11,7 +11,7 @@ use acpd_model::RawJson;
 use serde_json::{Map, Value};
 
 use super::path::normalise;
-use super::request::{Access, Kind, Request, Subject};
+use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
 use super::wrapper::harmless;
 
@@ -358,9 +358,16 @@ impl<'a> Reading<'a> {
                 Value::String(program) => Some(vec![program.clone()]),
                 other => serde_json::from_value(other.clone()).ok(),
             };
+            // Text is a line; where a list is meant, its only word may be a program all the same.
+            let form = if value.is_string() && self.given("args").is_none() {
+                Form::Line
+            } else {
+                Form::Unknown
+            };
             match (argv, &args) {
-                (Some(argv), Some(args)) if argv.len() + args.len() == 1 => request.add_line(&argv[0], &cwd),
-                (Some(argv), Some(args)) => request.add_argv(&[argv, args.clone()].concat(), &cwd),
+                (Some(argv), Some(args)) => {
+                    request.add_command(&[argv, args.clone()].concat(), form, Vec::new(), &cwd);
+                }
                 _ => request
                     .subjects
                     .push(unreadable("has a form that cannot be read")),

@@ -4,6 +4,7 @@
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
 
 impl Assignment {
@@ -18,11 +19,6 @@ impl Assignment {
 
 /// Programs that run a command line.
 pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
-/// Builtins that run text, or change what a later command means.
-pub const OPAQUE: [&str; 14] = [
-    "eval", "source", ".", "alias", "unalias", "trap", "hash", "enable", "bind", "fc", "emulate", "autoload",
-    "zmodload", "setopt",
-];
 /// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
 pub const LAUNCHERS: [&str; 40] = [
     "sudo",
@@ -85,11 +81,13 @@ pub fn launched(words: &[Word], also: &mut Vec<Vec<Word>>) {
 
 /// The name of a program that is found on PATH, or where systems have theirs.
 pub fn plain_name(word: &str) -> Option<&str> {
-    let name = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"]
-        .iter()
-        .find_map(|directory| word.strip_prefix(directory))
-        .unwrap_or(word);
-    (!name.contains('/')).then_some(name)
+    if !word.contains('/') {
+        return Some(word);
+    }
+    let path = normalise(word, "/", None).filter(|_| word.starts_with('/'))?;
+    let (directory, _) = path.rsplit_once('/')?;
+    let is_known = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].contains(&directory);
+    base_name(word).filter(|name| is_known && path.ends_with(name))
 }
 
 /// The last segment of a program's path.
@@ -98,8 +96,8 @@ pub fn base_name(word: &str) -> Option<&str> {
 }
 
 pub enum Script {
-    /// `-c` with this text.
-    Inline(String),
+    /// `-c` with this text, and whether there are arguments for it.
+    Inline(String, bool),
     /// A script file, or nothing.
     File,
     /// Something else.
@@ -116,7 +114,7 @@ pub fn script(args: &[Word]) -> Script {
             break Some(word);
         }
         match word.text.as_str() {
-            "--" => break rest.next(),
+            "-" | "--" => break rest.next(),
             "--login" | "--norc" | "--noprofile" | "--posix" | "--noediting" | "--verbose" => {}
             text if text.starts_with("--") => return Script::Unknown,
             text if text.len() > 1 && text.starts_with(['-', '+']) => {
@@ -126,7 +124,8 @@ pub fn script(args: &[Word]) -> Script {
                 {
                     return Script::Unknown;
                 }
-                inline |= text.starts_with('-') && text.contains('c');
+                // A `+c` counts as well.
+                inline |= text.contains('c');
                 if text.contains('o') && rest.next().is_none_or(|name| name.dynamic) {
                     return Script::Unknown;
                 }
@@ -136,7 +135,7 @@ pub fn script(args: &[Word]) -> Script {
     };
     match operand {
         Some(word) if word.dynamic => Script::Unknown,
-        Some(word) if inline => Script::Inline(word.text.clone()),
+        Some(word) if inline => Script::Inline(word.text.clone(), rest.next().is_some()),
         None if inline => Script::Unknown,
         _ => Script::File,
     }

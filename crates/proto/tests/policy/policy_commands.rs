@@ -1,6 +1,6 @@
 //! Rules for commands.
 
-use acpd_proto::policy::{Effect, Layers, Request};
+use acpd_proto::policy::{Effect, Form, Layers, Request};
 
 use crate::table::{check, policy};
 
@@ -283,7 +283,14 @@ fn policy_reads_terminals_as_argv() {
             .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
             .collect();
         layers
-            .decide(&Request::terminal(command, &args, &env, None, "/w"))
+            .decide(&Request::terminal(
+                command,
+                &args,
+                Form::Program,
+                &env,
+                None,
+                "/w",
+            ))
             .effect
     };
     assert_eq!(decide("git", &["status"], &[]), Effect::Allow);
@@ -296,13 +303,100 @@ fn policy_reads_terminals_as_argv() {
     assert_eq!(decide("bash", &["-lc", "git status && rm x"], &[]), Effect::Ask);
     assert_eq!(decide("env", &["X=1", "git", "status"], &[]), Effect::Allow);
     assert_eq!(decide("rm", &["x"], &[]), Effect::Ask);
-    // Without arguments it may be a whole line.
-    assert_eq!(decide("git status", &[], &[]), Effect::Allow);
-    assert_eq!(decide("git status && rm x", &[], &[]), Effect::Ask);
+    // This is the path of a file.
+    assert_eq!(decide("git status", &[], &[]), Effect::Ask);
+    assert_eq!(decide("git", &[], &[]), Effect::Allow);
     assert_eq!(decide("git", &["status"], &[("CI", "true")]), Effect::Allow);
     assert_eq!(decide("git", &["status"], &[("PATH", "/evil")]), Effect::Ask);
-    assert_eq!(decide("git status", &[], &[("GIT_DIR", "x")]), Effect::Ask);
+    assert_eq!(decide("git", &[], &[("GIT_DIR", "x")]), Effect::Ask);
     assert_eq!(decide("", &[], &[]), Effect::Ask);
+}
+
+#[test]
+fn policy_allows_no_line_that_shells_read_differently() {
+    check(
+        "allow Bash(echo *) :: $ echo hi &>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi &>>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi &>/dev/null => ask
+        allow Bash(echo *) :: $ echo \"$\\\\n(touch x)\" => ask
+        allow Bash(echo hi), allow Bash(touch x) :: $ echo hi &\\\\n>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi \\\\n there => allow
+        allow Bash(echo *) :: $ echo hi &&\\\\n echo there => allow
+        allow Bash(echo a) :: $ echo a 10>/dev/null => ask
+        allow Bash(echo *) :: $ echo a 2>/dev/null => allow
+        allow Bash(echo *) :: $ echo a >&2-1 => ask
+        allow Bash(echo *) :: $ {x}>/dev/null echo a => ask
+        allow Bash(echo '$a') :: $ echo $\"a\" => ask
+        allow Bash(echo *) :: $ echo $\"a\" => allow
+        allow Bash(echo *), allow Bash(--) :: $ time -- echo a => allow
+        allow Bash(echo *), allow Bash(-o *) :: $ time -o x echo a => ask",
+    );
+}
+
+#[test]
+fn policy_allows_nothing_that_a_shell_evaluates() {
+    check(
+        "allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo $((x)); done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo ${x:x}; done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo ${!x}; done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo $x; done => ask
+        allow Bash(echo *) :: $ for x in *; do echo $x; done => ask
+        allow Bash(echo *) :: $ for x in a b.c; do echo $x; done => allow
+        allow Bash(echo *) :: $ echo $((x)) => ask
+        allow Bash(echo *) :: $ echo $(($1)) => ask
+        allow Bash(echo *) :: $ echo $((1 + 0x1f * (2 << 3))) => allow
+        allow Bash(echo *) :: $ echo ${x:1} ${x:1:2} ${x: -1} => allow
+        allow Bash(echo *) :: $ echo ${x:-y} ${x:+y} ${x:?y} ${x-y} ${#x} ${x%.c} ${x##*/} ${x,,} => allow
+        allow Bash(echo *) :: $ echo ${x:y} => ask
+        allow Bash(echo *) :: $ echo ${x:1:y} => ask
+        allow Bash(echo *) :: $ echo ${x:1+1} => ask
+        allow Bash(echo *) :: $ bash -c 'echo $(($1))' _ 'a[$(touch x)]' => ask
+        allow Bash(echo *) :: $ bash -c 'echo $1' _ a => ask
+        allow Bash(echo *) :: $ bash -c 'echo a' => allow
+        allow Bash(test *), allow Bash([ *) :: $ test -v 'a[$(touch x)]' => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -v 'a[$(touch x)]' ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -R \"$x\" ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ \"$x\" 'a[$(touch x)]' ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ $x ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -f x ] && [ \"$x\" = y ] && test -n \"$x\" => allow
+        allow Bash(test *), allow Bash([ *) :: $ [ -v x ] => allow
+        allow Bash(*) :: $ let 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ unset 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ unset \"$x\" => ask
+        allow Bash(*) :: $ unset x => allow
+        allow Bash(*) :: $ read 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ read PATH => ask
+        allow Bash(*) :: $ export PATH=x => ask
+        allow Bash(*) :: $ declare -n r='a[$(touch x)]' => ask",
+    );
+}
+
+/// Whoever runs it says how: as the path of a program, as a line, or in an editor's way, which is not known.
+#[test]
+fn policy_is_told_how_a_terminal_is_run() {
+    let policy = policy("allow Bash(git *), allow Bash(ls), deny Bash(rm *)");
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    let decide = |command: &str, form| {
+        layers
+            .decide(&Request::terminal(command, &[], form, &[], None, "/w"))
+            .effect
+    };
+    for (command, as_program, as_line, in_editor) in [
+        ("ls", Effect::Allow, Effect::Allow, Effect::Allow),
+        ("git status", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("git /x", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("ls ./y", Effect::Ask, Effect::Ask, Effect::Ask),
+        ("CI=1 ls", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("git status; rm x", Effect::Ask, Effect::Deny, Effect::Deny),
+        ("git$(rm x)", Effect::Ask, Effect::Deny, Effect::Deny),
+    ] {
+        assert_eq!(decide(command, Form::Program), as_program, "{command}");
+        assert_eq!(decide(command, Form::Line), as_line, "{command}");
+        assert_eq!(decide(command, Form::Unknown), in_editor, "{command}");
+    }
 }
 
 #[test]
