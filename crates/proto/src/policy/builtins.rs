@@ -3,7 +3,7 @@
 //! A command's words come in; why it cannot be read comes out.
 
 use super::shell::{Assignment, Why, Word, is_name};
-use super::wrapper::harmless;
+use super::variables::{is_harmless, is_harmless_in_line};
 
 /// They run text, or change what a later command means.
 const OPAQUE: [&str; 15] = [
@@ -28,8 +28,10 @@ pub fn unreadable(name: &str, args: &[Word]) -> Option<Why> {
             let known = |word: &Word| word.is_plain() && !word.text.starts_with('-') || word.text == "$!";
             (!args.iter().all(known)).then_some(EVALUATES)
         }
-        "unset" | "read" | "mapfile" | "readarray" | "getopts" | "declare" | "typeset" | "local"
-        | "readonly" | "export" => args.iter().find_map(unknown_variable),
+        "export" | "declare" | "typeset" => args.iter().find_map(|word| unknown(word, is_harmless)),
+        "unset" | "read" | "mapfile" | "readarray" | "getopts" | "local" | "readonly" => {
+            args.iter().find_map(|word| unknown(word, is_harmless_in_line))
+        }
         _ => None,
     }
 }
@@ -52,7 +54,7 @@ fn tests_variable(args: &[Word]) -> bool {
 
 /// Why a word of a command that sets variables cannot be read: an option, an element of an array, or a variable that
 /// matters to programs.
-fn unknown_variable(word: &Word) -> Option<Why> {
+fn unknown(word: &Word, is_harmless: fn(&Assignment) -> bool) -> Option<Why> {
     if word.dynamic || word.text.contains('[') {
         return Some(EVALUATES);
     }
@@ -60,5 +62,5 @@ fn unknown_variable(word: &Word) -> Option<Why> {
         return None;
     }
     let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
-    (!harmless(&Assignment::fixed(name, value))).then_some(SETS)
+    (!is_harmless(&Assignment::fixed(name, value))).then_some(SETS)
 }

@@ -11,8 +11,9 @@ use super::builtins;
 use super::path::normalise;
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
+use super::variables::{is_harmless, is_harmless_in_line};
 use super::wrapper::{
-    LAUNCHERS, SHELLS, Script, Wrapper, base_name, harmless, launched, plain_name, script, unwrapped,
+    LAUNCHERS, SHELLS, Script, Wrapper, base_name, launched, plain_name, script, unwrapped,
 };
 
 /// A simple command.
@@ -22,6 +23,8 @@ pub struct Command {
     pub(super) words: Vec<Word>,
     /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
     pub(super) also: Vec<Vec<Word>>,
+    /// Where the program is, if its name is a path; `None` also if that cannot be told.
+    pub(super) program: Option<String>,
     /// Files it reads by redirection; `None` is one that cannot be told.
     pub(super) reads: Vec<Option<String>>,
 }
@@ -48,7 +51,7 @@ impl Command {
 /// Subjects of a line run by a shell in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
     let mut reading = Reading::new(line, cwd);
-    if !env.iter().all(harmless) {
+    if !env.iter().all(is_harmless) {
         reading.unreadable(POISONED);
     }
     reading.line(line, 0, &[]);
@@ -144,15 +147,24 @@ impl<'a> Reading<'a> {
     fn simple(&mut self, simple: Simple, depth: usize, outer: &[Vec<Word>]) {
         let mut also = outer.to_vec();
         let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
-        if !simple.assignments.iter().all(harmless) {
+        let mut words = simple.words;
+        let is_harmless = if words.is_empty() {
+            is_harmless_in_line
+        } else {
+            is_harmless
+        };
+        if !simple.assignments.iter().all(is_harmless) {
             self.unreadable(POISONED);
         }
-        let mut words = simple.words;
         if words.is_empty() {
             // A lone redirection reads a file and does nothing with it; a rule may still be about that file.
             if !reads.is_empty() {
-                self.subjects
-                    .push(Subject::Command(Command { words, also, reads }));
+                self.subjects.push(Subject::Command(Command {
+                    words,
+                    also,
+                    program: None,
+                    reads,
+                }));
             }
             return;
         }
@@ -206,7 +218,20 @@ impl<'a> Reading<'a> {
         {
             launched(&words, &mut also);
         }
-        self.subjects
-            .push(Subject::Command(Command { words, also, reads }));
+        let program = words.first().and_then(|word| self.program(word));
+        self.subjects.push(Subject::Command(Command {
+            words,
+            also,
+            program,
+            reads,
+        }));
+    }
+
+    /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
+    fn program(&self, word: &Word) -> Option<String> {
+        let climbs = word.text.split('/').any(|segment| segment == "..");
+        (word.text.contains('/') && !climbs)
+            .then(|| self.path(word))
+            .flatten()
     }
 }

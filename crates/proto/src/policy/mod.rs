@@ -32,6 +32,7 @@
 //!
 //! | | as allow | as deny or ask |
 //! |---|---|---|
+//! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path |
 //! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` behind `sudo`, `xargs`, `find -exec` … |
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
@@ -57,6 +58,7 @@ mod request;
 mod rule;
 mod shell;
 mod tool_call;
+mod variables;
 mod wrapper;
 
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};

@@ -1,5 +1,6 @@
 //! Patterns for commands, names and addresses. Those for paths are in `path`.
 
+use super::path::{PathPattern, escaped};
 use super::rule::Problem;
 use super::shell::{Word, is_name};
 use super::wrapper::base_name;
@@ -16,6 +17,13 @@ impl Glob {
     pub fn parse(text: &str) -> Self {
         let pieces = text.split('*').map(str::to_owned).collect();
         Self { pieces }
+    }
+
+    /// As a pattern for paths, if there is a slash in it.
+    fn as_path(&self) -> Option<PathPattern> {
+        let pieces: Vec<_> = self.pieces.iter().map(|piece| escaped(piece)).collect();
+        let text = pieces.join("*");
+        text.contains('/').then(|| PathPattern::parse(&text)).flatten()
     }
 
     /// Whether `text` fits.
@@ -68,6 +76,8 @@ enum PatternWord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPattern {
     words: Vec<PatternWord>,
+    /// Where the program is, if the pattern names it by a path.
+    program: Option<PathPattern>,
 }
 
 impl CommandPattern {
@@ -93,22 +103,42 @@ impl CommandPattern {
         }
         // Two in a row mean the same as one, and would only make it look more specific.
         words.dedup_by(|a, b| *a == PatternWord::Any && *b == PatternWord::Any);
-        Ok(Self { words })
+        let program = match words.first() {
+            Some(PatternWord::One(glob)) => glob.as_path(),
+            Some(PatternWord::Any) | None => None,
+        };
+        Ok(Self { words, program })
     }
 
-    /// Whether the command fits whatever its expansions become.
-    pub fn surely_fits(&self, command: &[Word]) -> bool {
-        self.walk(command, false, false)
+    /// Whether the command fits whatever its expansions become. A program that is named by a path fits only a pattern
+    /// with a path, and `is_there` says whether it is that one.
+    pub fn surely_fits(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> bool {
+        let program = |glob: &Glob, name: &str| {
+            if name.contains('/') {
+                self.program.as_ref().is_some_and(&is_there)
+            } else {
+                glob.fits(name)
+            }
+        };
+        self.walk(command, false, &program)
     }
 
     /// Whether the command fits, its program named with or without a path; and whether it could, its expansions
     /// being what they may.
-    pub fn may_fit(&self, command: &[Word]) -> (bool, bool) {
-        (self.walk(command, false, true), self.walk(command, true, true))
+    pub fn may_fit(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> (bool, bool) {
+        let program = |glob: &Glob, name: &str| {
+            glob.fits(name)
+                || base_name(name).is_some_and(|name| glob.fits(name))
+                || (name.contains('/') && self.program.as_ref().is_some_and(&is_there))
+        };
+        (
+            self.walk(command, false, &program),
+            self.walk(command, true, &program),
+        )
     }
 
-    /// Keeps the set of pattern positions that the words so far lead to.
-    fn walk(&self, command: &[Word], loose: bool, any_path: bool) -> bool {
+    /// Keeps the set of pattern positions that the words so far lead to; `program` says whether the first word fits.
+    fn walk(&self, command: &[Word], loose: bool, program: &dyn Fn(&Glob, &str) -> bool) -> bool {
         let end = self.words.len();
         let mut at = vec![false; end + 1];
         at[0] = true;
@@ -126,9 +156,11 @@ impl CommandPattern {
                     Some(PatternWord::Any) => next[position] = true,
                     Some(PatternWord::One(_)) if word.dynamic => {}
                     Some(PatternWord::One(glob)) => {
-                        let base = base_name(&word.text).filter(|_| any_path && number == 0);
-                        next[position + 1] |=
-                            glob.fits(&word.text) || base.is_some_and(|name| glob.fits(name));
+                        next[position + 1] |= if number == 0 {
+                            program(glob, &word.text)
+                        } else {
+                            glob.fits(&word.text)
+                        };
                     }
                 }
             }

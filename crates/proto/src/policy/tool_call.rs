@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
-use super::wrapper::harmless;
+use super::variables::is_harmless;
 
 type Object = Map<String, Value>;
 
@@ -334,7 +334,7 @@ impl<'a> Reading<'a> {
                 let env = env
                     .iter()
                     .map(|(name, value)| Assignment::fixed(name, value.as_str().unwrap_or("/")));
-                if !env.into_iter().all(|variable| harmless(&variable)) {
+                if !env.into_iter().all(|variable| is_harmless(&variable)) {
                     request
                         .subjects
                         .push(unreadable("is run with variables that may change what it does"));

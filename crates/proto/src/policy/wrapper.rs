@@ -1,4 +1,4 @@
-//! Commands that run other commands, and variables that change what a command does.
+//! Commands that run other commands.
 //!
 //! A command's words come in; where the command behind it begins comes out. What is not known here stands for itself.
 
@@ -6,16 +6,7 @@ use acpd_model::limits::COMMAND_DEPTH;
 
 use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
-
-impl Assignment {
-    /// A variable with a known value.
-    pub fn fixed(name: &str, value: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            value: Word::plain(value),
-        }
-    }
-}
+use super::variables::is_harmless;
 
 /// Programs that run a command line.
 pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
@@ -214,7 +205,7 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     }
     if name == "env" {
         while let Some((variable, value)) = args.get(at).and_then(|word| word.text.split_once('=')) {
-            if args[at].dynamic || !harmless(&Assignment::fixed(variable, value)) {
+            if args[at].dynamic || !is_harmless(&Assignment::fixed(variable, value)) {
                 return Wrapper::Poisoned;
             }
             at += 1;
@@ -232,90 +223,4 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     } else {
         Wrapper::None
     }
-}
-
-/// Variables, or beginnings of names with a `*`, through which a program can be made to run another one.
-const POISONOUS: [&str; 62] = [
-    "PATH",
-    "IFS",
-    "ENV",
-    "CDPATH",
-    "HOME",
-    "SHELL",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "BASH_*",
-    "FPATH",
-    "ZDOTDIR",
-    "ZSH*",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "PROMPT*",
-    "LD_*",
-    "DYLD_*",
-    "GIT_*",
-    "SSH_*",
-    "LESS*",
-    "MAN*",
-    "PERL*",
-    "PYTHON*",
-    "RUBY*",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "NPM_*",
-    "npm_*",
-    "YARN_*",
-    "PNPM_*",
-    "BUN_*",
-    "DENO_*",
-    "JAVA*",
-    "JDK_*",
-    "_JAVA_*",
-    "MAVEN_*",
-    "GRADLE_*",
-    "CARGO*",
-    "RUSTC*",
-    "RUSTDOC*",
-    "RUSTFLAGS",
-    "RUSTUP_*",
-    "CC",
-    "CXX",
-    "LDFLAGS",
-    "MAKE*",
-    "GNUMAKEFLAGS",
-    "GO*",
-    "CGO_*",
-    "DOCKER_*",
-    "KUBE*",
-    "XDG_*",
-    "GCONV_PATH",
-    "TERMINFO*",
-    "TMPDIR",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "BROWSER",
-    "OPENSSL_*",
-];
-
-/// Whether an assignment cannot make an allowed command do something else: neither its name nor its value look
-/// like it. A value with a slash, a blank or an expansion is not trusted under any name.
-pub fn harmless(assignment: &Assignment) -> bool {
-    let name = assignment.name.as_str();
-    let poisonous = |pattern: &&str| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *pattern,
-    };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%-".contains(&byte);
-    shell::is_name(name)
-        && !POISONOUS.iter().any(poisonous)
-        && ![
-            "_PAGER", "_EDITOR", "_COMMAND", "_CMD", "_SHELL", "_PATH", "_WRAPPER", "_ASKPASS",
-        ]
-        .iter()
-        .any(|end| name.ends_with(end))
-        && !assignment.value.dynamic
-        && assignment.value.text.bytes().all(plain)
 }

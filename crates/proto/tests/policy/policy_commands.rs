@@ -228,10 +228,10 @@ fn policy_denies_more_than_it_allows() {
 #[test]
 fn policy_looks_through_wrappers() {
     check(
-        "allow Bash(git *) :: $ env X=1 git status => allow
-        allow Bash(git *) :: $ X=1 git status => allow
-        allow Bash(git *) :: $ X=1; git status => allow
-        allow Bash(git *) :: $ env -i -u Y X=1 git status => allow
+        "allow Bash(git *) :: $ env CI=1 git status => allow
+        allow Bash(git *) :: $ CI=1 git status => allow
+        allow Bash(git *) :: $ x=1; git status => allow
+        allow Bash(git *) :: $ env -i -u Y CI=1 git status => allow
         allow Bash(git *) :: $ sh -c 'git status' => allow
         allow Bash(git *) :: $ bash -lc 'git status && git log' => allow
         allow Bash(git *) :: $ /bin/bash -euo pipefail -c 'git status' => allow
@@ -301,7 +301,7 @@ fn policy_reads_terminals_as_argv() {
     );
     assert_eq!(decide("bash", &["-lc", "git status"], &[]), Effect::Allow);
     assert_eq!(decide("bash", &["-lc", "git status && rm x"], &[]), Effect::Ask);
-    assert_eq!(decide("env", &["X=1", "git", "status"], &[]), Effect::Allow);
+    assert_eq!(decide("env", &["CI=1", "git", "status"], &[]), Effect::Allow);
     assert_eq!(decide("rm", &["x"], &[]), Effect::Ask);
     // This is the path of a file.
     assert_eq!(decide("git status", &[], &[]), Effect::Ask);
@@ -368,6 +368,87 @@ fn policy_allows_nothing_that_a_shell_evaluates() {
         allow Bash(*) :: $ read PATH => ask
         allow Bash(*) :: $ export PATH=x => ask
         allow Bash(*) :: $ declare -n r='a[$(touch x)]' => ask",
+    );
+}
+
+/// Programs that take no notice of a variable cannot be told from those that run what it says.
+#[test]
+fn policy_allows_listed_variables_only() {
+    for (assignment, harmless) in [
+        ("LANG=C", true),
+        ("LC_ALL=C.UTF-8", true),
+        ("TZ=UTC", true),
+        ("CI=true", true),
+        ("NO_COLOR=1", true),
+        ("RUST_LOG=debug,hyper=info", true),
+        ("TZ=/etc/x", false),
+        ("CI=$x", false),
+        ("CI='a b'", false),
+        ("CURL_HOME=.", false),
+        ("AWS_CONFIG_FILE=awscfg", false),
+        ("CFLAGS=@evil", false),
+        ("PHP_INI_SCAN_DIR=.", false),
+        ("HGRCPATH=x", false),
+        ("LUA_INIT=@x", false),
+        ("WGETRC=x", false),
+        ("BUNDLE_GEMFILE=x", false),
+        ("PIP_CONFIG_FILE=x", false),
+        ("ANSIBLE_CONFIG=x", false),
+        ("TAR_OPTIONS=--x", false),
+        ("RSYNC_RSH=x", false),
+        ("https_proxy=evil:80", false),
+        ("PATH=.", false),
+        ("LD_PRELOAD=x.so", false),
+        ("x=1", false),
+        ("X=1", false),
+    ] {
+        let effect = if harmless { "allow" } else { "ask" };
+        check(&format!(
+            "allow Bash(tool *) :: $ {assignment} tool run => {effect}
+            allow Bash(tool *) :: $ env {assignment} tool run => {effect}"
+        ));
+        if !harmless && !assignment.starts_with("x=") {
+            check(&format!(
+                "allow Bash(tool *) :: $ {assignment}; tool run => ask
+                allow Bash(*) :: $ export {assignment}; tool run => ask"
+            ));
+        }
+    }
+    check(
+        "allow Bash(tool *) :: $ x=1; tool $x => allow
+        allow Bash(tool *) :: $ for file in a b; do tool $file; done => allow
+        allow Bash(tool *) :: $ for path in a b; do tool $path; done => ask
+        allow Bash(tool *) :: $ for https_proxy in evil; do tool; done => ask
+        allow Bash(*) :: $ read line => allow
+        allow Bash(*) :: $ read -r https_proxy => ask",
+    );
+}
+
+#[test]
+fn policy_compares_a_program_with_a_path_by_where_it_is() {
+    check(
+        "allow Bash(./x.sh) :: $ ./x.sh => allow
+        allow Bash(./x.sh) :: $ /w/x.sh => allow
+        allow Bash(/w/x.sh) :: $ ././x.sh => allow
+        allow Bash(./x.sh) :: $ sub/x.sh => ask
+        allow Bash(./x.sh) :: $ /other/x.sh => ask
+        allow Bash(./x.sh), allow Bash(cd *) :: $ cd sub && ./x.sh => ask
+        allow Bash(/w/x.sh), allow Bash(cd *) :: $ cd sub && /w/x.sh => allow
+        allow Bash(./x.sh) :: $ sub/../x.sh => ask
+        allow Bash(./bin/*) :: $ bin/tool => allow
+        allow Bash(./bin/*) :: $ bin/sub/tool => ask
+        allow Bash(./bin/*) :: $ bin/../evil => ask
+        allow Bash(./bin/**) :: $ bin/sub/tool => allow
+        allow Bash(g*) :: $ g/evil => ask
+        allow Bash(g*) :: $ gcc => allow
+        allow Bash(*) :: $ ./anything => allow
+        allow Bash :: $ ./anything => allow
+        allow Bash(~/x) :: $ /home/u/x => allow
+        allow Bash(./x.sh) :: call {\"kind\":\"execute\",\"rawInput\":{\"command\":\"./x.sh\",\"cwd\":\"sub\"}} => ask
+        allow Bash(sub/x.sh) :: call {\"kind\":\"execute\",\"rawInput\":{\"command\":\"./x.sh\",\"cwd\":\"sub\"}} => allow
+        allow *, deny Bash(x.sh) :: $ sub/x.sh => deny
+        allow *, deny Bash(./x.sh) :: $ /w/x.sh => deny
+        allow *, deny Bash(/usr/bin/x) :: $ /usr/bin/x => deny",
     );
 }
 
