@@ -47,6 +47,7 @@
 //! slipped past; only `*`, or a default, lets such a command through.
 
 mod builtins;
+mod claims;
 mod command_line;
 mod decide;
 mod matching;
