@@ -12,9 +12,7 @@ use super::path::normalise;
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
-use super::wrapper::{
-    LAUNCHERS, SHELLS, Script, Wrapper, base_name, launched, plain_name, script, unwrapped,
-};
+use super::wrapper::{SHELLS, Script, Wrapper, launched, launches, plain_name, script, unwrapped};
 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +69,11 @@ pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject>
     reading.done()
 }
 
+/// Whether an option of `env` does.
+fn changes_directory(option: &Word) -> bool {
+    option.text.starts_with("-C") || option.text.starts_with("--chdir")
+}
+
 const POISONED: &str = "sets a variable that may change what a command does";
 
 struct Reading<'a> {
@@ -123,7 +126,7 @@ impl<'a> Reading<'a> {
             Found::Command(simple) => simple.words.first().is_some_and(|word| {
                 matches!(
                     word.text.as_str(),
-                    "cd" | "pushd" | "popd" | "command" | "builtin"
+                    "cd" | "chdir" | "pushd" | "popd" | "command" | "builtin"
                 ) || word.dynamic
             }),
             Found::Write(_) => false,
@@ -198,6 +201,10 @@ impl<'a> Reading<'a> {
                     Script::File => break,
                 }
             }
+            if name == "env" && args.iter().any(changes_directory) {
+                self.moved = true;
+                self.unreadable("is run in another directory");
+            }
             match unwrapped(name, args) {
                 Wrapper::None => break,
                 Wrapper::Unknown => return self.unreadable("hides what it runs behind an option"),
@@ -211,11 +218,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        if words
-            .first()
-            .and_then(|word| base_name(&word.text))
-            .is_some_and(|name| LAUNCHERS.contains(&name))
-        {
+        if words.first().is_some_and(|word| launches(&word.text)) {
             launched(&words, &mut also);
         }
         let program = words.first().and_then(|word| self.program(word));

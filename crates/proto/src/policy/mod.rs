@@ -36,7 +36,7 @@
 //! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` behind `sudo`, `xargs`, `find -exec` … |
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
-//! | `WebFetch(domain:d)` | the host `d` | also its subdomains |
+//! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of this machine is any of them |
 //! | `~/p` with no home known | nothing | `p` below any directory |
 //!
 //! # When it cannot be told
@@ -46,6 +46,7 @@
 //! a pattern, never allows a command that cannot be read, and a deny rule that may have been meant for it cannot be
 //! slipped past; only `*`, or a default, lets such a command through.
 
+mod address;
 mod builtins;
 mod claims;
 mod command_line;

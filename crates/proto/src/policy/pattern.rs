@@ -1,4 +1,4 @@
-//! Patterns for commands, names and addresses. Those for paths are in `path`.
+//! Patterns for commands and names. Those for paths are in `path`, those for addresses in `address`.
 
 use super::path::{PathPattern, escaped};
 use super::rule::Problem;
@@ -258,77 +258,4 @@ fn pattern_words(text: &str) -> Result<Vec<PatternWord>, (usize, Problem)> {
     }
     flush(&mut pieces, &mut quoted);
     Ok(words)
-}
-
-/// A pattern for an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UrlPattern {
-    /// `domain:` and a host; `*.` in front means its subdomains.
-    Domain(String),
-    /// The whole address.
-    Whole(Glob),
-}
-
-impl UrlPattern {
-    /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
-        let Some(domain) = text.strip_prefix("domain:") else {
-            return if text.is_empty() {
-                Err((0, Problem::EmptyPattern))
-            } else {
-                Ok(Self::Whole(Glob::parse(text)))
-            };
-        };
-        let domain = domain.trim().to_ascii_lowercase();
-        let bare = domain.strip_prefix("*.").unwrap_or(&domain);
-        let label =
-            |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | '_' | ':');
-        if bare.is_empty() || !bare.chars().all(label) {
-            return Err(("domain:".len(), Problem::Domain));
-        }
-        Ok(Self::Domain(domain))
-    }
-
-    /// Whether `url` fits; `None` if that cannot be told. With `far`, a domain stands for its subdomains as well.
-    pub fn fits(&self, url: &str, far: bool) -> Option<bool> {
-        let host = host(url)?;
-        Some(match self {
-            Self::Whole(glob) => glob.fits(url),
-            Self::Domain(domain) => {
-                let below = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
-                match domain.strip_prefix("*.") {
-                    Some(domain) => below(domain) || (far && host == domain),
-                    None => host == *domain || (far && below(domain)),
-                }
-            }
-        })
-    }
-
-    /// Literal characters, and wildcards.
-    pub fn weight(&self) -> (usize, usize) {
-        match self {
-            Self::Domain(domain) => Glob::parse(domain).weight(),
-            Self::Whole(glob) => glob.weight(),
-        }
-    }
-}
-
-/// The host of a web address, in lower case; `None` if programs could read different ones from it.
-fn host(url: &str) -> Option<String> {
-    if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
-        return None;
-    }
-    let (scheme, rest) = url.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return None;
-    }
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split_once(']')?.0,
-        None => host.split_once(':').map_or(host, |(host, _)| host),
-    };
-    let host = host.strip_suffix('.').unwrap_or(host);
-    let label = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-    (!host.is_empty() && host.chars().all(label)).then(|| host.to_ascii_lowercase())
 }

@@ -9,9 +9,9 @@ use super::shell::{self, Assignment, Found, Word};
 use super::variables::is_harmless;
 
 /// Programs that run a command line.
-pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
+pub const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 /// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
-pub const LAUNCHERS: [&str; 40] = [
+const LAUNCHERS: [&str; 72] = [
     "sudo",
     "doas",
     "su",
@@ -52,7 +52,45 @@ pub const LAUNCHERS: [&str; 40] = [
     "command",
     "env",
     "timeout",
+    "nohup",
+    "setsid",
+    "nice",
+    "stdbuf",
+    "exec",
+    "time",
+    "builtin",
+    "setpriv",
+    "chrt",
+    "prlimit",
+    "setarch",
+    "linux32",
+    "linux64",
+    "sg",
+    "ssh-agent",
+    "dbus-run-session",
+    "dbus-launch",
+    "choom",
+    "numactl",
+    "cpulimit",
+    "fakeroot",
+    "fakechroot",
+    "proot",
+    "eatmydata",
+    "unbuffer",
+    "faketime",
+    "xvfb-run",
+    "run0",
+    "uv",
+    "pnpm",
+    "direnv",
+    "capsh",
 ];
+/// Whether a program may run another one that its arguments name. A shell that is not where systems have theirs is one
+/// as well.
+pub fn launches(program: &str) -> bool {
+    base_name(program).is_some_and(|name| LAUNCHERS.contains(&name) || SHELLS.contains(&name))
+}
+
 /// Words of a launcher's arguments from which a command is tried.
 const LAUNCHED_MAX: usize = 64;
 
@@ -150,7 +188,7 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
         "env" => (
             &["-i", "-", "--ignore-environment", "-0", "-v"],
-            &["-u", "--unset"],
+            &["-u", "--unset", "-C", "--chdir"],
             0,
         ),
         "nohup" | "builtin" => (&[], &[], 0),

@@ -225,6 +225,46 @@ fn policy_denies_more_than_it_allows() {
     );
 }
 
+/// Ways past a deny rule that are the shell's own. Those of programs (perl, awk, make) are no secret.
+#[test]
+fn policy_denies_in_every_spelling_of_the_shell() {
+    let lines = [
+        r#"$"rm" x"#,
+        "time -- rm x",
+        "time -p -- rm x",
+        "time -o f rm x",
+        "bash +c 'rm x'",
+        "bash -c - 'rm x'",
+        "bash -c 'rm x' _ y",
+        "{x}>/dev/null rm x",
+        "/bin//bash -c 'rm x'",
+        "/usr/../bin/sh -c 'rm x'",
+        "cd / && bin/sh -c 'rm x'",
+        "../../bin/rbash -c 'rm x'",
+        "export x='a[$(rm x)]'; echo $((x))",
+        r"echo a >&2\`rm x\`",
+        "env -C /etc rm x",
+        "setpriv --reuid=1 rm x",
+        "chrt -f 1 rm x",
+        "prlimit --nofile=1 rm x",
+        "setarch x86_64 rm x",
+        "sg users 'rm x'",
+        "ssh-agent rm x",
+        "dbus-run-session -- rm x",
+        "nice --5 rm x",
+        "stdbuf --unknown rm x",
+    ];
+    for line in lines {
+        check(&format!("default allow, deny Bash(rm *) :: $ {line} => deny"));
+    }
+    check(
+        "default allow, deny Edit(/etc/**) :: $ echo x > $\"/etc/passwd\" => ask
+        default allow, deny Edit(/etc/**) :: $ chdir /etc; echo x > passwd => ask
+        default allow, deny Edit(/etc/**) :: $ env -C /etc sh -c 'echo x > passwd' => ask
+        allow Bash(make) :: $ env -C /x make => ask",
+    );
+}
+
 #[test]
 fn policy_looks_through_wrappers() {
     check(

@@ -365,6 +365,9 @@ impl Reader<'_> {
                 });
             }
             "<&" | ">&" if is_descriptor => {}
+            ">&" if !target.dynamic && !target.is_plain() => {
+                return Err("has a redirection that shells read differently");
+            }
             "<&" => return Err("has a redirection that cannot be read"),
             _ if !target.dynamic
                 && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
