@@ -7,12 +7,12 @@
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::builtins;
 use super::path::normalise;
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
-use super::wrapper::{
-    LAUNCHERS, OPAQUE, SHELLS, Script, Wrapper, base_name, harmless, launched, plain_name, script, unwrapped,
-};
+use super::variables::{is_harmless, is_harmless_in_line};
+use super::wrapper::{SHELLS, Script, Wrapper, launched, launches, plain_name, script, unwrapped};
 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Command {
     pub(super) words: Vec<Word>,
     /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
     pub(super) also: Vec<Vec<Word>>,
+    /// Where the program is, if its name is a path; `None` also if that cannot be told.
+    pub(super) program: Option<String>,
     /// Files it reads by redirection; `None` is one that cannot be told.
     pub(super) reads: Vec<Option<String>>,
 }
@@ -47,7 +49,7 @@ impl Command {
 /// Subjects of a line run by a shell in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
     let mut reading = Reading::new(line, cwd);
-    if !env.iter().all(harmless) {
+    if !env.iter().all(is_harmless) {
         reading.unreadable(POISONED);
     }
     reading.line(line, 0, &[]);
@@ -65,6 +67,11 @@ pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject>
     };
     reading.simple(simple, 0, &[]);
     reading.done()
+}
+
+/// Whether an option of `env` does.
+fn changes_directory(option: &Word) -> bool {
+    option.text.starts_with("-C") || option.text.starts_with("--chdir")
 }
 
 const POISONED: &str = "sets a variable that may change what a command does";
@@ -119,7 +126,7 @@ impl<'a> Reading<'a> {
             Found::Command(simple) => simple.words.first().is_some_and(|word| {
                 matches!(
                     word.text.as_str(),
-                    "cd" | "pushd" | "popd" | "command" | "builtin"
+                    "cd" | "chdir" | "pushd" | "popd" | "command" | "builtin"
                 ) || word.dynamic
             }),
             Found::Write(_) => false,
@@ -143,15 +150,24 @@ impl<'a> Reading<'a> {
     fn simple(&mut self, simple: Simple, depth: usize, outer: &[Vec<Word>]) {
         let mut also = outer.to_vec();
         let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
-        if !simple.assignments.iter().all(harmless) {
+        let mut words = simple.words;
+        let is_harmless = if words.is_empty() {
+            is_harmless_in_line
+        } else {
+            is_harmless
+        };
+        if !simple.assignments.iter().all(is_harmless) {
             self.unreadable(POISONED);
         }
-        let mut words = simple.words;
         if words.is_empty() {
             // A lone redirection reads a file and does nothing with it; a rule may still be about that file.
             if !reads.is_empty() {
-                self.subjects
-                    .push(Subject::Command(Command { words, also, reads }));
+                self.subjects.push(Subject::Command(Command {
+                    words,
+                    also,
+                    program: None,
+                    reads,
+                }));
             }
             return;
         }
@@ -164,14 +180,15 @@ impl<'a> Reading<'a> {
                 break;
             };
             let args = &words[1..];
-            if OPAQUE.contains(&name)
-                || (name == "printf" && args.iter().any(|word| word.text.starts_with("-v")))
-            {
-                return self.unreadable("runs text as a command, or changes what commands mean");
+            if let Some(why) = builtins::unreadable(name, args) {
+                return self.unreadable(why);
             }
             if SHELLS.contains(&name) {
                 match script(args) {
-                    Script::Inline(text) => {
+                    Script::Inline(text, has_arguments) => {
+                        if has_arguments {
+                            self.unreadable("gives a script arguments that it may run");
+                        }
                         also.push(words.clone());
                         return if depth >= COMMAND_DEPTH {
                             self.unreadable("is nested too deeply to be looked into")
@@ -183,6 +200,10 @@ impl<'a> Reading<'a> {
                     Script::File if simple.fed => return self.unreadable("feeds text to a shell"),
                     Script::File => break,
                 }
+            }
+            if name == "env" && args.iter().any(changes_directory) {
+                self.moved = true;
+                self.unreadable("is run in another directory");
             }
             match unwrapped(name, args) {
                 Wrapper::None => break,
@@ -197,14 +218,23 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        if words
-            .first()
-            .and_then(|word| base_name(&word.text))
-            .is_some_and(|name| LAUNCHERS.contains(&name))
-        {
+        if words.first().is_some_and(|word| launches(&word.text)) {
             launched(&words, &mut also);
         }
-        self.subjects
-            .push(Subject::Command(Command { words, also, reads }));
+        let program = words.first().and_then(|word| self.program(word));
+        self.subjects.push(Subject::Command(Command {
+            words,
+            also,
+            program,
+            reads,
+        }));
+    }
+
+    /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
+    fn program(&self, word: &Word) -> Option<String> {
+        let climbs = word.text.split('/').any(|segment| segment == "..");
+        (word.text.contains('/') && !climbs)
+            .then(|| self.path(word))
+            .flatten()
     }
 }

@@ -63,10 +63,16 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
             (far || !command.words.is_empty()).into()
         }
         (Subject::Command(command), About::Bash(Some(pattern))) => {
+            let is_there = |pattern: &PathPattern| {
+                let home = request.home.as_deref();
+                let fits = |name: String| pattern.fits(&name, &request.workspace, home, far);
+                let program = command.program.as_ref();
+                program.is_some_and(|path| request.names_of(path).any(fits))
+            };
             if !far {
-                return (!command.words.is_empty() && pattern.surely_fits(&command.words)).into();
+                return (!command.words.is_empty() && pattern.surely_fits(&command.words, is_there)).into();
             }
-            let fits = command.forms().map(|form| match pattern.may_fit(form) {
+            let fits = command.forms().map(|form| match pattern.may_fit(form, is_there) {
                 (true, _) => Match::Yes,
                 (_, true) => Match::Maybe,
                 _ => Match::No,

@@ -32,10 +32,11 @@
 //!
 //! | | as allow | as deny or ask |
 //! |---|---|---|
+//! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path |
 //! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` behind `sudo`, `xargs`, `find -exec` … |
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
-//! | `WebFetch(domain:d)` | the host `d` | also its subdomains |
+//! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of this machine is any of them |
 //! | `~/p` with no home known | nothing | `p` below any directory |
 //!
 //! # When it cannot be told
@@ -45,6 +46,9 @@
 //! a pattern, never allows a command that cannot be read, and a deny rule that may have been meant for it cannot be
 //! slipped past; only `*`, or a default, lets such a command through.
 
+mod address;
+mod builtins;
+mod claims;
 mod command_line;
 mod decide;
 mod matching;
@@ -57,6 +61,7 @@ mod rule;
 mod shell;
 mod shown;
 mod tool_call;
+mod variables;
 mod wrapper;
 
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};
@@ -64,7 +69,7 @@ pub use matching::Match;
 pub use path::normalise;
 pub use preset::{Effect, List, Policy, Preset};
 pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
-pub use request::{Access, Kind, RealPaths, Request, Subject};
+pub use request::{Access, Form, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;
 pub use shown::{PartInWords, part_in_words};

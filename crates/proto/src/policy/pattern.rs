@@ -1,5 +1,6 @@
-//! Patterns for commands, names and addresses. Those for paths are in `path`.
+//! Patterns for commands and names. Those for paths are in `path`, those for addresses in `address`.
 
+use super::path::{PathPattern, escaped};
 use super::rule::Problem;
 use super::shell::{Word, is_name};
 use super::wrapper::base_name;
@@ -16,6 +17,13 @@ impl Glob {
     pub fn parse(text: &str) -> Self {
         let pieces = text.split('*').map(str::to_owned).collect();
         Self { pieces }
+    }
+
+    /// As a pattern for paths, if there is a slash in it.
+    fn as_path(&self) -> Option<PathPattern> {
+        let pieces: Vec<_> = self.pieces.iter().map(|piece| escaped(piece)).collect();
+        let text = pieces.join("*");
+        text.contains('/').then(|| PathPattern::parse(&text)).flatten()
     }
 
     /// Whether `text` fits.
@@ -68,6 +76,8 @@ enum PatternWord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPattern {
     words: Vec<PatternWord>,
+    /// Where the program is, if the pattern names it by a path.
+    program: Option<PathPattern>,
 }
 
 impl CommandPattern {
@@ -93,22 +103,42 @@ impl CommandPattern {
         }
         // Two in a row mean the same as one, and would only make it look more specific.
         words.dedup_by(|a, b| *a == PatternWord::Any && *b == PatternWord::Any);
-        Ok(Self { words })
+        let program = match words.first() {
+            Some(PatternWord::One(glob)) => glob.as_path(),
+            Some(PatternWord::Any) | None => None,
+        };
+        Ok(Self { words, program })
     }
 
-    /// Whether the command fits whatever its expansions become.
-    pub fn surely_fits(&self, command: &[Word]) -> bool {
-        self.walk(command, false, false)
+    /// Whether the command fits whatever its expansions become. A program that is named by a path fits only a pattern
+    /// with a path, and `is_there` says whether it is that one.
+    pub fn surely_fits(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> bool {
+        let program = |glob: &Glob, name: &str| {
+            if name.contains('/') {
+                self.program.as_ref().is_some_and(&is_there)
+            } else {
+                glob.fits(name)
+            }
+        };
+        self.walk(command, false, &program)
     }
 
     /// Whether the command fits, its program named with or without a path; and whether it could, its expansions
     /// being what they may.
-    pub fn may_fit(&self, command: &[Word]) -> (bool, bool) {
-        (self.walk(command, false, true), self.walk(command, true, true))
+    pub fn may_fit(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> (bool, bool) {
+        let program = |glob: &Glob, name: &str| {
+            glob.fits(name)
+                || base_name(name).is_some_and(|name| glob.fits(name))
+                || (name.contains('/') && self.program.as_ref().is_some_and(&is_there))
+        };
+        (
+            self.walk(command, false, &program),
+            self.walk(command, true, &program),
+        )
     }
 
-    /// Keeps the set of pattern positions that the words so far lead to.
-    fn walk(&self, command: &[Word], loose: bool, any_path: bool) -> bool {
+    /// Keeps the set of pattern positions that the words so far lead to; `program` says whether the first word fits.
+    fn walk(&self, command: &[Word], loose: bool, program: &dyn Fn(&Glob, &str) -> bool) -> bool {
         let end = self.words.len();
         let mut at = vec![false; end + 1];
         at[0] = true;
@@ -126,9 +156,11 @@ impl CommandPattern {
                     Some(PatternWord::Any) => next[position] = true,
                     Some(PatternWord::One(_)) if word.dynamic => {}
                     Some(PatternWord::One(glob)) => {
-                        let base = base_name(&word.text).filter(|_| any_path && number == 0);
-                        next[position + 1] |=
-                            glob.fits(&word.text) || base.is_some_and(|name| glob.fits(name));
+                        next[position + 1] |= if number == 0 {
+                            program(glob, &word.text)
+                        } else {
+                            glob.fits(&word.text)
+                        };
                     }
                 }
             }
@@ -226,77 +258,4 @@ fn pattern_words(text: &str) -> Result<Vec<PatternWord>, (usize, Problem)> {
     }
     flush(&mut pieces, &mut quoted);
     Ok(words)
-}
-
-/// A pattern for an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UrlPattern {
-    /// `domain:` and a host; `*.` in front means its subdomains.
-    Domain(String),
-    /// The whole address.
-    Whole(Glob),
-}
-
-impl UrlPattern {
-    /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
-        let Some(domain) = text.strip_prefix("domain:") else {
-            return if text.is_empty() {
-                Err((0, Problem::EmptyPattern))
-            } else {
-                Ok(Self::Whole(Glob::parse(text)))
-            };
-        };
-        let domain = domain.trim().to_ascii_lowercase();
-        let bare = domain.strip_prefix("*.").unwrap_or(&domain);
-        let label =
-            |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | '_' | ':');
-        if bare.is_empty() || !bare.chars().all(label) {
-            return Err(("domain:".len(), Problem::Domain));
-        }
-        Ok(Self::Domain(domain))
-    }
-
-    /// Whether `url` fits; `None` if that cannot be told. With `far`, a domain stands for its subdomains as well.
-    pub fn fits(&self, url: &str, far: bool) -> Option<bool> {
-        let host = host(url)?;
-        Some(match self {
-            Self::Whole(glob) => glob.fits(url),
-            Self::Domain(domain) => {
-                let below = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
-                match domain.strip_prefix("*.") {
-                    Some(domain) => below(domain) || (far && host == domain),
-                    None => host == *domain || (far && below(domain)),
-                }
-            }
-        })
-    }
-
-    /// Literal characters, and wildcards.
-    pub fn weight(&self) -> (usize, usize) {
-        match self {
-            Self::Domain(domain) => Glob::parse(domain).weight(),
-            Self::Whole(glob) => glob.weight(),
-        }
-    }
-}
-
-/// The host of a web address, in lower case; `None` if programs could read different ones from it.
-pub(super) fn host(url: &str) -> Option<String> {
-    if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
-        return None;
-    }
-    let (scheme, rest) = url.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return None;
-    }
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split_once(']')?.0,
-        None => host.split_once(':').map_or(host, |(host, _)| host),
-    };
-    let host = host.strip_suffix('.').unwrap_or(host);
-    let label = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-    (!host.is_empty() && host.chars().all(label)).then(|| host.to_ascii_lowercase())
 }

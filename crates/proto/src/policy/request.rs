@@ -63,6 +63,17 @@ pub enum Access {
     Move,
 }
 
+/// How the command of a `terminal/create` that has no arguments is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// It names a program, blanks and all.
+    Program,
+    /// It is a line for `/bin/sh`.
+    Line,
+    /// An editor runs it as it likes.
+    Unknown,
+}
+
 /// One thing that is decided by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
@@ -180,15 +191,16 @@ impl Request {
     pub fn command_line(line: &str, workspace: &str) -> Self {
         let mut request = Self::empty(workspace);
         let cwd = request.workspace.clone();
-        request.add_line(line, &cwd, &[]);
+        request.add_command(&[line.to_owned()], Form::Line, Vec::new(), &[], &cwd);
         request
     }
 
     /// `terminal/create`: a program with its arguments, the variables set for it, and the directory it runs in, if
-    /// that is not `workspace`. A command without arguments may be a whole command line and is read as one.
+    /// that is not `workspace`. `form` says what a command without arguments is.
     pub fn terminal(
         command: &str,
         args: &[String],
+        form: Form,
         env: &[(String, String)],
         cwd: Option<&str>,
         workspace: &str,
@@ -209,13 +221,8 @@ impl Request {
         let argv: Vec<String> = std::iter::once(command.to_owned())
             .chain(args.iter().cloned())
             .collect();
-        request.show_argv(&argv, &cwd, &variables);
-        let subjects = if args.is_empty() {
-            command_line::of_line_with(command, &env, &cwd)
-        } else {
-            command_line::of_argv(&argv, env, &cwd)
-        };
-        request.subjects.extend(subjects);
+        let form = if args.is_empty() { form } else { Form::Program };
+        request.add_command(&argv, form, env, &variables, &cwd);
         request
     }
 
@@ -342,14 +349,31 @@ impl Request {
             .unwrap_or_else(|| self.base.clone())
     }
 
-    pub(super) fn add_line(&mut self, line: &str, cwd: &str, env: &[Variable]) {
-        self.show_line(line, cwd, env);
-        self.subjects.extend(command_line::of_line_with(line, &[], cwd));
-    }
-
-    pub(super) fn add_argv(&mut self, argv: &[String], cwd: &str, env: &[Variable]) {
-        self.show_argv(argv, cwd, env);
-        self.subjects.extend(command_line::of_argv(argv, Vec::new(), cwd));
+    /// What a command runs, and what of it is shown. Only one that is a single word can be a line.
+    pub(super) fn add_command(
+        &mut self,
+        argv: &[String],
+        form: Form,
+        env: Vec<Assignment>,
+        variables: &[Variable],
+        cwd: &str,
+    ) {
+        match (argv, form) {
+            ([line], Form::Line | Form::Unknown) => self.show_line(line, cwd, variables),
+            _ => self.show_argv(argv, cwd, variables),
+        }
+        let mut found = Vec::new();
+        if let ([line], Form::Line | Form::Unknown) = (argv, form) {
+            found = command_line::of_line_with(line, &env, cwd);
+        }
+        if found.is_empty() || form != Form::Line {
+            found.extend(command_line::of_argv(argv, env, cwd));
+        }
+        for subject in found {
+            if !self.subjects.contains(&subject) {
+                self.subjects.push(subject);
+            }
+        }
     }
 
     /// One subject for each path; one with an unknown path if there is none, or there are too many.

@@ -24,8 +24,9 @@ use std::fmt;
 use acpd_model::limits::RULE_BYTES;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::address::UrlPattern;
 use super::path::PathPattern;
-use super::pattern::{CommandPattern, Glob, UrlPattern};
+use super::pattern::{CommandPattern, Glob};
 
 /// A rule of a policy.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
 
+use super::address::host;
 use super::path::normalise;
-use super::pattern::host;
 use super::request::{Access, Kind, Request, Subject};
 use super::shell::{quoted, shell_line};
 

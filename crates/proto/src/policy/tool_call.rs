@@ -12,10 +12,11 @@ use acpd_model::subject::{CallSubject, Variable};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::claims;
 use super::path::normalise;
-use super::request::{Access, Kind, Request, Subject};
+use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
-use super::wrapper::harmless;
+use super::variables::is_harmless;
 
 type Object = Map<String, Value>;
 
@@ -70,20 +71,6 @@ const MOVES: [&str; 9] = [
 ];
 /// Members that hold an address.
 const URLS: [&str; 3] = ["url", "uri", "urls"];
-/// Members that hold what a file is to contain.
-const CONTENTS: [&str; 9] = [
-    "content",
-    "contents",
-    "new_string",
-    "newString",
-    "new_str",
-    "newText",
-    "new_text",
-    "edits",
-    "changes",
-];
-/// What file editing tools call their operations, in a member `command`.
-const EDITOR_WORDS: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
 
 impl Request {
     /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
@@ -126,6 +113,8 @@ struct Reading<'a> {
     /// The input as it was written.
     written: Option<&'a str>,
     input: Object,
+    /// It is no object.
+    has_odd_input: bool,
     kind: Option<Kind>,
     /// The tool's name for programs.
     name: Option<&'a str>,
@@ -133,10 +122,12 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(call: &'a Object, written: Option<&'a str>) -> Self {
-        let input = match call.get("rawInput").or_else(|| call.get("input")) {
-            Some(Value::Object(input)) => input.clone(),
-            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
-            _ => Object::new(),
+        let given = call.get("rawInput").or_else(|| call.get("input"));
+        let input = match given {
+            Some(Value::Object(input)) => Some(input.clone()),
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(Value::Null) | None => Some(Object::new()),
+            Some(_) => None,
         };
         let meta = call.get("_meta").unwrap_or(&Value::Null);
         let name = [
@@ -149,7 +140,8 @@ impl<'a> Reading<'a> {
         Self {
             call,
             written,
-            input,
+            has_odd_input: input.is_none(),
+            input: input.unwrap_or_default(),
             kind: call.get("kind").and_then(Value::as_str).and_then(Kind::from_acp),
             name: name
                 .into_iter()
@@ -173,7 +165,7 @@ impl<'a> Reading<'a> {
                 return;
             }
         }
-        let named = self.name.and_then(kind_of_name);
+        let named = self.name.and_then(claims::kind_of_name);
         let mut kinds: Vec<Kind> = Vec::new();
         let mut add = |kind: Kind| {
             if !kinds.contains(&kind) {
@@ -188,10 +180,24 @@ impl<'a> Reading<'a> {
         }
         let has_paths = !self.input_paths(false).is_empty();
         let undetermined = kind.is_none() && named.is_none();
-        let changes = undetermined && has_paths && CONTENTS.iter().any(|key| self.given(key).is_some());
-        let other_change = [Kind::Edit, Kind::Delete, Kind::Move];
-        if changes || (!self.diffs().is_empty() && !kind.is_some_and(|kind| other_change.contains(&kind))) {
+        let changes = [Kind::Edit, Kind::Delete, Kind::Move];
+        let said_to_change = kind.or(named).is_some_and(|kind| changes.contains(&kind));
+        if !self.diffs().is_empty() && !said_to_change {
             add(Kind::Edit);
+        }
+        for claimed in claims::kinds(&self.input) {
+            // Which change it is, the agent may say; that a reading tool reads is no news.
+            let known = match claimed {
+                Kind::Edit | Kind::Delete | Kind::Move => said_to_change,
+                Kind::Execute => false,
+                _ => !undetermined,
+            };
+            if !known && (has_paths || !undetermined || claimed == Kind::Execute) {
+                add(claimed);
+            }
+        }
+        if self.has_odd_input || kind.is_some_and(|kind| claims::exceeds(kind, &self.input)) {
+            request.subjects.push(Subject::Unknown);
         }
         if undetermined && !has_paths && self.given("url").is_some() {
             add(Kind::Fetch);
@@ -206,7 +212,9 @@ impl<'a> Reading<'a> {
         if let Some(input) = self.written {
             request.show_arguments(input);
         }
-        let texts = CONTENTS.iter().filter_map(|key| self.given(key)?.as_str());
+        let texts = claims::CONTENTS
+            .iter()
+            .filter_map(|key| self.given(key)?.as_str());
         for text in texts {
             for path in self.input_paths(false).into_iter().flatten() {
                 request.note_text(path, text);
@@ -363,7 +371,7 @@ impl<'a> Reading<'a> {
     fn is_editor_word(&self, value: &Value) -> bool {
         matches!(self.kind, Some(Kind::Read | Kind::Edit))
             && self.given("path").is_some()
-            && value.as_str().is_some_and(|word| EDITOR_WORDS.contains(&word))
+            && value.as_str().is_some_and(claims::is_operation)
     }
 
     /// The variables that are set for a command, to be shown; one whose value is no text is shown as it is.
@@ -408,7 +416,7 @@ impl<'a> Reading<'a> {
                 let env = env
                     .iter()
                     .map(|(name, value)| Assignment::fixed(name, value.as_str().unwrap_or("/")));
-                if !env.into_iter().all(|variable| harmless(&variable)) {
+                if !env.into_iter().all(|variable| is_harmless(&variable)) {
                     request
                         .subjects
                         .push(unreadable("is run with variables that may change what it does"));
@@ -432,32 +440,28 @@ impl<'a> Reading<'a> {
                 Value::String(program) => Some(vec![program.clone()]),
                 other => serde_json::from_value(other.clone()).ok(),
             };
+            // Text is a line; where a list is meant, its only word may be a program all the same.
+            let form = if value.is_string() && self.given("args").is_none() {
+                Form::Line
+            } else {
+                Form::Unknown
+            };
             match (argv, &args) {
-                (Some(argv), Some(args)) if argv.len() + args.len() == 1 => {
-                    request.add_line(&argv[0], &cwd, &variables)
-                }
                 (Some(argv), Some(args)) => {
-                    request.add_argv(&[argv, args.clone()].concat(), &cwd, &variables)
+                    let argv = [argv, args.clone()].concat();
+                    request.add_command(&argv, form, Vec::new(), &variables, &cwd);
                 }
                 _ => request
                     .subjects
                     .push(unreadable("has a form that cannot be read")),
             }
         }
-        if !any {
+        if claims::has_code(&self.input) {
+            request
+                .subjects
+                .push(unreadable("has a form that cannot be read"));
+        } else if !any {
             request.subjects.push(unreadable("is not told by the agent"));
         }
     }
-}
-
-/// The kind of a tool that agents call by this name.
-fn kind_of_name(name: &str) -> Option<Kind> {
-    Some(match name {
-        "Bash" => Kind::Execute,
-        "Read" | "NotebookRead" => Kind::Read,
-        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Kind::Edit,
-        "Grep" | "Glob" | "LS" => Kind::Search,
-        "WebFetch" | "WebSearch" => Kind::Fetch,
-        _ => return None,
-    })
 }

@@ -1,30 +1,17 @@
-//! Commands that run other commands, and variables that change what a command does.
+//! Commands that run other commands.
 //!
 //! A command's words come in; where the command behind it begins comes out. What is not known here stands for itself.
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
-
-impl Assignment {
-    /// A variable with a known value.
-    pub fn fixed(name: &str, value: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            value: Word::plain(value),
-        }
-    }
-}
+use super::variables::is_harmless;
 
 /// Programs that run a command line.
-pub const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
-/// Builtins that run text, or change what a later command means.
-pub const OPAQUE: [&str; 14] = [
-    "eval", "source", ".", "alias", "unalias", "trap", "hash", "enable", "bind", "fc", "emulate", "autoload",
-    "zmodload", "setopt",
-];
+pub const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 /// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
-pub const LAUNCHERS: [&str; 40] = [
+const LAUNCHERS: [&str; 72] = [
     "sudo",
     "doas",
     "su",
@@ -65,7 +52,45 @@ pub const LAUNCHERS: [&str; 40] = [
     "command",
     "env",
     "timeout",
+    "nohup",
+    "setsid",
+    "nice",
+    "stdbuf",
+    "exec",
+    "time",
+    "builtin",
+    "setpriv",
+    "chrt",
+    "prlimit",
+    "setarch",
+    "linux32",
+    "linux64",
+    "sg",
+    "ssh-agent",
+    "dbus-run-session",
+    "dbus-launch",
+    "choom",
+    "numactl",
+    "cpulimit",
+    "fakeroot",
+    "fakechroot",
+    "proot",
+    "eatmydata",
+    "unbuffer",
+    "faketime",
+    "xvfb-run",
+    "run0",
+    "uv",
+    "pnpm",
+    "direnv",
+    "capsh",
 ];
+/// Whether a program may run another one that its arguments name. A shell that is not where systems have theirs is one
+/// as well.
+pub fn launches(program: &str) -> bool {
+    base_name(program).is_some_and(|name| LAUNCHERS.contains(&name) || SHELLS.contains(&name))
+}
+
 /// Words of a launcher's arguments from which a command is tried.
 const LAUNCHED_MAX: usize = 64;
 
@@ -85,11 +110,13 @@ pub fn launched(words: &[Word], also: &mut Vec<Vec<Word>>) {
 
 /// The name of a program that is found on PATH, or where systems have theirs.
 pub fn plain_name(word: &str) -> Option<&str> {
-    let name = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"]
-        .iter()
-        .find_map(|directory| word.strip_prefix(directory))
-        .unwrap_or(word);
-    (!name.contains('/')).then_some(name)
+    if !word.contains('/') {
+        return Some(word);
+    }
+    let path = normalise(word, "/", None).filter(|_| word.starts_with('/'))?;
+    let (directory, _) = path.rsplit_once('/')?;
+    let is_known = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].contains(&directory);
+    base_name(word).filter(|name| is_known && path.ends_with(name))
 }
 
 /// The last segment of a program's path.
@@ -98,8 +125,8 @@ pub fn base_name(word: &str) -> Option<&str> {
 }
 
 pub enum Script {
-    /// `-c` with this text.
-    Inline(String),
+    /// `-c` with this text, and whether there are arguments for it.
+    Inline(String, bool),
     /// A script file, or nothing.
     File,
     /// Something else.
@@ -116,7 +143,7 @@ pub fn script(args: &[Word]) -> Script {
             break Some(word);
         }
         match word.text.as_str() {
-            "--" => break rest.next(),
+            "-" | "--" => break rest.next(),
             "--login" | "--norc" | "--noprofile" | "--posix" | "--noediting" | "--verbose" => {}
             text if text.starts_with("--") => return Script::Unknown,
             text if text.len() > 1 && text.starts_with(['-', '+']) => {
@@ -126,7 +153,8 @@ pub fn script(args: &[Word]) -> Script {
                 {
                     return Script::Unknown;
                 }
-                inline |= text.starts_with('-') && text.contains('c');
+                // A `+c` counts as well.
+                inline |= text.contains('c');
                 if text.contains('o') && rest.next().is_none_or(|name| name.dynamic) {
                     return Script::Unknown;
                 }
@@ -136,7 +164,7 @@ pub fn script(args: &[Word]) -> Script {
     };
     match operand {
         Some(word) if word.dynamic => Script::Unknown,
-        Some(word) if inline => Script::Inline(word.text.clone()),
+        Some(word) if inline => Script::Inline(word.text.clone(), rest.next().is_some()),
         None if inline => Script::Unknown,
         _ => Script::File,
     }
@@ -160,7 +188,7 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
         "env" => (
             &["-i", "-", "--ignore-environment", "-0", "-v"],
-            &["-u", "--unset"],
+            &["-u", "--unset", "-C", "--chdir"],
             0,
         ),
         "nohup" | "builtin" => (&[], &[], 0),
@@ -215,7 +243,7 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     }
     if name == "env" {
         while let Some((variable, value)) = args.get(at).and_then(|word| word.text.split_once('=')) {
-            if args[at].dynamic || !harmless(&Assignment::fixed(variable, value)) {
+            if args[at].dynamic || !is_harmless(&Assignment::fixed(variable, value)) {
                 return Wrapper::Poisoned;
             }
             at += 1;
@@ -233,90 +261,4 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     } else {
         Wrapper::None
     }
-}
-
-/// Variables, or beginnings of names with a `*`, through which a program can be made to run another one.
-const POISONOUS: [&str; 62] = [
-    "PATH",
-    "IFS",
-    "ENV",
-    "CDPATH",
-    "HOME",
-    "SHELL",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "BASH_*",
-    "FPATH",
-    "ZDOTDIR",
-    "ZSH*",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "PROMPT*",
-    "LD_*",
-    "DYLD_*",
-    "GIT_*",
-    "SSH_*",
-    "LESS*",
-    "MAN*",
-    "PERL*",
-    "PYTHON*",
-    "RUBY*",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "NPM_*",
-    "npm_*",
-    "YARN_*",
-    "PNPM_*",
-    "BUN_*",
-    "DENO_*",
-    "JAVA*",
-    "JDK_*",
-    "_JAVA_*",
-    "MAVEN_*",
-    "GRADLE_*",
-    "CARGO*",
-    "RUSTC*",
-    "RUSTDOC*",
-    "RUSTFLAGS",
-    "RUSTUP_*",
-    "CC",
-    "CXX",
-    "LDFLAGS",
-    "MAKE*",
-    "GNUMAKEFLAGS",
-    "GO*",
-    "CGO_*",
-    "DOCKER_*",
-    "KUBE*",
-    "XDG_*",
-    "GCONV_PATH",
-    "TERMINFO*",
-    "TMPDIR",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "BROWSER",
-    "OPENSSL_*",
-];
-
-/// Whether an assignment cannot make an allowed command do something else: neither its name nor its value look
-/// like it. A value with a slash, a blank or an expansion is not trusted under any name.
-pub fn harmless(assignment: &Assignment) -> bool {
-    let name = assignment.name.as_str();
-    let poisonous = |pattern: &&str| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *pattern,
-    };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%-".contains(&byte);
-    shell::is_name(name)
-        && !POISONOUS.iter().any(poisonous)
-        && ![
-            "_PAGER", "_EDITOR", "_COMMAND", "_CMD", "_SHELL", "_PATH", "_WRAPPER", "_ASKPASS",
-        ]
-        .iter()
-        .any(|end| name.ends_with(end))
-        && !assignment.value.dynamic
-        && assignment.value.text.bytes().all(plain)
 }

@@ -10,12 +10,13 @@ use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Whose};
 use super::grants::{Grant, use_up};
+use super::lent::Answerer;
 use super::shown::subjects;
 use super::steps::Thread;
 use super::undecided::paths_of;
 use crate::agent::Call;
 use crate::policy::{
-    Decision, Effect as Ruled, Layers, List, Policy, Remembered, Request, Subject, shell_line,
+    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, Subject, shell_line,
 };
 use crate::projection::unified_diff;
 
@@ -220,7 +221,11 @@ impl Thread {
                 ..
             } => {
                 let at = at.as_deref().unwrap_or(self.live.spec.session_cwd());
-                Request::terminal(command, args, env, Some(at), cwd)
+                let form = match self.answerer(call) {
+                    Answerer::Here => self.command_form(),
+                    Answerer::Editor(_) | Answerer::Lost => Form::Unknown,
+                };
+                Request::terminal(command, args, form, env, Some(at), cwd)
             }
             _ => return None,
         };

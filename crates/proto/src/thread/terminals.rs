@@ -10,6 +10,7 @@ use super::machine::Work;
 use super::steps::Thread;
 use crate::agent::TerminalExit;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
+use crate::policy::Form;
 use crate::projection::ItemView;
 
 impl Thread {
@@ -25,9 +26,7 @@ impl Thread {
         if let Err(failure) = self.check_terminals() {
             return self.refuse_on_record(call, "terminal/create", &failure);
         }
-        // An agent that is known to send a whole shell line means it.
-        let quirky = self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines);
-        let (command, args) = if quirky && args.is_empty() && command.contains(char::is_whitespace) {
+        let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
             ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
         } else {
             (command, args)
@@ -58,6 +57,15 @@ impl Thread {
                 output_bytes,
             },
         );
+    }
+
+    /// What a command without arguments is here: an agent that is known to send whole shell lines means them.
+    pub(super) fn command_form(&self) -> Form {
+        if self.capabilities.as_ref().is_some_and(|c| c.quirks.shell_lines) {
+            Form::Line
+        } else {
+            Form::Program
+        }
     }
 
     /// Refuses one terminal too many.

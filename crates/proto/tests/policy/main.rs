@@ -10,5 +10,6 @@ mod policy_presets;
 mod policy_properties;
 mod policy_remembered;
 mod policy_rules;
+mod policy_shells;
 mod policy_tool_calls;
 mod table;

@@ -1,6 +1,6 @@
 //! Rules for commands.
 
-use acpd_proto::policy::{Effect, Layers, Request};
+use acpd_proto::policy::{Effect, Form, Layers, Request};
 
 use crate::table::{check, policy};
 
@@ -225,13 +225,53 @@ fn policy_denies_more_than_it_allows() {
     );
 }
 
+/// Ways past a deny rule that are the shell's own. Those of programs (perl, awk, make) are no secret.
+#[test]
+fn policy_denies_in_every_spelling_of_the_shell() {
+    let lines = [
+        r#"$"rm" x"#,
+        "time -- rm x",
+        "time -p -- rm x",
+        "time -o f rm x",
+        "bash +c 'rm x'",
+        "bash -c - 'rm x'",
+        "bash -c 'rm x' _ y",
+        "{x}>/dev/null rm x",
+        "/bin//bash -c 'rm x'",
+        "/usr/../bin/sh -c 'rm x'",
+        "cd / && bin/sh -c 'rm x'",
+        "../../bin/rbash -c 'rm x'",
+        "export x='a[$(rm x)]'; echo $((x))",
+        r"echo a >&2\`rm x\`",
+        "env -C /etc rm x",
+        "setpriv --reuid=1 rm x",
+        "chrt -f 1 rm x",
+        "prlimit --nofile=1 rm x",
+        "setarch x86_64 rm x",
+        "sg users 'rm x'",
+        "ssh-agent rm x",
+        "dbus-run-session -- rm x",
+        "nice --5 rm x",
+        "stdbuf --unknown rm x",
+    ];
+    for line in lines {
+        check(&format!("default allow, deny Bash(rm *) :: $ {line} => deny"));
+    }
+    check(
+        "default allow, deny Edit(/etc/**) :: $ echo x > $\"/etc/passwd\" => ask
+        default allow, deny Edit(/etc/**) :: $ chdir /etc; echo x > passwd => ask
+        default allow, deny Edit(/etc/**) :: $ env -C /etc sh -c 'echo x > passwd' => ask
+        allow Bash(make) :: $ env -C /x make => ask",
+    );
+}
+
 #[test]
 fn policy_looks_through_wrappers() {
     check(
-        "allow Bash(git *) :: $ env X=1 git status => allow
-        allow Bash(git *) :: $ X=1 git status => allow
-        allow Bash(git *) :: $ X=1; git status => allow
-        allow Bash(git *) :: $ env -i -u Y X=1 git status => allow
+        "allow Bash(git *) :: $ env CI=1 git status => allow
+        allow Bash(git *) :: $ CI=1 git status => allow
+        allow Bash(git *) :: $ x=1; git status => allow
+        allow Bash(git *) :: $ env -i -u Y CI=1 git status => allow
         allow Bash(git *) :: $ sh -c 'git status' => allow
         allow Bash(git *) :: $ bash -lc 'git status && git log' => allow
         allow Bash(git *) :: $ /bin/bash -euo pipefail -c 'git status' => allow
@@ -283,7 +323,14 @@ fn policy_reads_terminals_as_argv() {
             .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
             .collect();
         layers
-            .decide(&Request::terminal(command, &args, &env, None, "/w"))
+            .decide(&Request::terminal(
+                command,
+                &args,
+                Form::Program,
+                &env,
+                None,
+                "/w",
+            ))
             .effect
     };
     assert_eq!(decide("git", &["status"], &[]), Effect::Allow);
@@ -294,15 +341,183 @@ fn policy_reads_terminals_as_argv() {
     );
     assert_eq!(decide("bash", &["-lc", "git status"], &[]), Effect::Allow);
     assert_eq!(decide("bash", &["-lc", "git status && rm x"], &[]), Effect::Ask);
-    assert_eq!(decide("env", &["X=1", "git", "status"], &[]), Effect::Allow);
+    assert_eq!(decide("env", &["CI=1", "git", "status"], &[]), Effect::Allow);
     assert_eq!(decide("rm", &["x"], &[]), Effect::Ask);
-    // Without arguments it may be a whole line.
-    assert_eq!(decide("git status", &[], &[]), Effect::Allow);
-    assert_eq!(decide("git status && rm x", &[], &[]), Effect::Ask);
+    // This is the path of a file.
+    assert_eq!(decide("git status", &[], &[]), Effect::Ask);
+    assert_eq!(decide("git", &[], &[]), Effect::Allow);
     assert_eq!(decide("git", &["status"], &[("CI", "true")]), Effect::Allow);
     assert_eq!(decide("git", &["status"], &[("PATH", "/evil")]), Effect::Ask);
-    assert_eq!(decide("git status", &[], &[("GIT_DIR", "x")]), Effect::Ask);
+    assert_eq!(decide("git", &[], &[("GIT_DIR", "x")]), Effect::Ask);
     assert_eq!(decide("", &[], &[]), Effect::Ask);
+}
+
+#[test]
+fn policy_allows_no_line_that_shells_read_differently() {
+    check(
+        "allow Bash(echo *) :: $ echo hi &>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi &>>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi &>/dev/null => ask
+        allow Bash(echo *) :: $ echo \"$\\\\n(touch x)\" => ask
+        allow Bash(echo hi), allow Bash(touch x) :: $ echo hi &\\\\n>/dev/null touch x => ask
+        allow Bash(echo *) :: $ echo hi \\\\n there => allow
+        allow Bash(echo *) :: $ echo hi &&\\\\n echo there => allow
+        allow Bash(echo a) :: $ echo a 10>/dev/null => ask
+        allow Bash(echo *) :: $ echo a 2>/dev/null => allow
+        allow Bash(echo *) :: $ echo a >&2-1 => ask
+        allow Bash(echo *) :: $ {x}>/dev/null echo a => ask
+        allow Bash(echo '$a') :: $ echo $\"a\" => ask
+        allow Bash(echo *) :: $ echo $\"a\" => allow
+        allow Bash(echo *), allow Bash(--) :: $ time -- echo a => allow
+        allow Bash(echo *), allow Bash(-o *) :: $ time -o x echo a => ask",
+    );
+}
+
+#[test]
+fn policy_allows_nothing_that_a_shell_evaluates() {
+    check(
+        "allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo $((x)); done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo ${x:x}; done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo ${!x}; done => ask
+        allow Bash(echo *) :: $ for x in 'a[$(touch x)]'; do echo $x; done => ask
+        allow Bash(echo *) :: $ for x in *; do echo $x; done => ask
+        allow Bash(echo *) :: $ for x in a b.c; do echo $x; done => allow
+        allow Bash(echo *) :: $ echo $((x)) => ask
+        allow Bash(echo *) :: $ echo $(($1)) => ask
+        allow Bash(echo *) :: $ echo $((1 + 0x1f * (2 << 3))) => allow
+        allow Bash(echo *) :: $ echo ${x:1} ${x:1:2} ${x: -1} => allow
+        allow Bash(echo *) :: $ echo ${x:-y} ${x:+y} ${x:?y} ${x-y} ${#x} ${x%.c} ${x##*/} ${x,,} => allow
+        allow Bash(echo *) :: $ echo ${x:y} => ask
+        allow Bash(echo *) :: $ echo ${x:1:y} => ask
+        allow Bash(echo *) :: $ echo ${x:1+1} => ask
+        allow Bash(echo *) :: $ bash -c 'echo $(($1))' _ 'a[$(touch x)]' => ask
+        allow Bash(echo *) :: $ bash -c 'echo $1' _ a => ask
+        allow Bash(echo *) :: $ bash -c 'echo a' => allow
+        allow Bash(test *), allow Bash([ *) :: $ test -v 'a[$(touch x)]' => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -v 'a[$(touch x)]' ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -R \"$x\" ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ \"$x\" 'a[$(touch x)]' ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ $x ] => ask
+        allow Bash(test *), allow Bash([ *) :: $ [ -f x ] && [ \"$x\" = y ] && test -n \"$x\" => allow
+        allow Bash(test *), allow Bash([ *) :: $ [ -v x ] => allow
+        allow Bash(*) :: $ let 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ unset 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ unset \"$x\" => ask
+        allow Bash(*) :: $ unset x => allow
+        allow Bash(*) :: $ read 'a[$(touch x)]' => ask
+        allow Bash(*) :: $ read PATH => ask
+        allow Bash(*) :: $ export PATH=x => ask
+        allow Bash(*) :: $ declare -n r='a[$(touch x)]' => ask",
+    );
+}
+
+/// Programs that take no notice of a variable cannot be told from those that run what it says.
+#[test]
+fn policy_allows_listed_variables_only() {
+    for (assignment, harmless) in [
+        ("LANG=C", true),
+        ("LC_ALL=C.UTF-8", true),
+        ("TZ=UTC", true),
+        ("CI=true", true),
+        ("NO_COLOR=1", true),
+        ("RUST_LOG=debug,hyper=info", true),
+        ("TZ=/etc/x", false),
+        ("CI=$x", false),
+        ("CI='a b'", false),
+        ("CURL_HOME=.", false),
+        ("AWS_CONFIG_FILE=awscfg", false),
+        ("CFLAGS=@evil", false),
+        ("PHP_INI_SCAN_DIR=.", false),
+        ("HGRCPATH=x", false),
+        ("LUA_INIT=@x", false),
+        ("WGETRC=x", false),
+        ("BUNDLE_GEMFILE=x", false),
+        ("PIP_CONFIG_FILE=x", false),
+        ("ANSIBLE_CONFIG=x", false),
+        ("TAR_OPTIONS=--x", false),
+        ("RSYNC_RSH=x", false),
+        ("https_proxy=evil:80", false),
+        ("PATH=.", false),
+        ("LD_PRELOAD=x.so", false),
+        ("x=1", false),
+        ("X=1", false),
+    ] {
+        let effect = if harmless { "allow" } else { "ask" };
+        check(&format!(
+            "allow Bash(tool *) :: $ {assignment} tool run => {effect}
+            allow Bash(tool *) :: $ env {assignment} tool run => {effect}"
+        ));
+        if !harmless && !assignment.starts_with("x=") {
+            check(&format!(
+                "allow Bash(tool *) :: $ {assignment}; tool run => ask
+                allow Bash(*) :: $ export {assignment}; tool run => ask"
+            ));
+        }
+    }
+    check(
+        "allow Bash(tool *) :: $ x=1; tool $x => allow
+        allow Bash(tool *) :: $ for file in a b; do tool $file; done => allow
+        allow Bash(tool *) :: $ for path in a b; do tool $path; done => ask
+        allow Bash(tool *) :: $ for https_proxy in evil; do tool; done => ask
+        allow Bash(*) :: $ read line => allow
+        allow Bash(*) :: $ read -r https_proxy => ask",
+    );
+}
+
+#[test]
+fn policy_compares_a_program_with_a_path_by_where_it_is() {
+    check(
+        "allow Bash(./x.sh) :: $ ./x.sh => allow
+        allow Bash(./x.sh) :: $ /w/x.sh => allow
+        allow Bash(/w/x.sh) :: $ ././x.sh => allow
+        allow Bash(./x.sh) :: $ sub/x.sh => ask
+        allow Bash(./x.sh) :: $ /other/x.sh => ask
+        allow Bash(./x.sh), allow Bash(cd *) :: $ cd sub && ./x.sh => ask
+        allow Bash(/w/x.sh), allow Bash(cd *) :: $ cd sub && /w/x.sh => allow
+        allow Bash(./x.sh) :: $ sub/../x.sh => ask
+        allow Bash(./bin/*) :: $ bin/tool => allow
+        allow Bash(./bin/*) :: $ bin/sub/tool => ask
+        allow Bash(./bin/*) :: $ bin/../evil => ask
+        allow Bash(./bin/**) :: $ bin/sub/tool => allow
+        allow Bash(g*) :: $ g/evil => ask
+        allow Bash(g*) :: $ gcc => allow
+        allow Bash(*) :: $ ./anything => allow
+        allow Bash :: $ ./anything => allow
+        allow Bash(~/x) :: $ /home/u/x => allow
+        allow Bash(./x.sh) :: call {\"kind\":\"execute\",\"rawInput\":{\"command\":\"./x.sh\",\"cwd\":\"sub\"}} => ask
+        allow Bash(sub/x.sh) :: call {\"kind\":\"execute\",\"rawInput\":{\"command\":\"./x.sh\",\"cwd\":\"sub\"}} => allow
+        allow *, deny Bash(x.sh) :: $ sub/x.sh => deny
+        allow *, deny Bash(./x.sh) :: $ /w/x.sh => deny
+        allow *, deny Bash(/usr/bin/x) :: $ /usr/bin/x => deny",
+    );
+}
+
+/// Whoever runs it says how: as the path of a program, as a line, or in an editor's way, which is not known.
+#[test]
+fn policy_is_told_how_a_terminal_is_run() {
+    let policy = policy("allow Bash(git *), allow Bash(ls), deny Bash(rm *)");
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    let decide = |command: &str, form| {
+        layers
+            .decide(&Request::terminal(command, &[], form, &[], None, "/w"))
+            .effect
+    };
+    for (command, as_program, as_line, in_editor) in [
+        ("ls", Effect::Allow, Effect::Allow, Effect::Allow),
+        ("git status", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("git /x", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("ls ./y", Effect::Ask, Effect::Ask, Effect::Ask),
+        ("CI=1 ls", Effect::Ask, Effect::Allow, Effect::Ask),
+        ("git status; rm x", Effect::Ask, Effect::Deny, Effect::Deny),
+        ("git$(rm x)", Effect::Ask, Effect::Deny, Effect::Deny),
+    ] {
+        assert_eq!(decide(command, Form::Program), as_program, "{command}");
+        assert_eq!(decide(command, Form::Line), as_line, "{command}");
+        assert_eq!(decide(command, Form::Unknown), in_editor, "{command}");
+    }
 }
 
 #[test]

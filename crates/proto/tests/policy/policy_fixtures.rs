@@ -1,9 +1,9 @@
 //! Every permission that the recorded agents asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::RawJson;
-use acpd_proto::policy::Request;
+use acpd_proto::policy::{Layers, Preset, Request};
 use acpd_proto::projection::ToolView;
 use serde_json::Value;
 
@@ -13,21 +13,64 @@ mod recording;
 
 use recording::Recording;
 
+const AGENTS: [&str; 8] = [
+    "codex",
+    "deepagents",
+    "fast-agent-passthrough",
+    "gemini",
+    "opencode",
+    "openhands",
+    "sdk-agent",
+    "zed-codex",
+];
+
+/// Every call that the recorded agents told of, as it was known in the end: only reads are allowed.
+#[test]
+fn policy_presets_judge_every_recorded_call() {
+    let mut shown = BTreeSet::new();
+    for agent in AGENTS {
+        let mut calls: BTreeMap<(u32, String), ToolView> = BTreeMap::new();
+        for line in &Recording::read(agent).lines {
+            let params = &line.json["params"];
+            let call = match line.method() {
+                Some("session/update") => &params["update"],
+                Some("session/request_permission") => &params["toolCall"],
+                _ => continue,
+            };
+            if let Some(id) = call["toolCallId"].as_str() {
+                let key = (line.process, format!("{:?} {id}", line.session()));
+                calls.entry(key).or_default().apply(&RawJson::from(call));
+            }
+        }
+        for view in calls.values() {
+            let call = view.to_json();
+            let request = Request::from_tool_call(&call, "/workspace");
+            let effect = |preset: Preset| {
+                let policy = preset.into();
+                let layers = Layers {
+                    daemon: Some(&policy),
+                    ..Layers::default()
+                };
+                layers.decide(&request).effect
+            };
+            let call: Value = call.read().unwrap();
+            let kind = call["kind"].as_str().unwrap_or("no kind");
+            let (standard, readonly) = (effect(Preset::Standard), effect(Preset::Readonly));
+            let subjects = subjects(&request);
+            shown.insert(format!("{standard:?}, {readonly:?}: {agent}, {kind}\n{subjects}"));
+        }
+    }
+    let shown: String = shown.into_iter().collect();
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots", omit_expression => true }, {
+        insta::assert_snapshot!("policy-presets", shown);
+    });
+}
+
 #[test]
 fn policy_reads_every_recorded_permission() {
-    let agents = [
-        "codex",
-        "deepagents",
-        "fast-agent-passthrough",
-        "gemini",
-        "opencode",
-        "openhands",
-        "sdk-agent",
-        "zed-codex",
-    ];
     let mut shown = String::new();
     let mut count = 0;
-    for agent in agents {
+    for agent in AGENTS {
         shown += &format!("{agent}\n");
         // What the agent said of a call before, as a thread has it.
         let mut calls: BTreeMap<(u32, String, String), ToolView> = BTreeMap::new();

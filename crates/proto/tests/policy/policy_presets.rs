@@ -31,21 +31,110 @@ fn policy_presets_say_what_is_written_about_them() {
     ];
     for (asked, expected) in rows {
         for (preset, expected) in Preset::ALL.into_iter().zip(expected.split(' ')) {
-            let policy = preset.into();
-            let layers = Layers {
-                daemon: Some(&policy),
-                ..Layers::default()
-            };
-            let decision = layers.decide(&request(asked));
             assert_eq!(
-                decision.effect,
+                under(preset, asked),
                 effect(expected),
-                "{}: {asked}: {}",
-                preset.name(),
-                decision.reason
+                "{}: {asked}",
+                preset.name()
             );
         }
     }
+}
+
+/// Inputs that do more than the kinds that these presets allow.
+const LIES: [&str; 28] = [
+    r#""rm x""#,
+    r#"["rm","x"]"#,
+    r#"{"command":"create","path":"x","file_text":"t"}"#,
+    r#"{"command":"str_replace","path":"x","old_str":"a","new_str":"b"}"#,
+    r#"{"command":"insert","path":"x","insert_line":1,"new_str":"b"}"#,
+    r#"{"command":"undo_edit","path":"x"}"#,
+    r#"{"path":"x","new_string":"b"}"#,
+    r#"{"path":"x","content":"b"}"#,
+    r#"{"file_path":"x","contents":""}"#,
+    r#"{"path":"x","edits":[]}"#,
+    r#"{"path":"x","patch":"@@"}"#,
+    r#"{"path":"x","diff":"@@"}"#,
+    r#"{"input":"*** Begin Patch\n*** Add File: x"}"#,
+    r#"{"changes":{"x":{"type":"add"}}}"#,
+    r#"{"path":"x","action":"delete"}"#,
+    r#"{"path":"x","operation":"WRITE"}"#,
+    r#"{"path":"x","mode":"w"}"#,
+    r#"{"path":"x","overwrite":true}"#,
+    r#"{"path":"x","destination":"y"}"#,
+    r#"{"path":"x","arguments":{"command":"rm x"}}"#,
+    r#"{"path":"x","code":"import os"}"#,
+    r#"{"path":"x","script":"rm x"}"#,
+    r#"{"command":"rm x"}"#,
+    r#"{"path":"x","commandLine":"rm x"}"#,
+    r#"{"tool":"run_shell_command","path":"x"}"#,
+    r#"{"path":"x","name":"apply_patch"}"#,
+    r#"{"notebook_path":"x","new_source":"b"}"#,
+    r#"{"argv":["rm","x"]}"#,
+];
+/// Names of tools that do more, with an input that says nothing.
+const LIARS: [&str; 10] = [
+    "run_shell_command",
+    "Bash",
+    "exec_command",
+    "write_stdin",
+    "apply_patch",
+    "write_file",
+    "StrReplaceFile",
+    "search_replace",
+    "delete_file",
+    "move_file",
+];
+
+#[test]
+fn policy_presets_take_no_agents_word_for_reading() {
+    let kinds = ["read", "search", "think"];
+    let lies = LIES.iter().map(|input| format!(r#""rawInput":{input}"#));
+    let liars = LIARS
+        .iter()
+        .map(|name| format!(r#""_meta":{{"toolName":"{name}"}},"rawInput":{{"path":"x"}}"#));
+    let calls: Vec<String> = lies
+        .chain(liars)
+        .flat_map(|members| kinds.map(|kind| format!(r#"call {{"kind":"{kind}",{members}}}"#)))
+        .collect();
+    assert!(calls.len() >= 60);
+    let mut taken = String::new();
+    for call in &calls {
+        let (standard, readonly) = (under(Preset::Standard, call), under(Preset::Readonly, call));
+        if standard != Effect::Ask || readonly == Effect::Allow {
+            taken += &format!("{call}: {standard:?}, {readonly:?}\n");
+        }
+    }
+    assert!(taken.is_empty(), "\n{taken}");
+}
+
+#[test]
+fn policy_presets_allow_honest_reads() {
+    for call in [
+        r#"{"kind":"read","rawInput":{"path":"x"}}"#,
+        r#"{"kind":"read","rawInput":{"command":"view","path":"x","view_range":[1,2],"file_text":null}}"#,
+        r#"{"kind":"read","rawInput":{"file_path":"x","offset":1,"limit":10}}"#,
+        r#"{"kind":"read","rawInput":{"filePath":"/w/x"},"locations":[{"path":"/w/x"}]}"#,
+        r#"{"kind":"read","_meta":{"claudeCode":{"toolName":"Read"}},"rawInput":{"file_path":"x"}}"#,
+        r#"{"kind":"read","_meta":{"toolName":"read_file"},"rawInput":{"absolute_path":"/w/x"}}"#,
+        r#"{"kind":"search","rawInput":{"path":".","pattern":"x","output_mode":"content","-n":true}}"#,
+        r#"{"kind":"search","rawInput":{"path":"src","pattern":"*.rs","mode":"content"}}"#,
+        r#"{"kind":"think","rawInput":{"thought":"x"}}"#,
+        r#"{"kind":"think","rawInput":{"description":"d","prompt":"p","subagent_type":"t"}}"#,
+    ] {
+        let call = format!("call {call}");
+        assert_eq!(under(Preset::Standard, &call), Effect::Allow, "{call}");
+        assert_eq!(under(Preset::Readonly, &call), Effect::Allow, "{call}");
+    }
+}
+
+fn under(preset: Preset, asked: &str) -> Effect {
+    let policy = preset.into();
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    layers.decide(&request(asked)).effect
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whatever comes in, nothing panics, and what is promised of all requests holds for these.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Layers, Policy, Remembered, Request, Rule, Scope, normalise};
+use acpd_proto::policy::{Effect, Form, Layers, Policy, Remembered, Request, Rule, Scope, normalise};
 use proptest::prelude::*;
 
 use crate::table::policy;
@@ -85,7 +85,7 @@ proptest! {
     fn policy_quotes_what_it_remembers(words in prop::collection::vec("[ -~é\n]{0,8}", 1..5), other in prop::collection::vec("[ -~é\n]{0,8}", 1..5)) {
         let words: Vec<String> = std::iter::once("prog".to_owned()).chain(words).collect();
         let other: Vec<String> = std::iter::once("prog".to_owned()).chain(other).collect();
-        let request = |argv: &[String]| Request::terminal(&argv[0], &argv[1..], &[], None, "/w");
+        let request = |argv: &[String]| Request::terminal(&argv[0], &argv[1..], Form::Program, &[], None, "/w");
         let mut remembered = Remembered::default();
         remembered.remember(&request(&words), true, Scope::Thread).unwrap();
         let layers = Layers { remembered: vec![&remembered], ..Layers::default() };

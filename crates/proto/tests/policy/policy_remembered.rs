@@ -21,7 +21,7 @@ fn policy_remembers_exactly_what_was_answered() {
         ),
         ("$ echo \"it's\"", &[r"Bash(echo 'it'\''s')"]),
         ("$ echo ''", &["Bash(echo '')"]),
-        ("$ X=1 make", &["Bash(make)"]),
+        ("$ CI=1 make", &["Bash(make)"]),
         ("edit src/a.rs", &["Edit(/w/src/a.rs)"]),
         ("edit a*b", &[r"Edit(/w/a\*b)"]),
         ("read /etc/hosts", &["Read(/etc/hosts)"]),

@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{Before, By, ErrorCode, EventKind, RawJson, TurnId};
 use acpd_proto::policy::{Policy, Scope};
-use acpd_proto::thread::{Answer, Command, MachineReply, Reply};
+use acpd_proto::thread::{Answer, Command, MachineCall, MachineReply, Reply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -67,6 +67,50 @@ fn a_rule_answers_in_the_persons_place_and_the_log_says_which() {
         s.stops_with("end_turn");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
     });
+}
+
+/// What is judged is what is run: the path of a program, or a line for a shell where the agent is known to send those.
+#[test]
+fn a_command_without_arguments_is_judged_as_it_is_run() {
+    for (name, command, asked, run) in [
+        ("kimi-cli", "git status", false, Some("/bin/sh")),
+        ("kimi-cli", "git", false, Some("/bin/sh")),
+        ("kimi-cli", "git log &>/dev/null touch x", true, None),
+        ("other", "git", false, Some("git")),
+        ("other", "git /x", true, None),
+        ("other", "ls ./y", true, None),
+    ] {
+        check(|s| {
+            s.rule(Some(policy(
+                json!({ "allow": ["Bash(git *)", "Bash(ls)"], "ask": ["Bash"] }),
+            )));
+            s.create();
+            s.answer(
+                "initialize",
+                &format!(r#"{{"protocolVersion":1,"agentInfo":{{"name":"{name}","version":"9"}}}}"#),
+            );
+            s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+            s.prompt("go");
+            let params = json!({ "sessionId": "s-1", "command": command });
+            s.calls("7", "terminal/create", &params.to_string());
+            assert_eq!(
+                s.thread.live().requests.len(),
+                usize::from(asked),
+                "{name}: {command}"
+            );
+            let runs = s.waiting.first().map(|(_, call)| match call {
+                MachineCall::CreateTerminal { command, .. } => command.as_str(),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(runs, run, "{name}: {command}");
+            if asked {
+                s.decide(1, Answer::Cancel).unwrap();
+            } else {
+                s.machine_says(Ok(MachineReply::Created));
+            }
+            s.stops_with("end_turn");
+        });
+    }
 }
 
 #[test]

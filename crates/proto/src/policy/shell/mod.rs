@@ -23,11 +23,19 @@ pub struct Word {
     pub dynamic: bool,
     /// Whether any of it was quoted, so that it is no reserved word.
     pub quoted: bool,
+    /// Whether several words, or none, may come in its place.
+    pub splits: bool,
     /// Where the value begins, if the word has the form of an assignment.
     assigns: Option<usize>,
 }
 
 impl Word {
+    /// Whether it is nothing but letters, digits and signs in which no shell or program sees more than text.
+    pub fn is_plain(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%/-".contains(&byte);
+        !self.dynamic && self.text.bytes().all(plain)
+    }
+
     /// A word that is just `text`.
     pub fn plain(text: impl Into<String>) -> Self {
         Self {
@@ -139,7 +147,17 @@ impl Reader<'_> {
     }
 
     fn blanks(&mut self) {
-        while self.take(" ") || self.take("\t") || self.take("\\\n") {}
+        while self.take(" ") || self.take("\t") || (self.is_continued() && self.take("\\\n")) {}
+    }
+
+    /// At a backslash in front of a newline: whether a blank stands on either side. Elsewhere the two may be in the
+    /// middle of an operator, and shells put its halves together.
+    fn is_continued(&self) -> bool {
+        let before = self.text[..self.at].chars().next_back();
+        let behind = self.text.get(self.at + 2..).and_then(|rest| rest.chars().next());
+        [before, behind]
+            .iter()
+            .any(|next| matches!(next, None | Some(' ' | '\t')))
     }
 
     fn enter(&mut self) -> Result<(), Why> {
@@ -189,7 +207,8 @@ impl Reader<'_> {
                     self.depth -= 1;
                 }
                 ';' if self.looking_at(";;") => return Err("uses `case`"),
-                '&' if self.looking_at("&>") => self.command()?,
+                // In some shells the command ends in front of it.
+                '&' if self.looking_at("&>") => return Err("has a redirection that shells read differently"),
                 ';' | '&' | '|' => self.at += 1,
                 '\n' => {
                     self.at += 1;
@@ -212,8 +231,7 @@ impl Reader<'_> {
         loop {
             self.blanks();
             match self.peek() {
-                None | Some(';' | '|' | '\n' | ')' | '#') => break,
-                Some('&') if !self.looking_at("&>") => break,
+                None | Some(';' | '&' | '|' | '\n' | ')' | '#') => break,
                 Some('(') => return Err("defines a function, an array, or an extended pattern"),
                 _ => {}
             }
@@ -237,7 +255,13 @@ impl Reader<'_> {
                 if SKIPPED.contains(&word.text.as_str()) {
                     self.blanks();
                     if word.text == "time" {
-                        self.take("-p ");
+                        while self.take("-p ") || self.take("-- ") {
+                            self.blanks();
+                        }
+                        // Where it is no reserved word, it is a program with options of its own.
+                        if self.looking_at("-") {
+                            return Err("gives `time` options that shells read differently");
+                        }
                     }
                     return Ok(());
                 }
@@ -288,7 +312,8 @@ impl Reader<'_> {
                 Some('&' | '|' | '(' | ')' | '<' | '>' | '#') => {
                     return Err("has a `for` that cannot be read");
                 }
-                _ => drop(self.word()?),
+                _ if self.word()?.is_plain() => {}
+                _ => return Err("loops over words that a shell may put something else for"),
             }
         }
     }
@@ -297,17 +322,17 @@ impl Reader<'_> {
     fn redirection(&mut self, simple: &mut Simple, writes: &mut Vec<Word>) -> Result<bool, Why> {
         let rest = &self.text[self.at..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let operators = [
-            "&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">",
-        ];
+        let operators = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
         let found = operators
             .into_iter()
             .find(|operator| rest[digits..].starts_with(operator));
         let Some(operator) = found else { return Ok(false) };
         let behind = &rest[digits + operator.len()..];
-        let substitution = matches!(operator, "<" | ">") && behind.starts_with('(');
-        if substitution || (digits > 0 && operator.starts_with('&')) {
+        if matches!(operator, "<" | ">") && behind.starts_with('(') {
             return Ok(false);
+        }
+        if digits > 1 {
+            return Err("redirects a file descriptor that shells read differently");
         }
         self.at += digits + operator.len();
         self.blanks();
@@ -321,11 +346,10 @@ impl Reader<'_> {
         if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
             return Err("opens a network connection by redirection");
         }
+        let number = target.text.strip_suffix('-').unwrap_or(&target.text);
         let is_descriptor = !target.dynamic
-            && target
-                .text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'-');
+            && (target.text == "-"
+                || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())));
         match operator {
             "<" => simple.reads.push(target),
             "<<<" => simple.fed = true,
@@ -341,6 +365,9 @@ impl Reader<'_> {
                 });
             }
             "<&" | ">&" if is_descriptor => {}
+            ">&" if !target.dynamic && !target.is_plain() => {
+                return Err("has a redirection that shells read differently");
+            }
             "<&" => return Err("has a redirection that cannot be read"),
             _ if !target.dynamic
                 && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") => {}

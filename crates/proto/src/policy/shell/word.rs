@@ -4,6 +4,13 @@
 
 use super::{Reader, Why, Word, is_name};
 
+impl Word {
+    fn becomes_several(&mut self) {
+        self.dynamic = true;
+        self.splits = true;
+    }
+}
+
 impl Reader<'_> {
     pub(super) fn word(&mut self) -> Result<Word, Why> {
         let mut word = Word::default();
@@ -15,12 +22,16 @@ impl Reader<'_> {
                 '(' => return Err("defines a function, an array, or an extended pattern"),
                 '<' | '>' => {
                     if !self.looking_at("<(") && !self.looking_at(">(") {
+                        if !word.quoted && word.text.starts_with('{') && word.text.ends_with('}') {
+                            return Err("has a redirection that shells read differently");
+                        }
                         break;
                     }
                     self.at += 1;
                     self.substitution(&mut word)?;
                 }
                 '\\' => {
+                    self.joins()?;
                     self.at += 1;
                     match self.next() {
                         None => return Err("ends with a backslash"),
@@ -49,12 +60,12 @@ impl Reader<'_> {
                 _ => {
                     self.at += next.len_utf8();
                     match next {
-                        '*' | '?' => word.dynamic = true,
+                        '*' | '?' => word.becomes_several(),
                         // As a word of its own it is the `test` command.
-                        '[' if self.at - start > 1 || !self.at_word_end() => word.dynamic = true,
+                        '[' if self.at - start > 1 || !self.at_word_end() => word.becomes_several(),
                         '{' => braces = true,
-                        ',' if braces => word.dynamic = true,
-                        '.' if braces && self.looking_at(".") => word.dynamic = true,
+                        ',' if braces => word.becomes_several(),
+                        '.' if braces && self.looking_at(".") => word.becomes_several(),
                         '=' if word.assigns.is_none() && !word.quoted && !word.dynamic => {
                             let name = word.text.strip_suffix('+').unwrap_or(&word.text);
                             if is_name(name) {
@@ -76,6 +87,14 @@ impl Reader<'_> {
         Ok(word)
     }
 
+    /// At a backslash: an error if it joins two lines where that could make an operator.
+    fn joins(&self) -> Result<(), Why> {
+        if self.looking_at("\\\n") && !self.is_continued() {
+            return Err("goes on in another line in the middle of a word");
+        }
+        Ok(())
+    }
+
     fn at_word_end(&self) -> bool {
         matches!(self.peek(), None | Some(' ' | '\t' | '\n' | ';' | '&' | '|'))
     }
@@ -91,6 +110,7 @@ impl Reader<'_> {
                 '$' => self.dollar(true, word)?,
                 '`' => self.backticks(end.is_some(), word)?,
                 '\\' => {
+                    self.joins()?;
                     self.at += 1;
                     match self.next() {
                         None if end.is_some() => return Err("has a quote without an end"),
@@ -130,6 +150,7 @@ impl Reader<'_> {
     fn dollar(&mut self, in_quotes: bool, word: &mut Word) -> Result<(), Why> {
         let start = self.at;
         self.at += 1;
+        word.splits |= !in_quotes || self.looking_at("@");
         match self.peek() {
             Some('(') if self.looking_at("((") => {
                 self.at += 2;
@@ -137,14 +158,7 @@ impl Reader<'_> {
             }
             Some('(') => return self.substitution(word),
             Some('[') => return Err("uses shell arithmetic"),
-            Some('{') => {
-                let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:#%/.,*?+!-".contains(byte);
-                let inside = self.text[self.at + 1..].bytes().take_while(plain).count();
-                self.at += 1 + inside;
-                if !self.take("}") {
-                    return Err("has a variable expansion that is not looked into");
-                }
-            }
+            Some('{') => self.parameter()?,
             Some('\'') if !in_quotes => {
                 let rest = &self.text[self.at + 1..];
                 let end = rest.find('\'').ok_or("has a quote without an end")?;
@@ -154,6 +168,13 @@ impl Reader<'_> {
                 }
                 word.quoted = true;
                 self.at += end + 2;
+            }
+            // A translation in some shells, in others a dollar sign in front of a quote.
+            Some('"') if !in_quotes => {
+                self.at += 1;
+                word.quoted = true;
+                word.dynamic = true;
+                return self.expanding(Some('"'), word);
             }
             Some(next) if next.is_ascii_alphabetic() || next == '_' => {
                 let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -170,7 +191,35 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `$((`: sums without anything that could run a command.
+    /// At the `{` of `${…}`: a variable, and what is to be put for it if that takes no evaluation.
+    fn parameter(&mut self) -> Result<(), Why> {
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:#%/.,*?+!- ".contains(byte);
+        let length = self.text[self.at + 1..].bytes().take_while(plain).count();
+        let inside = &self.text[self.at + 1..][..length];
+        self.at += 1 + length;
+        if !self.take("}") {
+            return Err("has a variable expansion that is not looked into");
+        }
+        if inside.len() > 1 && inside.starts_with('!') {
+            return Err("uses a variable that is named by another one");
+        }
+        let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let behind = inside.trim_start_matches('#');
+        let behind = match behind.strip_prefix(|c| "?!$*-".contains(c)) {
+            Some(special) => special,
+            None => behind.trim_start_matches(name),
+        };
+        // Behind a colon alone stand numbers, which may be sums.
+        let slice = behind
+            .strip_prefix(':')
+            .filter(|rest| !rest.starts_with(['-', '+', '?']));
+        if slice.is_some_and(|slice| slice.contains(|c: char| !c.is_ascii_digit() && !" :-".contains(c))) {
+            return Err("uses shell arithmetic that is not looked into");
+        }
+        Ok(())
+    }
+
+    /// Behind `$((`: sums of numbers. A variable's value would be evaluated, and may run commands.
     fn arithmetic(&mut self) -> Result<(), Why> {
         let mut open = 0usize;
         while let Some(next) = self.next() {
@@ -178,10 +227,12 @@ impl Reader<'_> {
                 '(' => open += 1,
                 ')' if open > 0 => open -= 1,
                 ')' if self.take(")") => return Ok(()),
-                '$' if self.looking_at("(") => break,
-                ' ' | '$' | '_' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '!' | '&' | '|' | '^'
-                | '~' | '?' | ':' | ',' => {}
-                _ if next.is_ascii_alphanumeric() => {}
+                ' ' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '!' | '&' | '|' | '^' | '~' | '?'
+                | ':' | ',' => {}
+                _ if next.is_ascii_digit() => {
+                    let digit = |byte: &u8| byte.is_ascii_alphanumeric();
+                    self.at += self.text[self.at..].bytes().take_while(digit).count();
+                }
                 _ => break,
             }
         }
@@ -210,6 +261,7 @@ impl Reader<'_> {
             }
         }
         word.dynamic = true;
+        word.splits |= !in_quotes;
         word.text.push_str(&self.text[start..self.at]);
         self.nested(&inner, |reader| reader.list(false))
     }

@@ -227,6 +227,23 @@ fn what_an_editor_did_not_declare_is_done_here() {
     });
 }
 
+/// Editors differ in whether they run a command without arguments as a program or as a line.
+#[test]
+fn a_command_for_an_editor_is_judged_in_every_way_to_run_it() {
+    play(|s| {
+        let policy = json!({ "allow": ["Bash(git *)"], "ask": ["Bash"] });
+        s.scene
+            .rule(Some(serde_json::from_value::<Policy>(policy).unwrap()));
+        let who = working(s);
+        calls(s, 7, ("terminal/create", r#""command":"git""#));
+        assert_eq!(asked(s, who).len(), 1);
+        answers(s, who, r#""result":{"terminalId":"t"}"#);
+        calls(s, 8, ("terminal/create", r#""command":"git status""#));
+        assert_eq!(asked(s, who).len(), 1);
+        assert_eq!(s.scene.thread.live().requests.len(), 1);
+    });
+}
+
 #[test]
 fn the_policy_decides_first() {
     play(|s| {

@@ -1,0 +1,182 @@
+//! What a tool call's input says that the tool does, whatever kind the agent gives it.
+//!
+//! An input and the tool's name come in; kinds come out, or that it is not known. Agents have many words for the same
+//! thing, and a liar has more: so writing is looked for by many signs, and what only reads or thinks may have no member
+//! that could be about anything else.
+
+use serde_json::{Map, Value};
+
+use super::request::Kind;
+
+type Object = Map<String, Value>;
+
+/// Members that hold what a file is to contain, or how it is to be changed.
+pub(super) const CONTENTS: [&str; 21] = [
+    "content",
+    "contents",
+    "file_text",
+    "fileText",
+    "new_string",
+    "newString",
+    "new_str",
+    "newStr",
+    "newText",
+    "new_text",
+    "new_source",
+    "new_content",
+    "newContent",
+    "replacement",
+    "edits",
+    "changes",
+    "patch",
+    "patch_text",
+    "patchText",
+    "diff",
+    "insert_text",
+];
+/// Members that hold code, or a command in a form that is not read.
+const CODE: [&str; 9] = [
+    "code",
+    "script",
+    "shell",
+    "bash",
+    "shell_command",
+    "shellCommand",
+    "argv",
+    "chars",
+    "program",
+];
+/// Members that name one of several things that a tool can do.
+const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
+/// Members that say where something goes.
+const DESTINATIONS: [&str; 6] = [
+    "destination",
+    "destination_path",
+    "dest",
+    "dst",
+    "new_path",
+    "newPath",
+];
+/// Members that turn reading into writing if they are true.
+const FLAGS: [&str; 5] = ["write", "overwrite", "append", "delete", "remove"];
+/// Members that name the tool.
+const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
+/// Members of what is thought, or left to another agent, whose calls are judged by themselves.
+const THOUGHTS: [&str; 14] = [
+    "thought",
+    "thoughts",
+    "text",
+    "plan",
+    "steps",
+    "todos",
+    "task_list",
+    "title",
+    "summary",
+    "explanation",
+    "description",
+    "prompt",
+    "subagent_type",
+    "kind",
+];
+
+/// What file editing tools call their operations; those of the first kind change nothing.
+fn operation(word: &str) -> Option<Kind> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "view" | "read" | "get" | "cat" | "open" | "show" | "stat" | "content" | "text" => Kind::Read,
+        "list" | "ls" | "search" | "find" | "grep" | "glob" | "files_with_matches" | "count" => Kind::Search,
+        "create" | "write" | "insert" | "str_replace" | "replace" | "append" | "prepend" | "edit"
+        | "update" | "overwrite" | "undo_edit" | "undo" | "patch" | "apply_patch" | "save" | "touch"
+        | "mkdir" => Kind::Edit,
+        "delete" | "remove" | "unlink" | "rm" | "rmdir" => Kind::Delete,
+        "move" | "rename" | "mv" => Kind::Move,
+        _ => return None,
+    })
+}
+
+/// Whether `word` is one of a file tool's operations, and no program.
+pub fn is_operation(word: &str) -> bool {
+    operation(word).is_some()
+}
+
+/// The kind of a tool that the known agents call by this name.
+pub fn kind_of_name(name: &str) -> Option<Kind> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "bash" | "shell" | "terminal" | "run_shell_command" | "run_command" | "run_terminal_cmd"
+        | "exec_command" | "execute_command" | "execute_bash" | "local_shell" | "unified_exec"
+        | "write_stdin" | "killshell" | "kill_shell" => Kind::Execute,
+        "read" | "notebookread" | "read_file" | "readfile" | "read_many_files" | "read_text_file" => {
+            Kind::Read
+        }
+        "write"
+        | "edit"
+        | "multiedit"
+        | "notebookedit"
+        | "write_file"
+        | "writefile"
+        | "create_file"
+        | "edit_file"
+        | "replace"
+        | "search_replace"
+        | "apply_patch"
+        | "patch"
+        | "strreplacefile"
+        | "insert_edit_into_file"
+        | "write_text_file"
+        | "save_memory" => Kind::Edit,
+        "delete_file" | "remove_file" => Kind::Delete,
+        "move_file" | "rename_file" => Kind::Move,
+        "grep" | "glob" | "ls" | "grep_search" | "search_file_content" | "list_directory" => Kind::Search,
+        "webfetch" | "websearch" | "web_fetch" | "google_web_search" => Kind::Fetch,
+        _ => return None,
+    })
+}
+
+/// Kinds that `input` speaks of.
+pub fn kinds(input: &Object) -> Vec<Kind> {
+    let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
+    let text = |key: &&str| given(key).and_then(Value::as_str);
+    let mut kinds: Vec<Kind> = NAMES.iter().filter_map(|key| kind_of_name(text(key)?)).collect();
+    kinds.extend(OPERATIONS.iter().filter_map(|key| operation(text(key)?)));
+    let is_patch = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| text.contains("*** Begin Patch"))
+    };
+    let is_set = |key: &&str| given(key) == Some(&Value::Bool(true));
+    if CONTENTS.iter().any(|key| given(key).is_some()) || FLAGS.iter().any(is_set) {
+        kinds.push(Kind::Edit);
+    }
+    if input.values().any(is_patch) {
+        kinds.push(Kind::Edit);
+    }
+    if DESTINATIONS.iter().any(|key| given(key).is_some()) {
+        kinds.push(Kind::Move);
+    }
+    if has_code(input) {
+        kinds.push(Kind::Execute);
+    }
+    kinds
+}
+
+/// Whether `input` has code to run.
+pub fn has_code(input: &Object) -> bool {
+    let given = |key: &&str| input.get(*key).is_some_and(|value| !value.is_null());
+    CODE.iter().any(given)
+}
+
+/// Whether something in `input` is more than a call of `kind` can be about, so that it is not known what it does.
+pub fn exceeds(kind: Kind, input: &Object) -> bool {
+    let mut members = input.iter().filter(|(_, value)| !value.is_null());
+    match kind {
+        // A number says nothing by itself.
+        Kind::Think => members.any(|(key, value)| {
+            !value.is_number() && !value.is_boolean() && !THOUGHTS.contains(&key.as_str())
+        }),
+        Kind::Read | Kind::Search => members.any(|(key, value)| match value {
+            Value::Object(_) => true,
+            Value::String(word) => OPERATIONS[1..].contains(&key.as_str()) && !is_operation(word),
+            _ => false,
+        }),
+        _ => false,
+    }
+}
