@@ -24,7 +24,9 @@ use crate::config::Config;
 use crate::directory::Directory;
 use crate::door::keys::{self, KeysError};
 use crate::door::tls::{self, Certified, TlsConfig, TlsError};
-use crate::door::{self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError};
+use crate::door::{
+    self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError, private,
+};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::running::Running;
@@ -145,7 +147,7 @@ impl Daemon {
             return Err(StartError::NotLoopback(listen));
         }
         let names = Names::new(&hosts)?;
-        make_private(&data_dir).map_err(|source| StartError::DataDir {
+        private::directory(&data_dir).map_err(|source| StartError::DataDir {
             path: data_dir.clone(),
             source,
         })?;
@@ -331,15 +333,6 @@ async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::
     began.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
-/// Makes the directory for its owner alone; one that is there keeps its mode.
-fn make_private(path: &std::path::Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -356,7 +349,7 @@ mod tests {
         let config = Config {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
-            data_dir: dir.path().to_owned(),
+            data_dir: dir.path().join("data"),
             durability: Durability::Process,
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
@@ -364,7 +357,7 @@ mod tests {
             limits: Limits::default(),
             keeper: None,
         };
-        let path = door::socket::path(dir.path());
+        let path = door::socket::path(&config.data_dir);
         let mut announced = None;
         let daemon = Daemon::start(config.clone(), None, |address| {
             assert!(UnixStream::connect(&path).is_err(), "it is too late");

@@ -329,6 +329,8 @@ pub const GATE_QUEUE: usize = 256;
 pub const TOKENS: usize = 256;
 /// Bytes of a token's name.
 pub const TOKEN_NAME_BYTES: usize = 64;
+/// Bytes of the file with the owner's token.
+pub const TOKEN_FILE_BYTES: u64 = 4 << 10;
 /// Bytes of the file of tokens.
 pub const TOKENS_FILE_BYTES: u64 = 256 << 10;
 /// Seconds that a ticket may be used.

@@ -11,7 +11,7 @@ mod guard;
 pub mod keys;
 mod login;
 mod names;
-mod private;
+pub mod private;
 mod routes;
 mod sessions;
 pub mod socket;
