@@ -6,7 +6,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use support::{Daemon, Place, acpd};
+use serde_json::json;
+use support::{Client, Daemon, Place, acpd};
 
 /// A user that is not root and runs no test.
 const STRANGER: u32 = 65534;
@@ -129,4 +130,113 @@ fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
             listed.stderr
         );
     }
+}
+
+/// A thread whose workspace contains the data directory and the configuration.
+fn thread_around(client: &mut Client, daemon: &Daemon) -> String {
+    let cwd = daemon.place.data().parent().unwrap().to_owned();
+    let started = client.call("thread/start", &json!({ "agentType": "fake", "cwd": cwd }));
+    started["thread"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn agents_reach_none_of_the_daemons_files_under_any_policy() {
+    for policy in [
+        "",
+        "[policy]\nbase = \"readonly\"\n",
+        "[policy]\nbase = \"permissive\"\n",
+    ] {
+        let daemon = Daemon::with(policy);
+        let mut client = Client::new(&daemon);
+        let (data, config) = (daemon.place.data(), daemon.place.config());
+        let thread = thread_around(&mut client, &daemon);
+        std::fs::hard_link(data.join("token"), daemon.place.work().join("hard")).unwrap();
+        symlink(&data, daemon.place.work().join("link")).unwrap();
+        let read = [
+            data.join("token"),
+            data.join("../data/log.db"),
+            daemon.place.work().join("hard"),
+            daemon.place.work().join("link/token"),
+            config.clone(),
+        ];
+        let written = [data.join("tokens.json"), data.join("new"), config.clone()];
+        let before = std::fs::read(&config).unwrap();
+        for path in read {
+            let turn = client.turn(&thread, &format!("read path={}", path.display()));
+            let said = turn.said();
+            assert!(
+                said.contains("belongs to acpd itself"),
+                "{policy} {}: {said}",
+                path.display()
+            );
+        }
+        for path in written.iter().filter(|_| !policy.contains("readonly")) {
+            let turn = client.turn(&thread, &format!("write path={} text=mine", path.display()));
+            let said = turn.said();
+            assert!(
+                said.contains("belongs to acpd itself"),
+                "{policy} {}: {said}",
+                path.display()
+            );
+        }
+        assert_eq!(std::fs::read(&config).unwrap(), before);
+        assert!(!data.join("tokens.json").exists() && !data.join("new").exists());
+        let turn = client.turn(
+            &thread,
+            &format!(
+                "write path={}/fine text=x; read path={0}/fine",
+                daemon.place.work().display()
+            ),
+        );
+        assert!(
+            policy.contains("readonly") || turn.said().contains("read 1 bytes"),
+            "{}",
+            turn.said()
+        );
+    }
+}
+
+#[test]
+fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
+    const REFUSED: &str = "not the owner at this socket";
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/peer.py");
+    let run = |way: &str, socket: &str| {
+        let socket = daemon.place.data().join(socket);
+        format!("python3 {} {way} {}", script.display(), socket.display())
+    };
+    // The user's own processes are the owner in all of these ways; one that is gone may be too late.
+    for (way, socket, own) in [
+        ("http", "acpd.sock", Some("\"owner\"")),
+        ("child", "acpd.sock", None),
+        ("hidden", "acpd.sock", Some("\"owner\"")),
+        ("editor", "acp.sock", Some("protocolVersion")),
+    ] {
+        let line = run(way, socket);
+        if let Some(own) = own {
+            let ours = support::outcome(std::process::Command::new("sh").args(["-c", &line]));
+            assert!(ours.stdout.contains(own), "{way}: {ours:?}");
+        }
+        let turn = client.turn(&thread, &format!("terminal {line}"));
+        assert!(turn.said().contains(REFUSED), "{way}: {}", turn.said());
+    }
+    let acpd = env!("CARGO_BIN_EXE_acpd");
+    let data = daemon.place.data();
+    let line = format!("{acpd} --data-dir {} threads", data.display());
+    let turn = client.turn(&thread, &format!("terminal {line}"));
+    assert!(turn.said().contains(REFUSED), "{}", turn.said());
+    // A token says what an agent may do.
+    let made = support::acpd(
+        &daemon.place,
+        &["token", "create", "--name", "agent", "--role", "observer"],
+    );
+    let line = format!("env ACPD_TOKEN={} {line}", made.stdout.trim());
+    let turn = client.turn(&thread, &format!("terminal {line}"));
+    assert!(
+        turn.said().starts_with("exit 0") && turn.said().contains(&thread),
+        "{}",
+        turn.said()
+    );
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::Supervision;
+use acpd_host::{Reserved, Supervision};
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
@@ -130,6 +130,7 @@ impl Daemon {
             listen,
             server,
             data_dir,
+            config_file,
             durability,
             agents,
             default_agent,
@@ -163,6 +164,9 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
+        let key = tls.as_ref().and_then(|tls| tls.key.clone());
+        let own_files = config_file.into_iter().chain(key).collect();
+        let reserved = Arc::new(Reserved::new(vec![data_dir.clone()], own_files));
         let tls = match tls {
             Some(config) => {
                 let names = tls::names(&names, listen.ip());
@@ -194,6 +198,7 @@ impl Daemon {
             board: Board::new(),
             subscribers: Subscribers::default(),
             starts: Starts::default(),
+            reserved,
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {
@@ -350,6 +355,7 @@ mod tests {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
             data_dir: dir.path().join("data"),
+            config_file: None,
             durability: Durability::Process,
             agents: std::collections::BTreeMap::new(),
             default_agent: None,

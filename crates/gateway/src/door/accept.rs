@@ -7,6 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use acpd_model::limits::HEAD_SECS;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -32,8 +34,8 @@ pub enum Arrival {
     },
     /// By the local socket.
     Socket {
-        /// Whether the system says that it is a program of this user.
-        ours: bool,
+        /// Whose the other end is.
+        peer: socket::Peer,
     },
 }
 
@@ -143,7 +145,7 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
     let router = routes::router(door.clone());
     while let Some(((stream, _), permit)) = room.next(&listener).await {
         let arrival = Arrival::Socket {
-            ours: socket::is_ours(&stream),
+            peer: socket::peer(&stream),
         };
         let (router, stop) = (router.clone(), door.stop.clone());
         door.peers.spawn(async move {
@@ -156,9 +158,17 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
 /// Accepts editors at their socket until told to stop.
 pub async fn serve_editors(listener: UnixListener, door: Door) {
     let room = Room::new(&door);
-    while let Some(((stream, _), permit)) = room.next(&listener).await {
-        if !socket::is_ours(&stream) {
-            continue;
+    while let Some(((mut stream, _), permit)) = room.next(&listener).await {
+        match socket::peer(&stream) {
+            socket::Peer::User => {}
+            socket::Peer::Agent => {
+                let error = json!({ "code": -32000, "message": socket::NOT_FOR_AGENTS });
+                let refused = format!("{}\n", json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+                // The socket is new and takes a line at once; a peer that is gone needs none.
+                let _ = stream.write_all(refused.as_bytes()).await;
+                continue;
+            }
+            socket::Peer::Stranger => continue,
         }
         let door = door.clone();
         door.peers.clone().spawn(async move {

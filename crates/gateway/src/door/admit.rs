@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use super::accept::Arrival;
 use super::guard::{Denied, Pass, Place};
+use super::socket::{NOT_FOR_AGENTS, Peer};
 use super::{Door, names, refuse, slow_down, unauthenticated};
 use crate::acp;
 
@@ -137,7 +138,12 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
                 "a request with a cookie must say by Origin that it comes from the daemon's own page",
             )))
         }
-        Some(Arrival::Socket { ours: true }) => Ok(Some(Shown::User)),
+        Some(Arrival::Socket { peer: Peer::User }) => Ok(Some(Shown::User)),
+        Some(Arrival::Socket { peer: Peer::Agent }) => Err(Box::new(refuse(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            NOT_FOR_AGENTS,
+        ))),
         _ => Ok(None),
     }
 }
@@ -261,7 +267,7 @@ mod tests {
             (Some(network("[2001:db8::1]:4127")), None, false),
             (Some(network("127.0.0.1:4127")), Some("x-real-ip"), false),
             (Some(network("127.0.0.1:4127")), Some("forwarded"), false),
-            (Some(Arrival::Socket { ours: true }), None, true),
+            (Some(Arrival::Socket { peer: Peer::User }), None, true),
             (None, None, false),
         ] {
             let (mut parts, ()) = axum::http::Request::new(()).into_parts();
