@@ -44,6 +44,29 @@ pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) 
     }
 }
 
+/// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
+pub async fn used(State(door): State<Door>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let ticket = match read(&parts.headers, body).await {
+        Ok(Login {
+            ticket: Some(ticket), ..
+        }) => ticket,
+        Ok(_) => return invalid("give {\"ticket\": …}"),
+        Err(refused) => return *refused,
+    };
+    let Some(gone) = door.gate.ask(move |guard, _| guard.ticket_gone(&ticket)).await else {
+        return stopping();
+    };
+    if let Some(gone) = gone {
+        tokio::select! {
+            () = gone.cancelled() => {}
+            () = door.stop.cancelled() => return stopping(),
+            () = tokio::time::sleep(Duration::from_secs(TICKET_SECS)) => {}
+        }
+    }
+    Json(json!({})).into_response()
+}
+
 /// `POST /api/session`: a token or a ticket, exchanged for a cookie.
 pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
