@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 use self::form::{Form, Taken};
 use crate::cli::Permissions;
 use crate::client::Incoming;
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 
 /// Lines that were typed and wait to be looked at.
 const TYPED_LINES: usize = 16;
