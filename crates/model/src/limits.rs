@@ -317,6 +317,12 @@ pub const BODY_BYTES: usize = 16 << 10;
 pub const HTTP_REQUESTS: u32 = 300;
 /// Milliseconds until one of [`HTTP_REQUESTS`] may be made again.
 pub const HTTP_REQUEST_MILLIS: u64 = 100;
+/// Connections of the network that have shown no valid credential, from everywhere; beyond that the oldest ends.
+pub const NEWCOMERS: usize = 256;
+/// The same, of one address (IPv6: /64).
+pub const NEWCOMERS_OF_ONE: usize = 64;
+/// Seconds after which a connection ends that has shown no valid credential, used or not.
+pub const NEWCOMER_SECS: u64 = 30;
 /// Wrong tokens that may come from one place at once.
 pub const FAILED_LOGINS: u32 = 10;
 /// Seconds until one of [`FAILED_LOGINS`] may come again.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::accept::Arrival;
-use super::admit::{Shown, check, cookie_name, place, shown, stopping};
+use super::admit::{Shown, check, cookie_name, shown, stopping};
 use super::guard::{Pass, TooMany};
 use super::token::random;
 use super::{Door, refuse, unauthenticated};
@@ -88,7 +88,7 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let pass = match check(&door, given, place(&parts)).await {
+    let pass = match check(&door, given, &parts.extensions).await {
         Ok(pass) => pass,
         Err(refused) => return *refused,
     };

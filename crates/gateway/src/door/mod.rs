@@ -11,6 +11,7 @@ mod guard;
 pub mod keys;
 mod login;
 mod names;
+mod newcomers;
 pub mod private;
 mod routes;
 mod sessions;
