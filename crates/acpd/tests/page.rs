@@ -61,20 +61,20 @@ fn the_link_signs_one_browser_in_and_no_second() {
 
 /// `acpd open` with a browser that leaves its arguments in the file `opened`, all in one directory.
 fn open_in(daemon: &Daemon, folder: &Path) -> (Running, PathBuf) {
-    std::fs::create_dir(folder).unwrap();
+    std::fs::create_dir(folder).expect("it can be made");
     let browser = folder.join("browser");
     let opened = folder.join("opened");
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{0}.new'\nmv '{0}.new' '{0}'\n",
         opened.display()
     );
-    std::fs::write(&browser, script).unwrap();
-    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::write(&browser, script).expect("it can be written");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
     let mut command = daemon.place.command(&["open"]);
     command.env("BROWSER", &browser).env("XDG_RUNTIME_DIR", folder);
     let running = Running::start(&mut command);
     wait_until("the browser is opened", || opened.exists());
-    let told = std::fs::read_to_string(&opened).unwrap();
+    let told = std::fs::read_to_string(&opened).expect("it is there");
     let page = told
         .trim_end()
         .strip_prefix("file://")

@@ -13,7 +13,7 @@ use support::{Client, Daemon, Place, acpd};
 const STRANGER: u32 = 65534;
 
 fn set_mode(path: &Path, mode: u32) {
-    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
 }
 
 /// Runs `acpd serve`, which must not start, and returns what it says.
@@ -134,9 +134,17 @@ fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
 
 /// A thread whose workspace contains the data directory and the configuration.
 fn thread_around(client: &mut Client, daemon: &Daemon) -> String {
-    let cwd = daemon.place.data().parent().unwrap().to_owned();
+    let cwd = daemon
+        .place
+        .data()
+        .parent()
+        .expect("it is in the place")
+        .to_owned();
     let started = client.call("thread/start", &json!({ "agentType": "fake", "cwd": cwd }));
-    started["thread"]["id"].as_str().unwrap().to_owned()
+    started["thread"]["id"]
+        .as_str()
+        .expect("a thread has an id")
+        .to_owned()
 }
 
 #[test]

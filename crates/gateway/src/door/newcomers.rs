@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     const SOON: Duration = Duration::ZERO;
-    const LATE: Duration = Duration::from_secs(3600);
+    const LATE: Duration = Duration::from_hours(1);
 
     fn place(number: usize) -> Place {
         let bits = u32::try_from(number).unwrap();

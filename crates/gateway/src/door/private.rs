@@ -104,14 +104,14 @@ fn is_trusted(owner: u32, user: u32) -> bool {
 
 fn is_closed(found: &Metadata, path: &Path, mode: &str) -> Result<()> {
     let now = found.mode() & 0o777;
-    if now & 0o077 == 0 {
-        return Ok(());
+    if now & 0o077 != 0 {
+        let shown = path.to_string_lossy();
+        let hint = shell_line("chmod", [mode, &*shown]);
+        return Err(denied(format!(
+            "other users can use it (mode {now:04o}): run {hint}"
+        )));
     }
-    let shown = path.to_string_lossy();
-    let helps = shell_line("chmod", [mode, &*shown]);
-    Err(denied(format!(
-        "other users can use it (mode {now:04o}): run {helps}"
-    )))
+    Ok(())
 }
 
 fn denied(message: String) -> Error {
