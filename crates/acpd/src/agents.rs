@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 mod running;
 
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 use crate::settings::Settings;
 
 /// Does what is asked for. Downloads block: nothing else is going on.
@@ -44,7 +44,7 @@ fn list(agents: &Agents, as_json: bool) {
         for agent in listed {
             let mut line = json!(agent);
             line["command"] = json!(agent.command);
-            print::out(&format!("{line}\n"));
+            print::json(&line.to_string());
         }
         return;
     }
@@ -159,7 +159,7 @@ async fn doctor(agents: &Agents, limits: &Limits, args: &AgentsDoctorArgs) -> an
         json["id"] = json!(args.name);
         json["ok"] = json!(report.error.is_none());
         json["runs"] = json!(found.how);
-        print::out(&format!("{json:#}\n"));
+        print::json(&format!("{json:#}"));
     } else {
         print::out(&told(&args.name, &report));
     }

@@ -2,10 +2,11 @@
 
 use std::pin::Pin;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use hyper::Response;
 use hyper::body::{Body, Bytes, Incoming};
 use serde_json::Value;
+use tokio_tungstenite::tungstenite;
 
 use crate::client::describe;
 
@@ -21,6 +22,22 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
             Some(told) => bail!(describe(&told["error"])),
             None => bail!("{name} answered with status {status}"),
         },
+    }
+}
+
+/// Why a WebSocket to the daemon, which people call `name`, was not opened.
+pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
+    let response = match error {
+        tungstenite::Error::Http(response) => response,
+        error => return anyhow!("{name} does not answer as a daemon: {error}"),
+    };
+    if response.status() == 401 {
+        return anyhow!("{name} does not take this access token");
+    }
+    let body = response.body().as_deref().unwrap_or_default();
+    match serde_json::from_slice::<Value>(body) {
+        Ok(told) => anyhow!(describe(&told["error"])),
+        Err(_) => anyhow!("{name} answered with status {}", response.status()),
     }
 }
 

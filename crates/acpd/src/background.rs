@@ -3,13 +3,13 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use acpd_gateway::socket;
+use acpd_gateway::{private, socket};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::Value;
@@ -141,13 +141,10 @@ pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStrea
     }
 }
 
-/// Makes the data directory, for its owner alone.
+/// Makes the data directory for its owner alone, or checks that it is so.
 pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(data_dir)
-        .with_context(|| format!("the data directory {} cannot be made", data_dir.display()))
+    private::directory(data_dir)
+        .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
 }
 
 fn log_path(settings: &Settings) -> PathBuf {

@@ -6,10 +6,11 @@ use anyhow::{Context, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::answer::not_opened;
 use crate::reach::{Reached, Wire, reach};
 use crate::settings::Settings;
 
@@ -54,13 +55,8 @@ impl Client {
         let config = WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);
-        let socket = match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {
-            Ok((socket, _)) => socket,
-            Err(Error::Http(response)) if response.status() == 401 => {
-                bail!("{name} does not take this access token")
-            }
-            Err(error) => bail!("{name} does not answer as a daemon: {error}"),
-        };
+        let opened = tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await;
+        let (socket, _) = opened.map_err(|error| not_opened(error, &name))?;
         let mut client = Self {
             socket,
             next_id: 0,

@@ -14,6 +14,7 @@ use hyper::{Request, Response};
 use crate::answer::{self, next};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::client::Client;
+use crate::plain::JsonPieces;
 use crate::reach::{self, reach};
 use crate::settings::Settings;
 use crate::show::find;
@@ -26,7 +27,7 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
     let thread = whole_id(settings, &args.thread).await?;
     let answer = ask(settings, thread, args.format).await?;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
-        return to_stdout(answer.into_body()).await;
+        return to_stdout(answer.into_body(), args.format).await;
     };
     let to_file = async {
         let mut target =
@@ -70,8 +71,14 @@ async fn ask(
     answer::granted(answer, &name).await
 }
 
-async fn to_stdout(mut body: Incoming) -> anyhow::Result<ExitCode> {
+async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<ExitCode> {
+    let mut pieces = JsonPieces::default();
     while let Some(bytes) = next(&mut body).await? {
+        let bytes = match format {
+            // The events as they were stored; documents are made fit for any reader by the daemon.
+            ExportFormat::Jsonl => pieces.next(&bytes).into(),
+            _ => bytes,
+        };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
             Ok(()) => {}

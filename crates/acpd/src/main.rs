@@ -10,6 +10,7 @@ mod export;
 mod lifecycle;
 mod open;
 mod pin;
+mod plain;
 mod policy;
 mod print;
 mod prompt;
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
     match execute(cli) {
         Ok(code) => code,
         Err(error) => {
-            print::err(&format!("acpd: {error:#}\n"));
+            // Words of an agent may be in it.
+            print::err(&plain::plain(&format!("acpd: {error:#}\n")));
             ExitCode::FAILURE
         }
     }

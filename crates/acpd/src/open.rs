@@ -1,10 +1,18 @@
 //! `acpd open`: the web UI in a browser, signed in.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use acpd_gateway::private;
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::OpenArgs;
 use crate::settings::Settings;
+use crate::ticket::{Ticket, escaped};
 use crate::{print, ticket};
 
 /// Prints a link that signs one browser in, and opens it.
@@ -16,27 +24,95 @@ pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCo
         "acpd: the link signs one browser in, within {} seconds\n",
         ticket.secs
     );
-    if args.print || !show(&link) {
-        print::err(&hint);
+    match opener().filter(|_| !args.print) {
+        None => print::err(&hint),
+        Some(opener) => show(settings, &opener, &link, &ticket, &hint).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a browser was started: over SSH and in containers there is mostly none.
-fn show(link: &str) -> bool {
+/// What opens a page: over SSH and in containers there is mostly nothing.
+fn opener() -> Option<OsString> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let opener: OsString = match given("BROWSER") {
-        Some(browser) => browser,
-        None if cfg!(target_os = "macos") => "open".into(),
-        None if given("DISPLAY").or(given("WAYLAND_DISPLAY")).is_some() => "xdg-open".into(),
-        None => return false,
-    };
+    match given("BROWSER") {
+        Some(browser) => Some(browser),
+        None if cfg!(target_os = "macos") => Some("open".into()),
+        None if given("DISPLAY").or(given("WAYLAND_DISPLAY")).is_some() => Some("xdg-open".into()),
+        None => None,
+    }
+}
+
+/// Has a browser open the link by way of a page, and waits until the ticket in it is worth nothing.
+async fn show(
+    settings: &Settings,
+    opener: &OsStr,
+    link: &str,
+    ticket: &Ticket,
+    hint: &str,
+) -> anyhow::Result<()> {
+    // Before there is a file to remove.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let page = Page::write(&settings.daemon.data_dir, link)?;
     let quiet = Stdio::null;
     let started = Command::new(opener)
-        .arg(link)
+        .arg(page.url())
         .stdin(quiet())
         .stdout(quiet())
         .stderr(quiet())
         .spawn();
-    started.is_ok()
+    if started.is_err() {
+        print::err(hint);
+        return Ok(());
+    }
+    let patience = tokio::time::sleep(Duration::from_secs(ticket.secs));
+    tokio::select! {
+        used = ticket.used(settings) => used?,
+        () = patience => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// A page that leads on to a link, in a file that only this user can read; removed with this. A program's arguments, where
+/// the link could stand instead, are read by every user of the machine.
+struct Page(PathBuf);
+
+impl Page {
+    fn write(data_dir: &Path, link: &str) -> anyhow::Result<Self> {
+        let name = format!("open-{}.html", std::process::id());
+        let link = link
+            .replace('&', "&amp;")
+            .replace('"', "&quot;")
+            .replace('<', "&lt;");
+        let page = format!(
+            "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>acpd</title>\n\
+             <meta http-equiv=\"refresh\" content=\"0;url={link}\">\n<a href=\"{link}\">Open acpd</a>\n"
+        );
+        // Where browsers in a sandbox are most likely to be let in.
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let runtime = runtime.filter(|folder| folder.is_absolute());
+        if let Some(folder) = runtime {
+            let path = folder.join(format!("acpd-{name}"));
+            if private::replace(&path, page.as_bytes()).is_ok() {
+                return Ok(Self(path));
+            }
+        }
+        let path = data_dir.join(name);
+        private::replace(&path, page.as_bytes())
+            .with_context(|| format!("the page for the browser, {}, cannot be written", path.display()))?;
+        Ok(Self(path))
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", escaped(self.0.as_os_str().as_bytes(), b"/"))
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // What stays is worth nothing: the ticket in it was used, or is soon over.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }

@@ -36,7 +36,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
     };
     let explanation = layers.explain(&request(args)?);
     if args.json {
-        print::out(&format!("{}\n", serde_json::to_string(&explanation)?));
+        print::json(&serde_json::to_string(&explanation)?);
     } else {
         print::out(&in_words(&explanation));
     }

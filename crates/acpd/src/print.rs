@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use crate::plain;
+
 /// Prints columns on standard output, each as wide as its widest cell.
 pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) {
     let header = header.map(str::to_owned);
@@ -26,6 +28,11 @@ pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) {
 /// Prints to standard output, without adding a line end.
 pub fn out(text: &str) {
     write(std::io::stdout().lock(), text);
+}
+
+/// Prints JSON to standard output, on lines of its own, without what a terminal would act on.
+pub fn json(text: &str) {
+    out(&format!("{}\n", plain::json(text)));
 }
 
 /// Prints to standard error, without adding a line end.

@@ -20,8 +20,8 @@ use self::form::{Form, Taken};
 use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 
 /// Lines that were typed and wait to be looked at.
 const TYPED_LINES: usize = 16;

@@ -9,31 +9,8 @@ use acpd_gateway::policy::shell_line;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
+use crate::plain::plain;
 use crate::print;
-
-/// `text` without what would move a terminal's cursor or hide words: control characters become visible. Lines
-/// of a command's terminal end in `\r\n`, and a piece of its output may end between the two.
-pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
-            '\n' | '\t' => plain.push(c),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                plain.push('\u{fffd}')
-            }
-            c if c.is_control() => plain.push('\u{fffd}'),
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
-/// The same for what has one line of its own: nothing in it can look like the next one.
-pub fn plain_line(text: &str) -> String {
-    plain(text).replace(['\n', '\t'], "\u{fffd}")
-}
 
 /// A terminal's command and its arguments, as a person would type them.
 pub fn command_line(item: &Value) -> String {

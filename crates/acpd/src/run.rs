@@ -152,7 +152,7 @@ impl Turn {
 
     fn show(&mut self, incoming: &Incoming) {
         match self.format {
-            Format::Jsonl => print::out(&format!("{}\n", incoming.text)),
+            Format::Jsonl => print::json(&incoming.text),
             Format::Text => self.renderer.show(&incoming.method, &incoming.params),
         }
     }
@@ -170,7 +170,7 @@ impl Turn {
             Some("limited") => (exit::LIMITED, "the turn reached a limit"),
             _ => (exit::FAILED, "the turn failed"),
         };
-        print::err(&format!("acpd: {what}: {}\n", crate::render::plain(reason)));
+        print::err(&format!("acpd: {what}: {}\n", crate::plain::plain(reason)));
         code
     }
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
 use crate::client::Client;
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 use crate::settings::Settings;
 use crate::threads::when;
 
@@ -44,7 +44,7 @@ pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<Ex
 
 fn show(hit: &Value, as_json: bool) {
     if as_json {
-        print::out(&format!("{hit}\n"));
+        print::json(&hit.to_string());
         return;
     }
     let text = |key: &str| plain(hit[key].as_str().unwrap_or_default());

@@ -108,6 +108,7 @@ impl Settings {
             Some(url) => Some(Remote::parse(url, common.tls_fingerprint.as_deref())?),
             None => None,
         };
+        let config_path = absolute(&path)?;
         let daemon = Config {
             listen: common
                 .listen
@@ -115,6 +116,7 @@ impl Settings {
                 .unwrap_or((Ipv4Addr::LOCALHOST, PORT).into()),
             server,
             data_dir,
+            config_file: Some(config_path.clone()),
             durability: match durability {
                 Survives::Process => Durability::Process,
                 Survives::Power => Durability::Power,
@@ -128,7 +130,7 @@ impl Settings {
         Ok(Self {
             daemon,
             config_file,
-            config_path: absolute(&path)?,
+            config_path,
             registry_url: registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             token: common.token.clone(),
             names_data_dir,

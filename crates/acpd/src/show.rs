@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::cli::ShowArgs;
 use crate::client::Client;
+use crate::plain::plain;
 use crate::print;
-use crate::render::{command_line, plain};
+use crate::render::command_line;
 use crate::settings::Settings;
 use crate::threads::when;
 
@@ -32,7 +33,7 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
     }
     thread["turns"] = turns.into();
     if args.json {
-        print::out(&format!("{thread:#}\n"));
+        print::json(&format!("{thread:#}"));
     } else {
         print::out(&whole(&thread));
     }

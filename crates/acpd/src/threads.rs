@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
 use crate::client::Client;
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 use crate::settings::Settings;
 
 /// Lists threads.
@@ -38,7 +38,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
 
 fn show(thread: &Value, as_json: bool) {
     if as_json {
-        print::out(&format!("{thread}\n"));
+        print::json(&thread.to_string());
         return;
     }
     let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());

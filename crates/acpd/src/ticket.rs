@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use hyper::Request;
+use serde_json::json;
 
 use crate::answer::{granted, short};
 use crate::background;
@@ -37,21 +38,32 @@ pub async fn fetch(settings: &Settings) -> anyhow::Result<Ticket> {
 }
 
 impl Ticket {
+    /// Waits until it was used, or is over.
+    pub async fn used(&self, settings: &Settings) -> anyhow::Result<()> {
+        let reached = reach(settings).await?;
+        let name = reached.name.clone();
+        let body = json!({ "ticket": self.secret }).to_string();
+        let request = Request::post("/api/tickets/used").header("content-type", "application/json");
+        granted(reach::ask(reached, request.body(body)?).await?, &name).await?;
+        Ok(())
+    }
+
     /// The address at which an editor may open one connection, with this agent.
     pub fn editor_address(&self, agent: Option<&str>) -> String {
         let Self { url, secret, .. } = self;
-        let agent = agent.map(|name| format!("agent={}&", escaped(name)));
+        let agent = agent.map(|name| format!("agent={}&", escaped(name.as_bytes(), b"")));
         format!("{url}/acp?{}ticket={secret}", agent.unwrap_or_default())
     }
 }
 
-/// A value of a query.
-fn escaped(value: &str) -> String {
-    let bytes = value.bytes().map(|byte| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+/// Bytes as they stand in a URL; those of `kept` as they are.
+pub fn escaped(bytes: &[u8], kept: &[u8]) -> String {
+    let escaped = bytes.iter().map(|byte| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),
+        byte if kept.contains(byte) => char::from(*byte).to_string(),
         byte => format!("%{byte:02X}"),
     });
-    bytes.collect()
+    escaped.collect()
 }
 
 #[cfg(test)]

@@ -394,7 +394,7 @@ fn a_ticket_is_exchanged_for_a_session_once() {
 #[test]
 fn who_guesses_has_to_wait_and_nobody_else() {
     let place = Place::new("");
-    std::fs::create_dir(place.data()).unwrap();
+    place.make_data();
     let token = place.data().join("token");
     std::fs::write(&token, "thought-up-by-a-person").unwrap();
     std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();

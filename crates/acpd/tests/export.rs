@@ -284,7 +284,7 @@ fn a_daemon_is_started_for_it() {
 #[test]
 fn what_breaks_off_is_not_kept() {
     let place = Place::new("");
-    std::fs::create_dir(place.data()).unwrap();
+    place.make_data();
     let listener = UnixListener::bind(place.data().join("acpd.sock")).unwrap();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();

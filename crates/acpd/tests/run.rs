@@ -520,3 +520,49 @@ fn what_cannot_be_run_is_explained() {
         assert!(run.stderr.starts_with("acpd: "), "{}", run.stderr);
     }
 }
+
+#[test]
+fn what_an_agent_wrote_is_never_raw_on_a_terminal() {
+    let hostile = "\u{1b}]0;PWNED\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{61c}\u{7f}";
+    let raw = |text: &str| {
+        let mut raw = text.chars().filter(|c| !"\n\t".contains(*c));
+        raw.any(|c| c.is_control() || "\u{61c}\u{202e}".contains(c))
+    };
+    let daemon = Daemon::with(
+        r#"[agents.dies]
+command = "sh"
+args = ["-c", 'printf "\033]0;PWNED\007\033[2J\302\2332J\342\200\256\n" >&2; exit 3']
+"#,
+    );
+    let dies = acpd(&daemon.place, &["run", "--agent", "dies", "hello"]);
+    assert_eq!(dies.code, Some(1), "{dies:?}");
+    assert!(
+        dies.stderr.contains("PWNED") && !raw(&dies.stderr),
+        "{:?}",
+        dies.stderr
+    );
+    let prompt = format!("title 'a{hostile}b'; say 'find{hostile}me'; stderr 'c{hostile}d'; crash");
+    let run = acpd(&daemon.place, &["run", "--agent", "fake", &prompt]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(!raw(&run.stderr), "{:?}", run.stderr);
+    assert!(
+        run.stdout.contains("PWNED") && !raw(&run.stdout),
+        "{:?}",
+        run.stdout
+    );
+    let id = &thread_of(&run.stderr)[..];
+    for args in [
+        &["threads", "--json"][..],
+        &["show", id, "--json"],
+        &["search", "find", "--json"],
+        &["export", id, "--format", "jsonl"],
+        &["run", "--agent", "fake", "--format", "jsonl", &prompt],
+    ] {
+        let printed = acpd(&daemon.place, args);
+        assert!(printed.stdout.contains("PWNED"), "{args:?}: {printed:?}");
+        assert!(
+            !raw(&printed.stdout) && !raw(&printed.stderr),
+            "{args:?}: {printed:?}"
+        );
+    }
+}

@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::io::ErrorKind;
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -442,4 +442,35 @@ fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
     assert!(listed.stderr.contains("starting one"), "{}", listed.stderr);
     stranger.set_nonblocking(true).unwrap();
     assert_eq!(stranger.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn connections_without_a_token_keep_nobody_out() {
+    // An HTTP/2 client that says no more than this is let be for a minute, which is longer than we wait.
+    const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+    let daemon = Daemon::with("[limits]\nconnections = 80\n");
+    let bearer = format!("Bearer {}", daemon.place.token());
+    let host = daemon.address().to_string();
+    let headers = [("Host", &host[..]), ("Authorization", &bearer[..])];
+    let connect = || {
+        let stream = TcpStream::connect(daemon.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let mut known = connect();
+    assert_eq!(exchange(&mut known, "GET", "/api/session", &headers, "").0, 200);
+    let mut strangers: Vec<_> = (0..100)
+        .map(|_| {
+            let mut stranger = connect();
+            stranger.write_all(HELLO).unwrap();
+            stranger
+        })
+        .collect();
+    let (status, answer) = send(daemon.address(), "GET", "/api/session", &headers, "");
+    assert_eq!(status, 200, "{answer}");
+    // The oldest has made room, and whoever is known has not.
+    let end = strangers[0].read_to_end(&mut Vec::new());
+    let late = |error: &std::io::Error| error.kind() == ErrorKind::WouldBlock;
+    assert!(!end.as_ref().is_err_and(late), "{end:?}");
+    assert_eq!(exchange(&mut known, "GET", "/api/session", &headers, "").0, 200);
 }

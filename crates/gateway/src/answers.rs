@@ -6,9 +6,6 @@
 //! forgotten without a word.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +15,8 @@ use acpd_proto::policy::{Remembered, RememberedRule, Scope};
 use acpd_proto::thread::{AnswersOrder, AnswersOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::door::private;
 
 /// The answers of each agent, by its name.
 type Book = BTreeMap<String, Arc<Remembered>>;
@@ -180,19 +179,11 @@ fn read(path: &Path) -> Result<Book, AnswersError> {
         path: path.to_owned(),
         reason,
     };
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Book::new()),
-        Err(error) => return Err(fail(error.to_string())),
+    let Some(text) = private::read(path, ANSWERS_BYTES).map_err(|error| fail(error.to_string()))? else {
+        return Ok(Book::new());
     };
-    let mut text = String::new();
-    file.take(ANSWERS_BYTES + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| fail(error.to_string()))?;
-    if text.len() as u64 > ANSWERS_BYTES {
-        return Err(fail(format!("it has more than {ANSWERS_BYTES} bytes")));
-    }
-    let Written { version, agents } = serde_json::from_str(&text).map_err(|error| fail(error.to_string()))?;
+    let Written { version, agents } =
+        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
     if version != VERSION {
         return Err(fail(format!(
             "its version is {version}, and this acpd knows {VERSION}"
@@ -220,24 +211,7 @@ fn write(path: &Path, book: &Book) -> std::io::Result<()> {
             format!("all answers together are more than {ANSWERS_BYTES} bytes; take some back first");
         return Err(std::io::Error::other(message));
     }
-    let new = path.with_extension("new");
-    // One that a crash left may have another mode.
-    match std::fs::remove_file(&new) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)?;
-    file.write_all(&text)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)?;
-    match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
-        None => Ok(()),
-    }
+    private::replace(path, &text)
 }
 
 #[cfg(test)]
@@ -347,7 +321,7 @@ mod tests {
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"thread","allow":true,"rule":"Bash"}]}}}"#,
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
         ] {
-            std::fs::write(file_in(&place.0), text).unwrap();
+            private::replace(&file_in(&place.0), text.as_bytes()).unwrap();
             let error = Answers::open(&place.0).unwrap_err().to_string();
             assert!(error.contains("answers.json cannot be used"), "{error}");
         }

@@ -21,8 +21,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// How the daemon stands in the network.
     pub server: ServerConfig,
-    /// Where log and token live.
+    /// Where log and token live. Out of the reach of agents.
     pub data_dir: PathBuf,
+    /// Where the configuration is read from, also while there is none. Out of the reach of agents.
+    pub config_file: Option<PathBuf>,
     /// What a stored event survives.
     pub durability: Durability,
     /// Agents by name.

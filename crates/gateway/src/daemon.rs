@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::Supervision;
+use acpd_host::{Reserved, Supervision};
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
@@ -24,7 +24,9 @@ use crate::config::Config;
 use crate::directory::Directory;
 use crate::door::keys::{self, KeysError};
 use crate::door::tls::{self, Certified, TlsConfig, TlsError};
-use crate::door::{self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError};
+use crate::door::{
+    self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError, private,
+};
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::running::Running;
@@ -128,6 +130,7 @@ impl Daemon {
             listen,
             server,
             data_dir,
+            config_file,
             durability,
             agents,
             default_agent,
@@ -145,7 +148,7 @@ impl Daemon {
             return Err(StartError::NotLoopback(listen));
         }
         let names = Names::new(&hosts)?;
-        make_private(&data_dir).map_err(|source| StartError::DataDir {
+        private::directory(&data_dir).map_err(|source| StartError::DataDir {
             path: data_dir.clone(),
             source,
         })?;
@@ -161,6 +164,9 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
+        let key = tls.as_ref().and_then(|tls| tls.key.clone());
+        let own_files = config_file.into_iter().chain(key).collect();
+        let reserved = Arc::new(Reserved::new(vec![data_dir.clone()], own_files));
         let tls = match tls {
             Some(config) => {
                 let names = tls::names(&names, listen.ip());
@@ -192,6 +198,7 @@ impl Daemon {
             board: Board::new(),
             subscribers: Subscribers::default(),
             starts: Starts::default(),
+            reserved,
         };
         let directory = Directory::open(around.clone()).await?;
         let refused = |source| StartError::Listen {
@@ -331,15 +338,6 @@ async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::
     began.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
-/// Makes the directory for its owner alone; one that is there keeps its mode.
-fn make_private(path: &std::path::Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -356,7 +354,8 @@ mod tests {
         let config = Config {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
-            data_dir: dir.path().to_owned(),
+            data_dir: dir.path().join("data"),
+            config_file: None,
             durability: Durability::Process,
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
@@ -364,7 +363,7 @@ mod tests {
             limits: Limits::default(),
             keeper: None,
         };
-        let path = door::socket::path(dir.path());
+        let path = door::socket::path(&config.data_dir);
         let mut announced = None;
         let daemon = Daemon::start(config.clone(), None, |address| {
             assert!(UnixStream::connect(&path).is_err(), "it is too late");

@@ -49,5 +49,6 @@ pub fn surroundings_of(
         board: Board::new(),
         subscribers: Subscribers::default(),
         starts: Starts::default(),
+        reserved: Arc::default(),
     }
 }

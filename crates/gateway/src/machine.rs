@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_host::{
-    Environment, Program, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+    Environment, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
 };
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
@@ -56,17 +56,18 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Opens the workspace of a thread.
+    /// Opens the workspace of a thread, but for what is `reserved`.
     pub fn new(
         spec: &Spec,
         agent: AgentConfig,
+        reserved: Arc<Reserved>,
         told: mpsc::Sender<Box<FromMachine>>,
         metrics: Arc<Metrics>,
     ) -> Self {
         let directories = crate::paths::directories(spec);
-        let workspace = Arc::new(Workspace::open(directories.iter().cloned()));
+        let workspace = Workspace::open(directories.iter().cloned()).without(reserved);
         Self {
-            workspace,
+            workspace: Arc::new(workspace),
             directories,
             agent,
             terminals: Terminals::default(),
@@ -302,8 +303,9 @@ mod tests {
 
     use super::*;
 
-    fn metrics() -> Arc<Metrics> {
-        Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())))
+    fn machine(spec: &Spec, told: mpsc::Sender<Box<FromMachine>>) -> Machine {
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
+        Machine::new(spec, AgentConfig::default(), Arc::default(), told, metrics)
     }
 
     #[test]
@@ -316,7 +318,7 @@ mod tests {
             cwd: work.display().to_string(),
             ..Spec::default()
         };
-        let machine = Machine::new(&spec, AgentConfig::default(), mpsc::channel(1).0, metrics());
+        let machine = machine(&spec, mpsc::channel(1).0);
         for (cwd, inside) in [
             ("", true),
             ("/sub", true),
@@ -380,7 +382,7 @@ mod tests {
             ..Spec::default()
         };
         let (tells, mut told) = mpsc::channel(16);
-        let mut machine = Machine::new(&spec, AgentConfig::default(), tells, metrics());
+        let mut machine = machine(&spec, tells);
         assert_eq!(run(&mut machine, &mut told, "old", &["%s", "x"]).await, "x");
         for id in 0..ENDED_TERMINALS {
             run(&mut machine, &mut told, &id.to_string(), &["%s", "y"]).await;

@@ -99,6 +99,8 @@ pub struct Surroundings {
     pub subscribers: Subscribers,
     /// Those that are being started with a session.
     pub starts: Starts,
+    /// Files that no agent gets at.
+    pub reserved: Arc<acpd_host::Reserved>,
 }
 
 /// One thread while it is awake.

@@ -16,6 +16,7 @@ mod files;
 mod leader;
 mod mark;
 pub mod memory;
+mod origin;
 mod output;
 mod process;
 mod pty;
@@ -28,7 +29,8 @@ mod terminal;
 
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
-pub use files::{Target, Workspace};
+pub use files::{Reserved, Target, Workspace};
+pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;

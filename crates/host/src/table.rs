@@ -25,6 +25,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// The same, with its marks.
+    pub fn marked(mut self) -> Self {
+        self.marks = [mark_in_limits(self.pid), mark_in_environment(self.pid)];
+        self
+    }
+
     /// Whether either of its marks fits.
     pub fn carries(&self, fits: impl Fn(Mark) -> bool) -> bool {
         self.marks.iter().flatten().any(|mark| fits(*mark))
@@ -40,11 +46,12 @@ pub(crate) fn scan(since: u64) -> Vec<Entry> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let listed = pids.filter_map(|pid| {
-        let mut entry = look(pid)?;
-        if entry.started >= since {
-            entry.marks = [mark_in_limits(pid), mark_in_environment(pid)];
-        }
-        Some(entry)
+        let entry = look(pid)?;
+        Some(if entry.started >= since {
+            entry.marked()
+        } else {
+            entry
+        })
     });
     listed.collect()
 }

@@ -319,6 +319,12 @@ pub const BODY_BYTES: usize = 16 << 10;
 pub const HTTP_REQUESTS: u32 = 300;
 /// Milliseconds until one of [`HTTP_REQUESTS`] may be made again.
 pub const HTTP_REQUEST_MILLIS: u64 = 100;
+/// Connections of the network that have shown no valid credential, from everywhere; beyond that the oldest ends.
+pub const NEWCOMERS: usize = 256;
+/// The same, of one address (IPv6: /64).
+pub const NEWCOMERS_OF_ONE: usize = 64;
+/// Seconds after which a connection ends that has shown no valid credential, used or not.
+pub const NEWCOMER_SECS: u64 = 30;
 /// Wrong tokens that may come from one place at once.
 pub const FAILED_LOGINS: u32 = 10;
 /// Seconds until one of [`FAILED_LOGINS`] may come again.
@@ -331,6 +337,8 @@ pub const GATE_QUEUE: usize = 256;
 pub const TOKENS: usize = 256;
 /// Bytes of a token's name.
 pub const TOKEN_NAME_BYTES: usize = 64;
+/// Bytes of the file with the owner's token.
+pub const TOKEN_FILE_BYTES: u64 = 4 << 10;
 /// Bytes of the file of tokens.
 pub const TOKENS_FILE_BYTES: u64 = 256 << 10;
 /// Seconds that a ticket may be used.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::answer::not_opened;
 use crate::reach::{Reached, Wire};
 
 /// How long a daemon may say nothing, not even ask whether somebody is there, until it counts as gone.
@@ -35,13 +35,9 @@ impl Link {
         let config = WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);
-        match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {
-            Ok((socket, _)) => Ok(Self { socket }),
-            Err(Error::Http(response)) if response.status() == 401 => {
-                bail!("{name} does not take this access token")
-            }
-            Err(error) => bail!("{name} does not answer as a daemon: {error}"),
-        }
+        let opened = tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await;
+        let (socket, _) = opened.map_err(|error| not_opened(error, &name))?;
+        Ok(Self { socket })
     }
 
     /// The next message; `None` if the connection is lost. A call that is given up loses nothing.

@@ -16,6 +16,7 @@ use anyhow::Context;
 use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
+use crate::plain::plain;
 use crate::print;
 use crate::reach::{reach, reach_running};
 use crate::settings::Settings;
@@ -154,7 +155,7 @@ impl Session<'_> {
                 }
                 // The pipe hears of the loss next.
                 (Output::ToDaemon(_), None) => {}
-                (Output::Say(text), _) => print::err(&format!("acpd: {text}\n")),
+                (Output::Say(text), _) => print::err(&format!("acpd: {}\n", plain(&text))),
                 (Output::Fail(text), _) => return Err(anyhow::anyhow!(text).into()),
             }
         }

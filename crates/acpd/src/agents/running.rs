@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
+use crate::plain::plain;
 use crate::print;
-use crate::render::plain;
 use crate::settings::Settings;
 use crate::threads::when;
 
@@ -18,7 +18,7 @@ pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::R
     let processes = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     if args.json {
         for process in processes {
-            print::out(&format!("{process}\n"));
+            print::json(&process.to_string());
         }
     } else if processes.is_empty() {
         print::err("no agent runs\n");

@@ -6,7 +6,7 @@
 use acpd_model::event::PermissionOption;
 use serde_json::{Value, json};
 
-use crate::render::plain_line;
+use crate::plain::plain_line;
 
 /// An option, as it is offered.
 pub struct Choice {

@@ -6,7 +6,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::render::plain;
+use crate::plain::plain;
 
 /// A property that can be asked for in one line.
 pub struct Field {

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
-use crate::render::plain;
+use crate::plain::plain;
 
 /// A form, or an address to go to, and how far the person has come with it.
 pub struct Form {

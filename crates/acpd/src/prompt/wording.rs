@@ -7,7 +7,7 @@ use acpd_gateway::policy::{PartInWords, part_in_words};
 use acpd_model::subject::CallSubject;
 use serde_json::Value;
 
-use crate::render::{plain, plain_line};
+use crate::plain::{plain, plain_line};
 
 /// A question, without its options.
 pub fn wording(params: &Value) -> String {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use acpd_model::text::shorten;
 use serde_json::Value;
 
-use super::plain;
+use crate::plain::plain;
 
 /// How long a title waits for a better one.
 const SETTLE: Duration = Duration::from_millis(500);

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -81,6 +82,12 @@ impl Place {
     /// The daemon's data directory.
     pub fn data(&self) -> PathBuf {
         self.root.path().join("data")
+    }
+
+    /// Makes the data directory, as a daemon makes it.
+    pub fn make_data(&self) {
+        let mut private = std::fs::DirBuilder::new();
+        private.mode(0o700).create(self.data()).expect("it can be made");
     }
 
     /// A directory for agents to work in.

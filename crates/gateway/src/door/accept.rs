@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::HEAD_SECS;
+use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::guard::Place;
+use super::newcomers::Newcomers;
 use super::speak::{self, Service};
 use super::tls::Certified;
 use super::{Door, routes, socket};
@@ -32,13 +35,13 @@ pub enum Arrival {
     },
     /// By the local socket.
     Socket {
-        /// Whether the system says that it is a program of this user.
-        ours: bool,
+        /// Whose the other end is.
+        peer: socket::Peer,
     },
 }
 
-/// Listeners take connections while there is room for them; each has its own, so that the network cannot shut the
-/// owner out.
+/// The sockets take connections while there is room for them; each listener has its own, so that the network cannot shut
+/// the owner out.
 struct Room {
     limit: Arc<Semaphore>,
     stop: CancellationToken,
@@ -54,19 +57,25 @@ impl Room {
 
     /// The next connection; `None` when the daemon stops.
     async fn next<L: Listener>(&self, listener: &L) -> Option<(L::Accepted, OwnedSemaphorePermit)> {
-        loop {
-            let permit = Arc::clone(&self.limit).acquire_owned().await.ok()?;
-            let accepted = tokio::select! {
-                () = self.stop.cancelled() => return None,
-                accepted = poll_fn(|context| listener.poll_accept(context)) => accepted,
-            };
-            match accepted {
-                Ok(stream) => return Some((stream, permit)),
-                Err(error) => {
-                    // Out of file descriptors, most likely: the next ones may succeed.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
+        let permit = Arc::clone(&self.limit).acquire_owned().await.ok()?;
+        let accepted = next(listener, &self.stop).await?;
+        Some((accepted, permit))
+    }
+}
+
+/// The next connection; `None` when the daemon stops.
+async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::Accepted> {
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return None,
+            accepted = poll_fn(|context| listener.poll_accept(context)) => accepted,
+        };
+        match accepted {
+            Ok(accepted) => return Some(accepted),
+            Err(error) => {
+                // Out of file descriptors, most likely: the next ones may succeed.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
@@ -98,42 +107,57 @@ impl Listener for UnixListener {
 
 /// Accepts connections of the network until told to stop; with the certificate that is there at that moment.
 pub async fn serve(listener: TcpListener, door: Door, tls: Option<watch::Receiver<Certified>>) {
-    let room = Room::new(&door);
+    // Those that have shown nothing valid wait for no room and take none: they make room for each other.
+    let mut newcomers = Newcomers::new(Room::new(&door).limit);
     let router = routes::router(door.clone());
-    while let Some(((stream, from), permit)) = room.next(&listener).await {
+    while let Some((stream, from)) = next(&listener, &door.stop).await {
         // Without it a lone frame waits for the one before it to be acknowledged.
         let _ = stream.set_nodelay(true);
         let Ok(local) = stream.local_addr() else {
             continue;
         };
+        let place = Place::of(from.ip());
         let arrival = Arrival::Network {
             local,
-            place: Place::of(from.ip()),
+            place,
             secure: tls.is_some(),
         };
-        let (router, stop) = (router.clone(), door.stop.clone());
+        let standing = newcomers.come(place);
+        let service = Service::new(arrival, router.clone()).of(Arc::clone(&standing));
+        let stop = door.stop.clone();
         let acceptor = tls
             .as_ref()
             .map(|tls| TlsAcceptor::from(Arc::clone(&tls.borrow().config)));
         door.peers.spawn(async move {
-            let _permit = permit;
-            let Some(acceptor) = acceptor else {
-                return speak::either(stream, Service::new(arrival, router), stop).await;
-            };
-            let shaken = tokio::select! {
-                () = stop.cancelled() => return,
-                shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
-            };
-            // Who does not trust the certificate, or speaks no TLS, is no news.
-            let Ok(Ok(stream)) = shaken else { return };
-            // What version it is was agreed on with that.
-            let service = Service::new(arrival, router);
-            if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-                speak::http2(stream, service, stop).await;
-            } else {
-                speak::http1(stream, service, stop).await;
+            tokio::select! {
+                () = converse(stream, acceptor, service, stop) => {}
+                () = standing.over(Duration::from_secs(NEWCOMER_SECS)) => {}
             }
         });
+    }
+}
+
+/// Speaks HTTP on a connection of the network, with TLS or without.
+async fn converse(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    service: Service,
+    stop: CancellationToken,
+) {
+    let Some(acceptor) = acceptor else {
+        return speak::either(stream, service, stop).await;
+    };
+    let shaken = tokio::select! {
+        () = stop.cancelled() => return,
+        shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
+    };
+    // Who does not trust the certificate, or speaks no TLS, is no news.
+    let Ok(Ok(stream)) = shaken else { return };
+    // What version it is was agreed on with that.
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        speak::http2(stream, service, stop).await;
+    } else {
+        speak::http1(stream, service, stop).await;
     }
 }
 
@@ -143,7 +167,7 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
     let router = routes::router(door.clone());
     while let Some(((stream, _), permit)) = room.next(&listener).await {
         let arrival = Arrival::Socket {
-            ours: socket::is_ours(&stream),
+            peer: socket::peer(&stream),
         };
         let (router, stop) = (router.clone(), door.stop.clone());
         door.peers.spawn(async move {
@@ -156,9 +180,17 @@ pub async fn serve_socket(listener: UnixListener, door: Door) {
 /// Accepts editors at their socket until told to stop.
 pub async fn serve_editors(listener: UnixListener, door: Door) {
     let room = Room::new(&door);
-    while let Some(((stream, _), permit)) = room.next(&listener).await {
-        if !socket::is_ours(&stream) {
-            continue;
+    while let Some(((mut stream, _), permit)) = room.next(&listener).await {
+        match socket::peer(&stream) {
+            socket::Peer::User => {}
+            socket::Peer::Agent => {
+                let error = json!({ "code": -32000, "message": socket::NOT_FOR_AGENTS });
+                let refused = format!("{}\n", json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+                // The socket is new and takes a line at once; a peer that is gone needs none.
+                let _ = stream.write_all(refused.as_bytes()).await;
+                continue;
+            }
+            socket::Peer::Stranger => continue,
         }
         let door = door.clone();
         door.peers.clone().spawn(async move {

@@ -1,16 +1,19 @@
 //! Who makes a request: what it shows, and whether that is enough for the route.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use acpd_model::Role;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use super::accept::Arrival;
 use super::guard::{Denied, Pass, Place};
+use super::newcomers::Standing;
+use super::socket::{NOT_FOR_AGENTS, Peer};
 use super::{Door, names, refuse, slow_down, unauthenticated};
 use crate::acp;
 
@@ -59,7 +62,7 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
     let Some(shown) = shown(door, parts)? else {
         return Err(Box::new(unauthenticated(HOW)));
     };
-    let pass = check(door, shown, place(parts)).await?;
+    let pass = check(door, shown, &parts.extensions).await?;
     // Of WebSockets there are as many as there is room for, and each counts its own requests; what is sent to an
     // editor's connection is counted there, too.
     if is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp" {
@@ -80,8 +83,9 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
     }
 }
 
-/// Asks the guard.
-pub async fn check(door: &Door, shown: Shown, place: Place) -> Result<Pass, Box<Response>> {
+/// Asks the guard. A connection on which something valid is shown is no newcomer any more.
+pub async fn check(door: &Door, shown: Shown, from: &Extensions) -> Result<Pass, Box<Response>> {
+    let (place, standing) = (place(from), from.get::<Arc<Standing>>());
     let asked = door.gate.ask(move |guard, now| match shown {
         Shown::Token(token) => guard.token(&token, place, now),
         Shown::Ticket(ticket) => guard.ticket(&ticket, place, now),
@@ -90,7 +94,12 @@ pub async fn check(door: &Door, shown: Shown, place: Place) -> Result<Pass, Box<
         Shown::User => Ok(guard.owner()),
     });
     match asked.await {
-        Some(Ok(pass)) => Ok(pass),
+        Some(Ok(pass)) if standing.is_none_or(|standing| standing.admit()) => Ok(pass),
+        Some(Ok(_)) => Err(Box::new(refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "overloaded",
+            "too many connections: close some, or raise limits.connections",
+        ))),
         Some(Err(Denied::Wrong)) => Err(Box::new(unauthenticated(HOW))),
         Some(Err(Denied::Wait(wait))) => Err(Box::new(slow_down(
             wait.as_secs() + 1,
@@ -101,8 +110,8 @@ pub async fn check(door: &Door, shown: Shown, place: Place) -> Result<Pass, Box<
 }
 
 /// Where a request comes from.
-pub fn place(parts: &Parts) -> Place {
-    match parts.extensions.get() {
+fn place(from: &Extensions) -> Place {
+    match from.get() {
         Some(Arrival::Network { place, .. }) => *place,
         _ => Place::Socket,
     }
@@ -137,7 +146,12 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
                 "a request with a cookie must say by Origin that it comes from the daemon's own page",
             )))
         }
-        Some(Arrival::Socket { ours: true }) => Ok(Some(Shown::User)),
+        Some(Arrival::Socket { peer: Peer::User }) => Ok(Some(Shown::User)),
+        Some(Arrival::Socket { peer: Peer::Agent }) => Err(Box::new(refuse(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            NOT_FOR_AGENTS,
+        ))),
         _ => Ok(None),
     }
 }
@@ -261,7 +275,7 @@ mod tests {
             (Some(network("[2001:db8::1]:4127")), None, false),
             (Some(network("127.0.0.1:4127")), Some("x-real-ip"), false),
             (Some(network("127.0.0.1:4127")), Some("forwarded"), false),
-            (Some(Arrival::Socket { ours: true }), None, true),
+            (Some(Arrival::Socket { peer: Peer::User }), None, true),
             (None, None, false),
         ] {
             let (mut parts, ()) = axum::http::Request::new(()).into_parts();

@@ -14,7 +14,7 @@ use acpd_model::limits::{
     TICKETS_OF_ONE,
 };
 use acpd_proto::time::{Instant, Now};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::keys::{Key, OWNER};
 use super::sessions::Sessions;
@@ -94,6 +94,8 @@ struct Held {
 struct Ticket {
     pass: Pass,
     until: Instant,
+    /// Cancelled when the ticket is worth nothing any more.
+    gone: DropGuard,
 }
 
 /// Who may come in.
@@ -191,7 +193,7 @@ impl Guard {
     /// Somebody shows a ticket: it is used up.
     pub fn ticket(&mut self, shown: &str, place: Place, now: Now) -> Result<Pass, Denied> {
         match self.tickets.remove(&Hash::of(shown)) {
-            Some(Ticket { pass, until }) if until > now.mono && self.holds(&pass, now.wall) => Ok(Pass {
+            Some(Ticket { pass, until, .. }) if until > now.mono && self.holds(&pass, now.wall) => Ok(Pass {
                 by_ticket: true,
                 ..pass
             }),
@@ -246,8 +248,16 @@ impl Guard {
             return Err(TooMany);
         }
         let until = now.mono + Duration::from_secs(TICKET_SECS);
-        self.tickets.insert(Hash::of(ticket), Ticket { pass, until });
+        let gone = CancellationToken::new().drop_guard();
+        self.tickets
+            .insert(Hash::of(ticket), Ticket { pass, until, gone });
         Ok(())
+    }
+
+    /// What is cancelled when a ticket was used or is over; `None` if there is no such ticket. Uses nothing up.
+    pub fn ticket_gone(&self, ticket: &str) -> Option<CancellationToken> {
+        let ticket = self.tickets.get(&Hash::of(ticket))?;
+        Some(ticket.gone.token().clone())
     }
 
     /// Begins a session; answers the pass that its cookie is.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::accept::Arrival;
-use super::admit::{Shown, check, cookie_name, place, shown, stopping};
+use super::admit::{Shown, check, cookie_name, shown, stopping};
 use super::guard::{Pass, TooMany};
 use super::token::random;
 use super::{Door, refuse, unauthenticated};
@@ -44,6 +44,29 @@ pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) 
     }
 }
 
+/// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
+pub async fn used(State(door): State<Door>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let ticket = match read(&parts.headers, body).await {
+        Ok(Login {
+            ticket: Some(ticket), ..
+        }) => ticket,
+        Ok(_) => return invalid("give {\"ticket\": …}"),
+        Err(refused) => return *refused,
+    };
+    let Some(gone) = door.gate.ask(move |guard, _| guard.ticket_gone(&ticket)).await else {
+        return stopping();
+    };
+    if let Some(gone) = gone {
+        tokio::select! {
+            () = gone.cancelled() => {}
+            () = door.stop.cancelled() => return stopping(),
+            () = tokio::time::sleep(Duration::from_secs(TICKET_SECS)) => {}
+        }
+    }
+    Json(json!({})).into_response()
+}
+
 /// `POST /api/session`: a token or a ticket, exchanged for a cookie.
 pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -65,7 +88,7 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let pass = match check(&door, given, place(&parts)).await {
+    let pass = match check(&door, given, &parts.extensions).await {
         Ok(pass) => pass,
         Err(refused) => return *refused,
     };

@@ -1,26 +1,56 @@
-//! Small files that are for their owner alone: read whole, replaced whole.
+//! The daemon's own directory and small secret files: for its user alone, read whole, replaced whole.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Reads a file of at most `most` bytes; `None` if there is none. One that others can read is refused with
-/// [`ErrorKind::PermissionDenied`].
-pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if file.metadata()?.mode() & 0o077 != 0 {
-        let told = format!("other users can read it: run chmod 600 {}", path.display());
-        return Err(Error::new(ErrorKind::PermissionDenied, told));
+use acpd_proto::policy::shell_line;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Makes a directory for its owner alone. One that is there must be the user's and closed to others, and so must be what
+/// is in it the user's: while it was open, others could put files there.
+pub fn directory(path: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    // A link of another user leads wherever that user likes.
+    is_ours(&path.symlink_metadata()?, path)?;
+    let found = path.metadata()?;
+    is_ours(&found, path)?;
+    is_closed(&found, path, "700")?;
+    for entry in path.read_dir()? {
+        let entry = entry?;
+        match entry.metadata() {
+            Ok(found) => is_ours(&found, &entry.path())?,
+            // Another command has just replaced it.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(())
+}
+
+/// Reads a file of at most `most` bytes; `None` if there is none. One that is another user's, that others can use, or
+/// that is no regular file is refused.
+pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP) => return Err(denied(format!("{} is a symbolic link", path.display()))),
+        Err(errno) => return Err(errno.into()),
+    };
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(denied(format!("{} is no regular file", path.display())));
+    }
+    is_ours(&found, path)?;
+    is_closed(&found, path, "600")?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(Error::new(ErrorKind::FileTooLarge, "it is too large"));
+        let message = format!("it is too large: {most} bytes are allowed");
+        return Err(Error::new(ErrorKind::FileTooLarge, message));
     }
     Ok(Some(bytes))
 }
@@ -48,12 +78,73 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Holds the lock of a file until dropped, so that two who change it do so one after the other.
 pub fn lock(path: &Path) -> Result<File> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path.with_extension("lock"))?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let file = File::from(rustix::fs::open(path.with_extension("lock"), flags, mode)?);
     file.lock()?;
     Ok(file)
+}
+
+fn is_ours(found: &Metadata, path: &Path) -> Result<()> {
+    let user = rustix::process::geteuid().as_raw();
+    if is_trusted(found.uid(), user) {
+        return Ok(());
+    }
+    Err(denied(format!(
+        "{} belongs to another user ({}); acpd runs as user {user}",
+        path.display(),
+        found.uid()
+    )))
+}
+
+/// Whether what belongs to `owner` is as good as what belongs to `user`. Root can do anything in any case.
+fn is_trusted(owner: u32, user: u32) -> bool {
+    owner == user || owner == 0
+}
+
+fn is_closed(found: &Metadata, path: &Path, mode: &str) -> Result<()> {
+    let now = found.mode() & 0o777;
+    if now & 0o077 != 0 {
+        let shown = path.to_string_lossy();
+        let hint = shell_line("chmod", [mode, &*shown]);
+        return Err(denied(format!(
+            "other users can use it (mode {now:04o}): run {hint}"
+        )));
+    }
+    Ok(())
+}
+
+fn denied(message: String) -> Error {
+    Error::new(ErrorKind::PermissionDenied, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_the_user_are_trusted_and_no_other_user() {
+        for (owner, user, trusted) in [
+            (1000, 1000, true),
+            (0, 1000, true),
+            (0, 0, true),
+            (1001, 1000, false),
+            (65534, 0, false),
+        ] {
+            assert_eq!(is_trusted(owner, user), trusted, "{owner} {user}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read_nor_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secret");
+        assert_eq!(read(&path, 9).unwrap(), None);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+        let refused = read(&path, 9).unwrap_err().to_string();
+        assert!(refused.ends_with("is no regular file"), "{refused}");
+        replace(&path, b"0123456789").unwrap();
+        assert_eq!(read(&path, 9).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read(&path, 10).unwrap().as_deref(), Some(&b"0123456789"[..]));
+    }
 }

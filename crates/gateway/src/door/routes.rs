@@ -33,6 +33,7 @@ pub fn router(door: Door) -> Router {
         .route("/api/threads/{thread}/export", get(export))
         .route("/api/blobs/{id}", get(blob))
         .route("/api/tickets", post(login::ticket))
+        .route("/api/tickets/used", post(login::used))
         .route("/api/session", get(login::who).delete(login::end))
         .merge(acp::router())
         .route_layer(needs(Role::Observer));

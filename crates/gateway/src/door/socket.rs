@@ -52,8 +52,38 @@ pub async fn connect(data_dir: &Path) -> Result<UnixStream> {
     }
 }
 
+/// What a process of an agent reads where the user's programs are the owner.
+pub const NOT_FOR_AGENTS: &str = "agents and what they start are not the owner at this socket; to let one in, create a token \
+     (acpd token create) and set ACPD_TOKEN";
+
+/// Whose the other end of a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of this user.
+    User,
+    /// A process of this user that an agent of this daemon has started.
+    Agent,
+    /// Another user's, or nobody knows whose.
+    Stranger,
+}
+
+/// Whose the other end is. An agent that is out for more than an open door finds another one, since it is a program of
+/// the same user; docs/security.md says so.
+pub fn peer(stream: &UnixStream) -> Peer {
+    if !is_ours(stream) {
+        return Peer::Stranger;
+    }
+    let pid = stream.peer_cred().ok().and_then(|other| other.pid());
+    // A system that does not say which process it is has none of our marks either.
+    if pid.is_some_and(acpd_host::is_of_an_agent) {
+        Peer::Agent
+    } else {
+        Peer::User
+    }
+}
+
 /// Whether the other end is a process of this user.
-pub fn is_ours(stream: &UnixStream) -> bool {
+fn is_ours(stream: &UnixStream) -> bool {
     stream
         .peer_cred()
         .is_ok_and(|other| other.uid() == rustix::process::geteuid().as_raw())

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
 use super::accept::Arrival;
+use super::newcomers::Standing;
 use crate::acp::LAST_WORDS;
 
 /// What an HTTP/2 client says first.
@@ -36,6 +37,8 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Clone)]
 pub struct Service {
     arrival: Arrival,
+    /// How the connection stands, if it is one of the network.
+    standing: Option<Arc<Standing>>,
     router: Router,
     /// How many requests came.
     asked: Arc<AtomicUsize>,
@@ -45,9 +48,16 @@ impl Service {
     pub fn new(arrival: Arrival, router: Router) -> Self {
         Self {
             arrival,
+            standing: None,
             router,
             asked: Arc::default(),
         }
+    }
+
+    /// The same for a connection of this standing.
+    pub fn of(self, standing: Arc<Standing>) -> Self {
+        let standing = Some(standing);
+        Self { standing, ..self }
     }
 }
 
@@ -59,6 +69,9 @@ impl hyper::service::Service<Request<Incoming>> for Service {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.asked.fetch_add(1, Ordering::Relaxed);
         request.extensions_mut().insert(self.arrival);
+        if let Some(standing) = &self.standing {
+            request.extensions_mut().insert(Arc::clone(standing));
+        }
         let (mut router, open) = (self.router.clone(), Arc::clone(&self.asked));
         if request.version() == axum::http::Version::HTTP_2 {
             as_before(&mut request);

@@ -74,7 +74,7 @@ impl TlsConfig {
         if self.self_signed && !(cert.exists() && key.exists()) {
             make(&cert, &key, names)?;
         }
-        read(&cert, &key)
+        read(&cert, &key, self.self_signed)
     }
 }
 
@@ -94,7 +94,8 @@ fn make(cert: &Path, key: &Path, names: &[String]) -> Result<(), TlsError> {
     private::replace(cert, made.cert.pem().as_bytes()).map_err(|error| fail(cert)(&error))
 }
 
-fn read(cert: &Path, key: &Path) -> Result<Certified, TlsError> {
+/// `own`: the key is the daemon's, so nobody else may have it; who may have a configured one is not ours to say.
+fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
     let bytes = |path: &Path| {
         let size = std::fs::metadata(path).map_err(|error| fail(path)(&error))?;
         if size.len() > CERTIFICATE_BYTES {
@@ -113,8 +114,13 @@ fn read(cert: &Path, key: &Path) -> Result<Certified, TlsError> {
         tracing::warn!(path = %key.display(), "every user of this machine can reach the key of the certificate");
     }
     // What is wrong with a key is told without any of it.
-    let secret =
-        PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| fail(key)(&"it holds no private key"))?;
+    let secret = if own {
+        let secret = private::read(key, CERTIFICATE_BYTES).map_err(|error| fail(key)(&error))?;
+        secret.ok_or_else(|| fail(key)(&"it is gone"))?
+    } else {
+        bytes(key)?
+    };
+    let secret = PrivateKeyDer::from_pem_slice(&secret).map_err(|_| fail(key)(&"it holds no private key"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))

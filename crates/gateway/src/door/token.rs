@@ -3,12 +3,15 @@
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use acpd_model::limits::TOKEN_FILE_BYTES;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+
+use super::private;
 
 /// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
 /// would protect nothing more: nobody can try them all. Compared in constant time.
@@ -100,12 +103,6 @@ pub enum TokenError {
         /// Why.
         source: std::io::Error,
     },
-    /// Other people can read the file.
-    #[error("the token file {path} can be read by other users: run chmod 600 {path}")]
-    Open {
-        /// The file.
-        path: PathBuf,
-    },
     /// The token is too short to be one.
     #[error("the token must have at least 16 characters")]
     Short,
@@ -154,11 +151,9 @@ impl Token {
             path: path.clone(),
             source,
         };
-        let mode = std::fs::metadata(&path).map_err(fail)?.permissions().mode();
-        if mode & 0o077 != 0 {
-            return Err(TokenError::Open { path });
-        }
-        Self::given(&std::fs::read_to_string(&path).map_err(fail)?)
+        let bytes = private::read(&path, TOKEN_FILE_BYTES).map_err(fail)?;
+        let bytes = bytes.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
+        Self::given(&String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?)
     }
 
     /// Where the token of a data directory stands.

@@ -150,6 +150,7 @@ impl ThreadActor {
                         self.host = Some(Machine::new(
                             spec,
                             config.clone(),
+                            Arc::clone(&self.around.reserved),
                             self.host_told.clone(),
                             Arc::clone(&self.around.metrics),
                         ));

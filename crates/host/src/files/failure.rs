@@ -13,6 +13,16 @@ pub(super) fn invalid(path: &str, what: &str) -> Failure {
     Failure::invalid_params(format!("{path} {what}"))
 }
 
+/// What is at `path` is the daemon's own.
+pub(super) fn reserved(path: &str) -> Failure {
+    Failure::new(
+        ErrorCode::Forbidden,
+        format!(
+            "{path} belongs to acpd itself (its data directory or configuration): no policy opens it to agents"
+        ),
+    )
+}
+
 /// The thing at `path` was swapped between two looks at it.
 pub(super) fn changed(path: &str) -> Failure {
     Failure::new(

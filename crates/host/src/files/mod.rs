@@ -7,13 +7,16 @@
 
 mod failure;
 mod read;
+mod reserved;
 mod walk;
 mod write;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use acpd_model::{Before, Failure};
 
+pub use reserved::Reserved;
 use walk::{Parents, Root};
 
 /// A file that is meant.
@@ -42,6 +45,7 @@ impl<'a> From<&'a String> for Target<'a> {
 #[derive(Debug)]
 pub struct Workspace {
     roots: Vec<Root>,
+    reserved: Arc<Reserved>,
 }
 
 impl Workspace {
@@ -51,7 +55,14 @@ impl Workspace {
         let roots = directories.filter(|path| path.is_absolute()).map(Root::open);
         Self {
             roots: roots.collect(),
+            reserved: Arc::default(),
         }
+    }
+
+    /// The same directories without what is `reserved`, whether that is below them, above them or linked into them.
+    #[must_use]
+    pub fn without(self, reserved: Arc<Reserved>) -> Self {
+        Self { reserved, ..self }
     }
 
     /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. What is returned

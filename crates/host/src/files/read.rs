@@ -13,7 +13,7 @@ use cap_std::fs::{FileType, FileTypeExt};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::failure::{changed, invalid, of_errno, of_io};
+use super::failure::{changed, invalid, of_errno, of_io, reserved};
 use super::walk::Place;
 
 /// The whole file.
@@ -123,6 +123,9 @@ fn open_found(place: &Place, path: &str) -> Result<(File, u64), Failure> {
     if !opened.is_file() {
         return Err(changed(path));
     }
+    if place.reserved.is_file(&opened) {
+        return Err(reserved(path));
+    }
     Ok((file, opened.len()))
 }
 
@@ -207,7 +210,8 @@ mod tests {
         ] {
             let dir = dir.try_clone().unwrap();
             let name = name.into();
-            let opened = open_found(&Place { dir, name }, "/w/f");
+            let reserved = std::sync::Arc::default();
+            let opened = open_found(&Place { dir, name, reserved }, "/w/f");
             assert_eq!(opened.err().map(|failure| failure.code), expected);
         }
     }

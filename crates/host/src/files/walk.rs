@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use acpd_model::limits::{PATH_BYTES, PATH_LINKS, PATH_STEPS};
 use acpd_model::{ErrorCode, Failure};
@@ -18,8 +18,8 @@ use cap_std::fs::{Dir, MetadataExt};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Workspace;
-use super::failure::{invalid, moved, of_errno, of_io, outside};
+use super::failure::{invalid, moved, of_errno, of_io, outside, reserved};
+use super::{Reserved, Workspace};
 
 /// A directory of the workspace.
 #[derive(Debug)]
@@ -93,6 +93,8 @@ struct Walked {
 pub(super) struct Place {
     pub(super) dir: Dir,
     pub(super) name: OsString,
+    /// What may not be read there, whatever it has become since.
+    pub(super) reserved: Arc<Reserved>,
 }
 
 impl Workspace {
@@ -142,6 +144,9 @@ impl Workspace {
                 Err(_) if parents == Parents::Told => return elsewhere(&text, path),
                 Err(failure) => return Err(failure),
             };
+            if self.reserved.is_inside(&root.dir) {
+                return Err(reserved(path));
+            }
             let mut dir = root.dir.try_clone().map_err(|error| of_io(path, &error))?;
             let mut walked = root.real.clone();
             let mut parts = below.components();
@@ -169,15 +174,21 @@ impl Workspace {
                     return Ok(Walked { real, place: None });
                 }
                 match next.map_err(|errno| of_errno(path, errno))? {
+                    Step::Leaf if self.reserved.is_name(&dir, name) => return Err(reserved(path)),
                     Step::Leaf => {
                         walked.push(name);
-                        let name = name.to_owned();
+                        let place = Place {
+                            dir,
+                            name: name.to_owned(),
+                            reserved: Arc::clone(&self.reserved),
+                        };
                         return Ok(Walked {
                             real: walked,
-                            place: Some(Place { dir, name }),
+                            place: Some(place),
                         });
                     }
                     Step::Link(_) if on_link == Links::Refused => return Err(moved(path)),
+                    Step::Into(next) if self.reserved.is_directory(&next) => return Err(reserved(path)),
                     Step::Into(next) => {
                         dir = next;
                         walked.push(name);

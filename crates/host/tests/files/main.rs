@@ -7,6 +7,7 @@ mod escapes;
 mod races;
 mod reading;
 mod real;
+mod reserved;
 mod roots;
 mod writing;
 

@@ -1,0 +1,112 @@
+//! Text that others wrote, fit for a terminal: nothing in it moves the cursor, is a command, or hides or reorders words.
+
+/// `text` with what a terminal would act on made visible. Lines of a command's terminal end in `\r\n`, and a piece of its
+/// output may end between the two.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
+            '\n' | '\t' => plain.push(c),
+            c if misleads(c) => plain.push('\u{fffd}'),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// The same for what has one line of its own: nothing in it can look like the next one.
+pub fn plain_line(text: &str) -> String {
+    plain(text).replace(['\n', '\t'], "\u{fffd}")
+}
+
+/// JSON with what a terminal would act on escaped, which changes none of its values.
+pub fn json(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Between values, where line ends and tabs change nothing.
+            '\n' | '\t' => plain.push(c),
+            '\r' => plain.push(' '),
+            c if misleads(c) => plain.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// Control characters, and those that change the direction of what is around them.
+fn misleads(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control()
+}
+
+/// JSON that comes in pieces, which may end inside of a character.
+#[derive(Default)]
+pub struct JsonPieces {
+    /// The beginning of a character.
+    begun: Vec<u8>,
+}
+
+impl JsonPieces {
+    /// The next piece, as far as its characters are whole.
+    pub fn next(&mut self, piece: &[u8]) -> String {
+        self.begun.extend_from_slice(piece);
+        let whole = match std::str::from_utf8(&self.begun) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            // What is not UTF-8 is no JSON, and shown as far as it is text.
+            _ => self.begun.len(),
+        };
+        let rest = self.begun.split_off(whole);
+        let whole = std::mem::replace(&mut self.begun, rest);
+        json(&String::from_utf8_lossy(&whole))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json as value};
+
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}[31m\u{7}\u{7f}\u{85}\u{9b}2J\u{61c}\u{200f}\u{202e}b\u{2066}é\u{1f600}";
+
+    fn is_fit(text: &str) -> bool {
+        !text.chars().any(misleads)
+    }
+
+    #[test]
+    fn nothing_of_a_text_is_left_that_a_terminal_acts_on() {
+        let shown = plain(HOSTILE);
+        assert!(is_fit(&shown), "{shown:?}");
+        assert!(
+            shown.starts_with("a\u{fffd}[31m") && shown.ends_with("é\u{1f600}"),
+            "{shown:?}"
+        );
+        assert_eq!(plain("a\tb\r\nc\rd\r"), "a\tb\nc\u{fffd}d");
+    }
+
+    #[test]
+    fn json_is_the_same_value_and_nothing_that_a_terminal_acts_on() {
+        let hostile = value!({ HOSTILE: [HOSTILE, "\n"] });
+        for text in [hostile.to_string(), format!("{hostile:#}").replace('\n', "\r\n")] {
+            let shown = json(&text);
+            assert!(is_fit(&shown.replace('\n', "")), "{shown:?}");
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), hostile);
+        }
+    }
+
+    #[test]
+    fn pieces_may_end_anywhere() {
+        let text = value!(HOSTILE).to_string();
+        for at in 0..=text.len() {
+            let mut pieces = JsonPieces::default();
+            let (head, tail) = text.as_bytes().split_at(at);
+            let shown = [pieces.next(head), pieces.next(tail)].concat();
+            assert_eq!(shown, json(&text), "{at}");
+        }
+        assert_eq!(JsonPieces::default().next(b"a\xffb"), "a\u{fffd}b");
+    }
+}

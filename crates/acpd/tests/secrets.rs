@@ -1,0 +1,250 @@
+//! The daemon's own files: whose they must be, and who gets at them.
+
+mod support;
+
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+
+use serde_json::json;
+use support::{Client, Daemon, Place, acpd};
+
+/// A user that is not root and runs no test.
+const STRANGER: u32 = 65534;
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// Runs `acpd serve`, which must not start, and returns what it says.
+fn refusal(place: &Place) -> String {
+    let refused = acpd(place, &["serve"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    refused.stderr
+}
+
+#[test]
+fn a_data_directory_that_others_can_use_is_refused_until_it_is_closed() {
+    let place = Place::new("");
+    let data = place.data();
+    std::fs::create_dir(&data).unwrap();
+    let hint = format!("run chmod 700 {}", data.display());
+    for mode in [0o777, 0o755, 0o710, 0o701, 0o1770] {
+        set_mode(&data, mode);
+        let token = &["token", "create", "--name", "x", "--role", "owner"][..];
+        for args in [&["serve"][..], token] {
+            let refused = acpd(&place, args);
+            assert_eq!(refused.code, Some(1), "{mode:o} {args:?}: {}", refused.stderr);
+            assert!(
+                refused.stderr.contains(&hint),
+                "{mode:o} {args:?}: {}",
+                refused.stderr
+            );
+        }
+        assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "{mode:o}");
+    }
+    set_mode(&data, 0o700);
+    Daemon::at(place);
+}
+
+#[test]
+fn a_data_directory_may_be_a_link_to_one_that_is_closed() {
+    let place = Place::new("");
+    let elsewhere = place.work().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, place.data()).unwrap();
+    set_mode(&elsewhere, 0o750);
+    assert!(refusal(&place).contains("run chmod 700"));
+    set_mode(&elsewhere, 0o700);
+    Daemon::at(place);
+}
+
+#[test]
+fn secret_files_that_others_can_read_or_that_are_links_are_refused() {
+    let mut daemon = Daemon::start();
+    daemon.stop();
+    let data = daemon.place.data();
+    for name in ["token", "tokens.json", "answers.json"] {
+        let path = data.join(name);
+        let real = data.join("real");
+        if !path.exists() {
+            let empty = if name == "tokens.json" {
+                "tokens\":[]"
+            } else {
+                "agents\":{}"
+            };
+            std::fs::write(&path, format!("{{\"version\":1,\"{empty}}}")).unwrap();
+        }
+        for mode in [0o644, 0o640, 0o602] {
+            set_mode(&path, mode);
+            let said = refusal(&daemon.place);
+            let hint = format!("run chmod 600 {}", path.display());
+            assert!(said.contains(&hint), "{name} {mode:o}: {said}");
+        }
+        set_mode(&path, 0o600);
+        std::fs::rename(&path, &real).unwrap();
+        symlink(&real, &path).unwrap();
+        let said = refusal(&daemon.place);
+        assert!(said.contains("is a symbolic link"), "{name}: {said}");
+        std::fs::rename(&real, &path).unwrap();
+    }
+    daemon.restart();
+}
+
+/// Only root can make a file that is another user's; the rule itself has a test beside it.
+#[test]
+fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
+    let mut daemon = Daemon::start();
+    daemon.stop();
+    let data = daemon.place.data();
+    let inside = ["token", "log.db", "tokens.json", "planted"].map(|name| data.join(name));
+    for path in inside.into_iter().chain([data.clone()]) {
+        let was_there = path.exists();
+        if !was_there {
+            std::fs::write(&path, r#"{"version":1,"tokens":[]}"#).unwrap();
+            set_mode(&path, 0o600);
+        }
+        if chown(&path, Some(STRANGER), None).is_ok() {
+            let said = refusal(&daemon.place);
+            let told = format!("{} belongs to another user ({STRANGER})", path.display());
+            assert!(said.contains(&told), "{told}: {said}");
+            chown(&path, Some(0), None).unwrap();
+        }
+        if !was_there {
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+    daemon.restart();
+    // A daemon that runs believes no file that came later either.
+    let tokens = data.join("tokens.json");
+    let made = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "x", "--role", "owner"],
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    if chown(&tokens, Some(STRANGER), None).is_ok() {
+        let listed = acpd(&daemon.place, &["token", "list"]);
+        assert!(
+            listed.stderr.contains("belongs to another user"),
+            "{}",
+            listed.stderr
+        );
+    }
+}
+
+/// A thread whose workspace contains the data directory and the configuration.
+fn thread_around(client: &mut Client, daemon: &Daemon) -> String {
+    let cwd = daemon
+        .place
+        .data()
+        .parent()
+        .expect("it is in the place")
+        .to_owned();
+    let started = client.call("thread/start", &json!({ "agentType": "fake", "cwd": cwd }));
+    started["thread"]["id"]
+        .as_str()
+        .expect("a thread has an id")
+        .to_owned()
+}
+
+#[test]
+fn agents_reach_none_of_the_daemons_files_under_any_policy() {
+    for policy in [
+        "",
+        "[policy]\nbase = \"readonly\"\n",
+        "[policy]\nbase = \"permissive\"\n",
+    ] {
+        let daemon = Daemon::with(policy);
+        let mut client = Client::new(&daemon);
+        let (data, config) = (daemon.place.data(), daemon.place.config());
+        let thread = thread_around(&mut client, &daemon);
+        std::fs::hard_link(data.join("token"), daemon.place.work().join("hard")).unwrap();
+        symlink(&data, daemon.place.work().join("link")).unwrap();
+        let read = [
+            data.join("token"),
+            data.join("../data/log.db"),
+            daemon.place.work().join("hard"),
+            daemon.place.work().join("link/token"),
+            config.clone(),
+        ];
+        let written = [data.join("tokens.json"), data.join("new"), config.clone()];
+        let before = std::fs::read(&config).unwrap();
+        for path in read {
+            let turn = client.turn(&thread, &format!("read path={}", path.display()));
+            let said = turn.said();
+            assert!(
+                said.contains("belongs to acpd itself"),
+                "{policy} {}: {said}",
+                path.display()
+            );
+        }
+        for path in written.iter().filter(|_| !policy.contains("readonly")) {
+            let turn = client.turn(&thread, &format!("write path={} text=mine", path.display()));
+            let said = turn.said();
+            assert!(
+                said.contains("belongs to acpd itself"),
+                "{policy} {}: {said}",
+                path.display()
+            );
+        }
+        assert_eq!(std::fs::read(&config).unwrap(), before);
+        assert!(!data.join("tokens.json").exists() && !data.join("new").exists());
+        let turn = client.turn(
+            &thread,
+            &format!(
+                "write path={}/fine text=x; read path={0}/fine",
+                daemon.place.work().display()
+            ),
+        );
+        assert!(
+            policy.contains("readonly") || turn.said().contains("read 1 bytes"),
+            "{}",
+            turn.said()
+        );
+    }
+}
+
+#[test]
+fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
+    const REFUSED: &str = "not the owner at this socket";
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/peer.py");
+    let run = |way: &str, socket: &str| {
+        let socket = daemon.place.data().join(socket);
+        format!("python3 {} {way} {}", script.display(), socket.display())
+    };
+    // The user's own processes are the owner in all of these ways; one that is gone may be too late.
+    for (way, socket, own) in [
+        ("http", "acpd.sock", Some("\"owner\"")),
+        ("child", "acpd.sock", None),
+        ("hidden", "acpd.sock", Some("\"owner\"")),
+        ("editor", "acp.sock", Some("protocolVersion")),
+    ] {
+        let line = run(way, socket);
+        if let Some(own) = own {
+            let ours = support::outcome(std::process::Command::new("sh").args(["-c", &line]));
+            assert!(ours.stdout.contains(own), "{way}: {ours:?}");
+        }
+        let turn = client.turn(&thread, &format!("terminal {line}"));
+        assert!(turn.said().contains(REFUSED), "{way}: {}", turn.said());
+    }
+    let acpd = env!("CARGO_BIN_EXE_acpd");
+    let data = daemon.place.data();
+    let line = format!("{acpd} --data-dir {} threads", data.display());
+    let turn = client.turn(&thread, &format!("terminal {line}"));
+    assert!(turn.said().contains(REFUSED), "{}", turn.said());
+    // A token says what an agent may do.
+    let made = support::acpd(
+        &daemon.place,
+        &["token", "create", "--name", "agent", "--role", "observer"],
+    );
+    let line = format!("env ACPD_TOKEN={} {line}", made.stdout.trim());
+    let turn = client.turn(&thread, &format!("terminal {line}"));
+    assert!(
+        turn.said().starts_with("exit 0") && turn.said().contains(&thread),
+        "{}",
+        turn.said()
+    );
+}

@@ -1,0 +1,57 @@
+"""Connects to one of the daemon's sockets in a way of its choice, and prints the answer: peer.py WAY SOCKET."""
+
+import json
+import os
+import resource
+import socket
+import sys
+
+way, path = sys.argv[1:]
+http = b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+acp = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
+
+
+def hide():
+    """Runs this again without marks, without a parent that is known, and in a session of its own."""
+    done, hold = os.pipe()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.setsid()
+            os.set_inheritable(hold, True)
+            resource.setrlimit(resource.RLIMIT_RTTIME, (1000000, 1000000))
+            os.execve(sys.executable, [sys.executable, __file__, "http", path], {})
+        os._exit(0)
+    os.close(hold)
+    os.wait()
+    os.read(done, 1)
+
+
+def ask(words, by_a_child=False):
+    peer = socket.socket(socket.AF_UNIX)
+    if by_a_child:
+        child = os.fork()
+        if child == 0:
+            peer.connect(path)
+            peer.sendall(words)
+            os._exit(0)
+        os.waitpid(child, 0)
+    else:
+        peer.connect(path)
+        try:
+            peer.sendall(words)
+        except BrokenPipeError:
+            pass  # refused already: the answer is there
+    answer = b""
+    while part := peer.recv(4096):
+        answer += part
+        if words is not http and b"\n" in part:
+            break
+    print(answer.decode(), flush=True)
+
+
+if way == "hidden":
+    hide()
+elif way == "editor":
+    ask(acp.encode() + b"\n")
+else:
+    ask(http, by_a_child=way == "child")

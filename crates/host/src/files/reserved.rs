@@ -1,0 +1,121 @@
+//! What no workspace hands out, whatever directories it has: the daemon's own files.
+//!
+//! They are told apart by device and inode, looked up each time: so neither another name nor a hard link leads to them, and
+//! a file that was replaced since is still known.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, MetadataExt as _};
+use rustix::fs::{Mode, OFlags};
+
+/// Directories, with all that is below them, and files out of the reach of agents.
+#[derive(Debug, Clone, Default)]
+pub struct Reserved {
+    directories: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+/// What a file or directory is, under any name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of_path(path: &Path) -> Option<Self> {
+        path.metadata().ok().map(|found| Self::of(&found))
+    }
+
+    fn of(found: &std::fs::Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+        }
+    }
+
+    fn of_directory(dir: &Dir) -> Option<Self> {
+        dir.dir_metadata().ok().map(|found| Self::found(&found))
+    }
+
+    fn found(found: &cap_std::fs::Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+        }
+    }
+}
+
+impl Reserved {
+    /// Reserves `directories` and `files`, which need not exist yet.
+    pub fn new(directories: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
+        Self { directories, files }
+    }
+
+    /// Whether `dir` is one of the directories.
+    pub(super) fn is_directory(&self, dir: &Dir) -> bool {
+        // Most workspaces in tests reserve nothing.
+        !self.directories.is_empty() && Identity::of_directory(dir).is_some_and(|id| self.has_directory(id))
+    }
+
+    /// Whether `dir` is one of the directories, or below one.
+    pub(super) fn is_inside(&self, dir: &Dir) -> bool {
+        if self.directories.is_empty() {
+            return false;
+        }
+        let (Ok(mut dir), Some(mut id)) = (dir.try_clone(), Identity::of_directory(dir)) else {
+            return false;
+        };
+        loop {
+            if self.has_directory(id) {
+                return true;
+            }
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let Ok(above) = rustix::fs::openat(&dir, "..", flags, Mode::empty()) else {
+                return false;
+            };
+            dir = Dir::from_std_file(above.into());
+            match Identity::of_directory(&dir) {
+                Some(next) if next != id => id = next,
+                // Above the root is the root.
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether `name` in `dir` is one of the files, or would be one if it were made.
+    pub(super) fn is_name(&self, dir: &Dir, name: &OsStr) -> bool {
+        let Some(here) = Identity::of_directory(dir) else {
+            return false;
+        };
+        let there = dir.symlink_metadata(name).ok();
+        let there = there.map(|found| Identity::found(&found));
+        self.files.iter().any(|file| {
+            let named =
+                file.file_name() == Some(name) && file.parent().and_then(Identity::of_path) == Some(here);
+            named || there.is_some() && Identity::of_path(file) == there
+        })
+    }
+
+    /// Whether an open file is one of the files, or one directly in one of the directories, under another name.
+    pub(super) fn is_file(&self, found: &std::fs::Metadata) -> bool {
+        let id = Some(Identity::of(found));
+        if self.files.iter().any(|file| Identity::of_path(file) == id) {
+            return true;
+        }
+        // A file with one name is where it was found, and that is not in the directories.
+        found.nlink() > 1
+            && self.directories.iter().any(|directory| {
+                let entries = directory.read_dir().into_iter().flatten().flatten();
+                let mut ids = entries.filter_map(|entry| entry.metadata().ok());
+                ids.any(|entry| Some(Identity::of(&entry)) == id)
+            })
+    }
+
+    fn has_directory(&self, id: Identity) -> bool {
+        let mut known = self.directories.iter().filter_map(|path| Identity::of_path(path));
+        known.any(|directory| directory == id)
+    }
+}

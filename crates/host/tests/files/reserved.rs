@@ -1,0 +1,149 @@
+//! What is reserved is not had by any name.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use acpd_host::{Reserved, Workspace};
+use acpd_model::{ErrorCode, Failure};
+
+use super::Scene;
+
+/// A workspace around `data`, where a daemon keeps its files, and `config/acpd.toml`.
+fn around(scene: &Scene, roots: &[&str]) -> Workspace {
+    let reserved = Reserved::new(
+        vec![scene.base.join("w/data")],
+        vec![
+            scene.base.join("w/config/acpd.toml"),
+            scene.base.join("w/new/acpd.toml"),
+        ],
+    );
+    let roots: Vec<PathBuf> = roots.iter().map(|name| scene.base.join(name)).collect();
+    Workspace::open(roots.into_iter()).without(Arc::new(reserved))
+}
+
+fn furnish(scene: &Scene) {
+    for name in ["w/data/sub", "w/config"] {
+        fs::create_dir_all(scene.base.join(name)).unwrap();
+    }
+    for name in [
+        "w/data/token",
+        "w/data/sub/deep",
+        "w/config/acpd.toml",
+        "w/config/other.toml",
+    ] {
+        scene.write(name, "secret");
+    }
+}
+
+fn is_reserved(failure: &Failure) -> bool {
+    failure.code == ErrorCode::Forbidden && failure.message.contains("belongs to acpd itself")
+}
+
+#[test]
+fn what_is_reserved_is_neither_read_nor_written_by_any_name() {
+    let scene = Scene::new();
+    furnish(&scene);
+    scene.link("w/link", "data/token");
+    scene.link("w/linked", "data");
+    scene.link("w/settings", scene.path("w/config/acpd.toml"));
+    fs::hard_link(scene.base.join("w/data/token"), scene.base.join("w/hard")).unwrap();
+    fs::hard_link(
+        scene.base.join("w/config/acpd.toml"),
+        scene.base.join("w/hard.toml"),
+    )
+    .unwrap();
+    let files = around(&scene, &["w"]);
+    for name in [
+        "w/data/token",
+        "w/data/../data/token",
+        "w/dir/../data/sub/deep",
+        "w/link",
+        "w/linked/token",
+        "w/settings",
+        "w/config/acpd.toml",
+        "w/hard",
+        "w/hard.toml",
+    ] {
+        let path = scene.path(name);
+        for line in [None, Some(1)] {
+            let failure = files.read_text(&path, line, None).unwrap_err();
+            assert!(is_reserved(&failure), "{name}: {failure}");
+        }
+        let before = scene.all();
+        let written = files.write_text(&path, "mine").unwrap_err();
+        assert!(
+            is_reserved(&written) || written.message.contains("hard links"),
+            "{name}: {written}"
+        );
+        assert!(scene.all() == before, "{name}");
+    }
+    for name in [
+        "w/data/new",
+        "w/data/sub/x/new",
+        "w/linked/new",
+        "w/new/acpd.toml",
+    ] {
+        let failure = files.write_text(&scene.path(name), "mine").unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+        assert!(!scene.base.join(name).exists(), "{name}");
+    }
+    for name in ["w/data/token", "w/linked/new", "w/config/acpd.toml"] {
+        let failure = files.real_path(&scene.path(name)).unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+    }
+}
+
+#[test]
+fn what_is_beside_it_is_had_as_before() {
+    let scene = Scene::new();
+    furnish(&scene);
+    fs::hard_link(scene.base.join("w/file"), scene.base.join("w/second")).unwrap();
+    let files = around(&scene, &["w"]);
+    for name in ["w/file", "w/second", "w/config/other.toml"] {
+        files.read_text(&scene.path(name), None, None).unwrap();
+    }
+    files.write_text(&scene.path("w/dir/acpd.toml"), "mine").unwrap();
+    files.write_text(&scene.path("w/new/other.toml"), "mine").unwrap();
+}
+
+#[test]
+fn a_workspace_inside_of_what_is_reserved_has_no_files() {
+    let scene = Scene::new();
+    furnish(&scene);
+    for root in ["w/data", "w/data/sub"] {
+        let files = around(&scene, &[root]);
+        let path = scene.path(if root == "w/data" {
+            "w/data/token"
+        } else {
+            "w/data/sub/deep"
+        });
+        assert!(
+            is_reserved(&files.read_text(&path, None, None).unwrap_err()),
+            "{root}"
+        );
+        assert!(
+            is_reserved(&files.write_text(&path, "mine").unwrap_err()),
+            "{root}"
+        );
+    }
+}
+
+#[test]
+fn what_was_replaced_or_moved_is_still_reserved() {
+    let scene = Scene::new();
+    furnish(&scene);
+    let files = around(&scene, &["w"]);
+    // As the daemon replaces a file, and an editor the configuration.
+    scene.write("w/config/acpd.new", "newer");
+    fs::rename(
+        scene.base.join("w/config/acpd.new"),
+        scene.base.join("w/config/acpd.toml"),
+    )
+    .unwrap();
+    fs::hard_link(scene.base.join("w/config/acpd.toml"), scene.base.join("w/hard")).unwrap();
+    for name in ["w/config/acpd.toml", "w/hard"] {
+        let failure = files.read_text(&scene.path(name), None, None).unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+    }
+}
