@@ -113,7 +113,7 @@ fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
     }));
     let create = json!({
         "command": command, "args": rest, "cwd": turn.cwd, "outputByteLimit": OUTPUT_LIMIT,
-        "env": [{ "name": "FAKE_AGENT", "value": "1" }],
+        "env": [{ "name": "NO_COLOR", "value": "1" }],
     });
     let created = match turn.call("terminal/create", create) {
         Ok(created) => created,
