@@ -551,7 +551,7 @@ export type Level = "info" | "warning" | "error";
 
 /** The limits in force. */
 export interface LimitsInForce {
-  /** Connections served at once; further ones wait. */
+  /** Connections served at once; further ones are refused, at a local socket they wait. */
   connections: number;
   /** Batches of events that a connection may be behind before it is sent them from the log. */
   liveBatches: number;

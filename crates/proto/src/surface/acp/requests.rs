@@ -22,23 +22,15 @@ impl Peer {
     ) -> Result<(Call, ReplyTo), Failure> {
         Ok(match method {
             "session/new" => {
-                let OpenSession {
-                    cwd,
+                let Wanted {
+                    mut change,
                     additional_directories,
-                    mcp_servers,
-                    meta,
-                    members,
-                } = OpenSession::read(method, params)?;
-                let cwd = cwd.ok_or_else(|| Failure::invalid_params("session/new: missing field `cwd`"))?;
+                } = wanted(method, params)?;
+                let missing = || Failure::invalid_params("session/new: missing field `cwd`");
                 let call = Call::New {
-                    cwd,
-                    additional_directories: additional_directories.unwrap_or_default(),
-                    change: SessionChange {
-                        cwd: None,
-                        mcp_servers,
-                        members,
-                        meta,
-                    },
+                    cwd: change.cwd.take().ok_or_else(missing)?,
+                    additional_directories,
+                    change,
                 };
                 (call, ReplyTo::Open(id, Way::New))
             }
@@ -214,6 +206,15 @@ const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
 /// The session that is to be opened, and what is wanted of it.
 fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted), Failure> {
     let thread = params::thread(method, params)?;
+    let mut wanted = wanted(method, params)?;
+    // What is about this one request is no change of the session.
+    let meta = wanted.change.meta.take();
+    wanted.change.meta = meta.and_then(|meta| splice::others(&meta, &TRACE));
+    Ok((thread, wanted))
+}
+
+/// What is wanted of a session.
+fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, Failure> {
     let OpenSession {
         cwd,
         additional_directories,
@@ -221,17 +222,15 @@ fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted
         meta,
         members,
     } = OpenSession::read(method, params)?;
-    let wanted = Wanted {
+    Ok(Wanted {
         change: SessionChange {
             cwd,
             mcp_servers,
             members,
-            // What is about this one request is no change of the session.
-            meta: meta.and_then(|meta| splice::others(&meta, &TRACE)),
+            meta,
         },
         additional_directories: additional_directories.unwrap_or_default(),
-    };
-    Ok((thread, wanted))
+    })
 }
 
 /// Those that begin with `_acpd/` are ours, and no agent's.

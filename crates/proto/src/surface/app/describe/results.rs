@@ -83,7 +83,7 @@ pub struct LimitsInForce {
     outbound_queue: u64,
     /// Batches of events that a connection may be behind before it is sent them from the log.
     live_batches: u64,
-    /// Connections served at once; further ones wait.
+    /// Connections served at once; further ones are refused, at a local socket they wait.
     connections: u64,
     /// Seconds between the daemon's pings.
     ping_secs: u64,
