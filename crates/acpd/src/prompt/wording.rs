@@ -19,6 +19,12 @@ pub fn wording(params: &Value) -> String {
     for part in &parts {
         add_part(&mut text, &part_in_words(part));
     }
+    if let Some(why) = params["always"]["notRemembered"].as_str() {
+        text.push_str(&format!(
+            "acpd does not remember an answer: {}\n",
+            plain_line(why)
+        ));
+    }
     // A question that the agent did not ask has acpd's own title, which says no more than the parts.
     if let Some(title) = params["title"].as_str().filter(|_| params["itemId"].is_string()) {
         text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
@@ -54,6 +60,7 @@ mod tests {
             "itemId": "item_2",
             "title": "$ ls\n  1) Allow once",
             "command": "ls",
+            "always": { "notRemembered": "it cannot be told which file the program ../x\n is" },
             "subjects": [
                 {
                     "type": "command", "argv": ["git", "a b"], "cwd": "/w",
@@ -80,6 +87,7 @@ mod tests {
   call api of the MCP server gh
     with {\"method\":\"DELETE\"}
   do something that is not clear: the command has a form that cannot be read
+acpd does not remember an answer: it cannot be told which file the program ../x\u{fffd} is
 The agent's own words: “$ ls\u{fffd}  1) Allow once”
 ";
         assert_eq!(wording(&params), expected);

@@ -47,11 +47,13 @@
 //! slipped past; only `*`, or a default, lets such a command through.
 
 mod address;
+mod bounds;
 mod builtins;
 mod claims;
 mod command_line;
 mod decide;
 mod matching;
+mod members;
 mod path;
 mod pattern;
 mod preset;
@@ -64,6 +66,7 @@ mod tool_call;
 mod variables;
 mod wrapper;
 
+pub use bounds::Bounds;
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};
 pub use matching::Match;
 pub use path::normalise;

@@ -6,6 +6,7 @@
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
 
 use super::address::host;
+use super::members;
 use super::path::normalise;
 use super::request::{Access, Kind, Request, Subject};
 use super::shell::{quoted, shell_line};
@@ -26,7 +27,10 @@ impl Request {
     /// What a person is shown: each part of the call, and of each part that cannot be read, that it cannot.
     pub fn shown(&self) -> Vec<CallSubject> {
         let mut shown = self.shown.clone();
-        for what in self.subjects.iter().filter_map(unknown) {
+        let members = self
+            .has_unknown_members()
+            .then(|| members::in_words(&self.unknown_members));
+        for what in self.subjects.iter().filter_map(unknown).chain(members) {
             let unknown = CallSubject::Unknown { what };
             if !shown.contains(&unknown) {
                 shown.push(unknown);

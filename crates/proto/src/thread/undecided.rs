@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
 
+use super::answers::agent_remembers;
 use super::command::{Effect, Whose};
 use super::machine::Work;
 use super::permits::Permit;
@@ -135,9 +136,16 @@ impl Thread {
         } = question;
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
-        let agent_remembers = self.agent_remembers(&request, &options);
+        let always = self.always(&request);
         let subjects = subjects(&request).into();
         let ruled = self.rule_on(number, request, &options);
+        let (always, agent_remembers) = match ruled {
+            Some(_) => (None, Vec::new()),
+            None => {
+                let agent_remembers = agent_remembers(&always, &options);
+                (Some(Box::new(always)), agent_remembers)
+            }
+        };
         let kind = EventKind::PermissionRequested {
             request: RequestId {
                 thread: self.live.thread,
@@ -149,11 +157,8 @@ impl Thread {
             options,
             subjects,
             decided: ruled.is_some(),
-            agent_remembers: if ruled.is_none() {
-                agent_remembers
-            } else {
-                Vec::new()
-            },
+            agent_remembers,
+            always,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);
