@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects` and `permissionRequested.always`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always` and `permissionRequested.whole`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -663,6 +663,9 @@ pub enum EventKind {
         /// this member.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         always: Option<Box<Always>>,
+        /// The whole tool call, where the agent said a part of it before and does not repeat it in the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<RawJson>,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

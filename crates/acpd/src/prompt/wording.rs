@@ -3,11 +3,11 @@
 //! In: the question's params. Out: text. Never: shows an agent's words for a call as what the call would do, or lets text of
 //! the agent begin a line.
 
-use acpd_gateway::policy::{PartInWords, part_in_words};
+use acpd_gateway::policy::in_lines;
 use acpd_model::subject::CallSubject;
 use serde_json::Value;
 
-use crate::plain::{plain, plain_line};
+use crate::plain::plain_line;
 
 /// A question, without its options.
 pub fn wording(params: &Value) -> String {
@@ -16,9 +16,7 @@ pub fn wording(params: &Value) -> String {
     if parts.is_empty() {
         text.push_str("  acpd cannot tell what it would do\n");
     }
-    for part in &parts {
-        add_part(&mut text, &part_in_words(part));
-    }
+    text.push_str(&in_lines(&parts));
     if let Some(why) = params["always"]["notRemembered"].as_str() {
         text.push_str(&format!(
             "acpd does not remember an answer: {}\n",
@@ -30,22 +28,6 @@ pub fn wording(params: &Value) -> String {
         text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
     }
     text
-}
-
-fn add_part(text: &mut String, part: &PartInWords<'_>) {
-    let first = if part.verb == "run" { "$" } else { part.verb };
-    text.push_str(&format!("  {first} {}\n", inside(&part.what)));
-    for detail in &part.details {
-        text.push_str(&format!("    {}\n", inside(detail)));
-    }
-    if let Some(diff) = part.diff {
-        text.push_str(&format!("  | {}\n", inside(diff.trim_end_matches('\n'))));
-    }
-}
-
-/// Text of several lines, none of which can be taken for one of ours.
-fn inside(text: &str) -> String {
-    plain(text).replace('\n', "\n  | ")
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ mod shell;
 mod shown;
 mod tool_call;
 mod variables;
+mod words;
 mod wrapper;
 
 pub use bounds::Bounds;
@@ -75,4 +76,4 @@ pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
 pub use request::{Access, Form, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;
-pub use shown::{PartInWords, part_in_words};
+pub use words::{PartInWords, in_lines, in_one_line, part_in_words};

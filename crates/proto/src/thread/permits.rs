@@ -306,6 +306,7 @@ impl Thread {
             agent_remembers: Vec::new(),
             subjects: subjects(&wanted).into(),
             always: Some(Box::new(always)),
+            whole: None,
         };
         self.questions.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();

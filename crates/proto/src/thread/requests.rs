@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::answers::sent_as_once;
 use super::command::{Answer, PickedOption};
-use super::shown::show_changes;
+use super::shown::{kept_call, show_changes};
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
@@ -98,6 +98,7 @@ impl Thread {
         if let Some(key) = repeated_key(&whole) {
             return self.refuse_ambiguous(call, "the tool call", &key);
         }
+        let kept = kept_call(&whole, tool);
         let mut request = self.tool_request(&whole);
         show_changes(&mut request, &whole);
         let question = Question {
@@ -107,6 +108,7 @@ impl Thread {
             title,
             options,
             raw,
+            call: kept,
             request,
         };
         self.consider_question(call, question);
@@ -329,7 +331,7 @@ fn told(answer: &Answer) -> Result<Outcome, Failure> {
         Answer::Accept { .. } => Outcome::Accepted { content: None },
         Answer::Decline { .. } => Outcome::Declined,
         Answer::Cancel => Outcome::Cancelled,
-        Answer::Option(_) => {
+        Answer::Option(_) | Answer::Place(_) => {
             return Err(Failure::invalid_params(
                 "the agent wants information: answer with item/answer",
             ));
@@ -362,6 +364,13 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
             ));
         }
         Answer::Option(picked) => pick(options, picked)?,
+        Answer::Place(place) => options.get(*place).ok_or_else(|| {
+            let number = place.saturating_add(1);
+            Failure::invalid_params(format!(
+                "there is no option {number}; the agent offers {}",
+                options.len()
+            ))
+        })?,
         Answer::Accept { always: false } => by_kind(["allow_once", "allow_always"])?,
         Answer::Accept { always: true } => by_kind(["allow_always", "allow_once"])?,
         Answer::Decline { always: false } => match by_kind(["reject_once", "reject_always"]) {

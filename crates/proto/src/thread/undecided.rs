@@ -36,6 +36,8 @@ pub(super) struct Question {
     pub title: String,
     pub options: Vec<PermissionOption>,
     pub raw: RawJson,
+    /// The whole call, if the question does not repeat it.
+    pub call: Option<RawJson>,
     pub request: Request,
 }
 
@@ -132,6 +134,7 @@ impl Thread {
             title,
             options,
             raw,
+            call: whole,
             request,
         } = question;
         let number = self.live.last_request + 1;
@@ -139,11 +142,11 @@ impl Thread {
         let always = self.always(&request);
         let subjects = subjects(&request).into();
         let ruled = self.rule_on(number, request, &options);
-        let (always, agent_remembers) = match ruled {
-            Some(_) => (None, Vec::new()),
+        let (always, agent_remembers, whole) = match ruled {
+            Some(_) => (None, Vec::new(), None),
             None => {
                 let agent_remembers = agent_remembers(&always, &options);
-                (Some(Box::new(always)), agent_remembers)
+                (Some(Box::new(always)), agent_remembers, whole)
             }
         };
         let kind = EventKind::PermissionRequested {
@@ -159,6 +162,7 @@ impl Thread {
             decided: ruled.is_some(),
             agent_remembers,
             always,
+            whole,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);
