@@ -53,7 +53,7 @@ impl Thread {
     ) {
         let Ok(asked) = tool.read::<AskedTool>() else {
             let error = Failure::invalid_params(format!("{METHOD}: toolCall has no toolCallId"));
-            return self.refuse_call(call, &error);
+            return self.refuse_on_record(call, METHOD, &error);
         };
         if let Some(twice) = repeated_id(&options) {
             let error = Failure::invalid_params(format!(

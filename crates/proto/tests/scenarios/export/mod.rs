@@ -29,7 +29,7 @@ fn export(scene: &Scene, format: Format) -> String {
     write(scene, &scene.thread.live().summary, &scene.log, format)
 }
 
-fn lines(scene: &Scene) -> Vec<Value> {
+pub fn lines(scene: &Scene) -> Vec<Value> {
     let text = export(scene, Format::Jsonl);
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
