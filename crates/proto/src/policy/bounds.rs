@@ -4,6 +4,7 @@
 //! answer holds, and the same in words. Never: makes an answer wider than what a person was asked.
 
 use acpd_model::BlobId;
+use acpd_model::limits::RULE_BYTES;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,8 @@ impl Bounds {
             ..Self::default()
         };
         if let Subject::Command(command) = subject {
-            bounds.cwd = Some(command.cwd.clone()?);
+            let cwd = command.cwd.as_ref().filter(|cwd| cwd.len() <= RULE_BYTES)?;
+            bounds.cwd = Some(cwd.clone());
             bounds.line = command.line;
         }
         Some(bounds)

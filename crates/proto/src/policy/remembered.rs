@@ -222,8 +222,13 @@ struct Kept {
 /// Rules that are about exactly this request.
 fn rules_for(request: &Request, allow: bool) -> Result<Vec<Kept>, NotRememberable> {
     let mut rules: Vec<Kept> = Vec::new();
+    let mut one = request.without_parts();
     for subject in &request.subjects {
-        let kept = kept_for(subject, request, allow)?;
+        if rules.len() > REMEMBERED_RULES {
+            return Err(NotRememberable::Full);
+        }
+        one.subjects = vec![subject.clone()];
+        let kept = kept_for(subject, &one, allow)?;
         if !rules.contains(&kept) {
             rules.push(kept);
         }
@@ -231,6 +236,7 @@ fn rules_for(request: &Request, allow: bool) -> Result<Vec<Kept>, NotRememberabl
     Ok(rules)
 }
 
+/// The rule for `subject`, which is all of `request`.
 fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, NotRememberable> {
     let no_rule = || NotRememberable::NoRule {
         subject: subject.to_string(),
@@ -250,10 +256,6 @@ fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, N
     };
     // A rule that does not even do what was just answered would be a promise not kept.
     let effect = if allow { Effect::Allow } else { Effect::Deny };
-    let one = Request {
-        subjects: vec![subject.clone()],
-        ..request.clone()
-    };
     let answers = Remembered {
         last_id: 0,
         rules: vec![kept],
@@ -262,7 +264,7 @@ fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, N
         remembered: vec![&answers],
         ..Layers::default()
     };
-    if layers.decide(&one).effect != effect {
+    if layers.decide(request).effect != effect {
         return Err(no_rule());
     }
     let RememberedRule { rule, bounds, .. } = answers.rules.into_iter().next().ok_or_else(no_rule)?;

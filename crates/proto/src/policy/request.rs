@@ -350,6 +350,17 @@ impl Request {
         self.tool_name.as_deref()
     }
 
+    /// The same call without anything that it does.
+    pub(super) fn without_parts(&self) -> Self {
+        Self {
+            subjects: Vec::new(),
+            shown: Vec::new(),
+            texts: Vec::new(),
+            named: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Stands for the input of the call; of one without input, for nothing.
     pub(super) fn arguments(&self) -> BlobId {
         self.input.unwrap_or_else(|| BlobId::of(&[]))

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::item::ToolStatus;
+use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::text::shorten;
 use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde::Deserialize;
@@ -55,6 +56,13 @@ impl Thread {
             let error = Failure::invalid_params(format!("{METHOD}: toolCall has no toolCallId"));
             return self.refuse_on_record(call, METHOD, &error);
         };
+        if options.len() > QUESTION_OPTIONS {
+            let error = Failure::invalid_params(format!(
+                "{METHOD}: {} options, more than the {QUESTION_OPTIONS} that a person can be offered",
+                options.len()
+            ));
+            return self.refuse_on_record(call, METHOD, &error);
+        }
         if let Some(twice) = repeated_id(&options) {
             let error = Failure::invalid_params(format!(
                 "{METHOD}: two options have the optionId {:?}, so that no answer is clear",

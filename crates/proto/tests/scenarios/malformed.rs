@@ -85,7 +85,7 @@ fn a_question_that_cannot_be_read_is_refused_and_recorded() {
         format!(r#"{{"sessionId":"s-1","toolCall":{{}},"options":[{option}]}}"#),
         format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":7}},"options":[{option}]}}"#),
         format!(r#"{{"sessionId":"s-1","toolCall":"rm x","options":[{option}]}}"#),
-        r#"[]"#.to_owned(),
+        "[]".to_owned(),
     ] {
         check(|s| {
             s.open_turn();

@@ -1,5 +1,6 @@
 //! What "always" holds for: it is said in the question, and no more than that is answered later.
 
+use acpd_model::limits::RULE_BYTES;
 use acpd_model::{Event, EventKind};
 use acpd_proto::policy::Scope;
 use acpd_proto::thread::{Answer, Command};
@@ -200,6 +201,10 @@ fn a_question_says_what_always_will_hold_for() {
         (
             run(&json!({ "command": "cd sub && ./run.sh" })),
             json!({ "notRemembered": "it cannot be told which file the program ./run.sh is" }),
+        ),
+        (
+            run(&json!({ "command": "ls", "cwd": format!("/{}", "d".repeat(RULE_BYTES)) })),
+            json!({ "notRemembered": "no rule can be about exactly the command `ls`" }),
         ),
         (
             run(&json!({ "command": "git log", "env": { "GIT_PAGER": "x" } })),

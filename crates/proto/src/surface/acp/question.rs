@@ -98,10 +98,8 @@ fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
     }
     let lines = in_lines(subjects);
     // Editors draw Markdown, so that the text is code, in a fence that does not occur in it.
-    let mut fence = "```".to_owned();
-    while lines.contains(&fence) {
-        fence.push('`');
-    }
+    let longest = lines.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
     let text = format!("What acpd decides on:\n\n{fence}text\n{lines}{fence}");
     let block = json!({ "type": "content", "content": { "type": "text", "text": text } });
     let between = if theirs.trim_start().starts_with(']') {

@@ -207,7 +207,7 @@ fn an_editor_shows_what_is_decided_on_and_marks_the_agents_words() {
             params["_meta"]["acpd"]["subjects"][1]["line"],
             "touch pwned\n```\n- ok"
         );
-        assert!(params["_meta"]["acpd"]["always"]["holds"].is_string());
+        assert!(params["_meta"]["acpd"]["always"]["notRemembered"].is_string());
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
