@@ -1,25 +1,7 @@
 //! Text that others wrote, fit for a terminal: nothing in it moves the cursor, is a command, or hides or reorders words.
 
-/// `text` with what a terminal would act on made visible. Lines of a command's terminal end in `\r\n`, and a piece of its
-/// output may end between the two.
-pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
-            '\n' | '\t' => plain.push(c),
-            c if misleads(c) => plain.push('\u{fffd}'),
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
-/// The same for what has one line of its own: nothing in it can look like the next one.
-pub fn plain_line(text: &str) -> String {
-    plain(text).replace(['\n', '\t'], "\u{fffd}")
-}
+use acpd_model::text::misleads;
+pub use acpd_model::text::{plain, plain_line};
 
 /// JSON with what a terminal would act on escaped, which changes none of its values.
 pub fn json(text: &str) -> String {
@@ -34,13 +16,6 @@ pub fn json(text: &str) -> String {
         }
     }
     plain
-}
-
-/// Control characters, and those that change the direction of what is around them.
-fn misleads(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || c.is_control()
 }
 
 /// JSON that comes in pieces, which may end inside of a character.

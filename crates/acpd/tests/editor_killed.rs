@@ -9,7 +9,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
-use support::{Daemon, Editor};
+use support::{Daemon, Editor, picked};
 
 /// An editor, the way to cut it off, and another one that looks on, prompts, and can answer what everybody is asked.
 struct Pair<'d> {
@@ -152,7 +152,7 @@ impl<'d> Pair<'d> {
                 "terminal/create" => json!({ "terminalId": "t" }),
                 "terminal/wait_for_exit" => json!({ "exitCode": 0 }),
                 "terminal/output" => json!({ "output": "shown", "truncated": false }),
-                "session/request_permission" => selected("allow_once"),
+                "session/request_permission" => picked(&message, "allow_once"),
                 _ => json!({}),
             };
             if message.get("id").is_some() {
@@ -168,12 +168,8 @@ impl<'d> Pair<'d> {
             self.seen.extend(told);
         }
         let question = self.seen.iter().find(|message| is_question(message, command));
-        self.other.respond(question.unwrap(), &selected("reject_once"));
+        self.other.pick(question.unwrap(), "reject_once");
     }
-}
-
-fn selected(option: &str) -> Value {
-    json!({ "outcome": { "outcome": "selected", "optionId": option } })
 }
 
 fn is_question(message: &Value, command: &str) -> bool {

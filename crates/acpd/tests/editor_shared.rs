@@ -48,14 +48,7 @@ fn a_thread_of_a_client_is_watched_and_answered_by_an_editor() {
     };
     assert!(before.iter().any(told), "{before:#?}");
     let question = &before[before.len() - 1];
-    let allow = question["params"]["options"]
-        .as_array()
-        .and_then(|options| options.iter().find(|option| option["kind"] == "allow_once"));
-    let option = &allow.expect("the agent lets itself be allowed")["optionId"];
-    editor.respond(
-        question,
-        &json!({ "outcome": { "outcome": "selected", "optionId": option } }),
-    );
+    editor.pick(question, "allow_once");
     let resolved = client.wait_for("serverRequest/resolved");
     assert_eq!(
         resolved.params["by"]["client"], "test-editor",

@@ -54,8 +54,7 @@ fn a_call_that_only_a_question_named_ends_for_editors() {
         let prompt = editor.prompt(&session, "permission bare=true");
         let mut got = editor.until(|message| message["method"] == "session/request_permission");
         let question = got.last().expect("it came").clone();
-        let outcome = json!({ "outcome": "selected", "optionId": option });
-        editor.respond(&question, &json!({ "outcome": outcome }));
+        editor.pick(&question, option);
         editor.answer(prompt).expect("the turn ends well");
         got.extend(editor.take());
         let expected = [("tool_call", "pending"), ("tool_call_update", status)];

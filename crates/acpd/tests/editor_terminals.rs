@@ -18,8 +18,7 @@ fn serve(editor: &mut Editor, session: &str, prompt: &str) -> Vec<String> {
             "terminal/output" => json!({ "output": "value-42\n", "truncated": false }),
             "terminal/release" => json!({}),
             "session/request_permission" => {
-                let outcome = json!({ "outcome": "selected", "optionId": "allow_once" });
-                editor.respond(&message, &json!({ "outcome": outcome }));
+                editor.pick(&message, "allow_once");
                 break;
             }
             _ => continue,

@@ -190,6 +190,28 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
         (&told["scope"], rule),
         (&json!("agent"), &json!("Bash(make all)"))
     );
+    // It holds in the directory that the question named.
+    let cwd = told["cwd"].as_str().expect("a directory");
+    assert_eq!(
+        acpd(
+            &daemon.place,
+            &[
+                "policy", "test", "--agent", "fake", "--cwd", cwd, "--bash", "make all"
+            ]
+        )
+        .code,
+        Some(0)
+    );
+    assert_eq!(
+        acpd(
+            &daemon.place,
+            &[
+                "policy", "test", "--agent", "fake", "--cwd", "/", "--bash", "make all"
+            ]
+        )
+        .code,
+        Some(3)
+    );
     assert_eq!(client.finish(&one, &turn).status(), "completed");
     // Nobody is asked in the other thread, and the log says why.
     let turn = client.turn(&other, ask);
@@ -199,7 +221,9 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
         client.call("policy/remembered/list", &json!({ "threadId": thread }))["data"].clone()
     };
     assert_eq!(list(&mut client, &other), json!([told]));
-    let test = ["policy", "test", "--agent", "fake", "--bash", "make all"];
+    let test = [
+        "policy", "test", "--agent", "fake", "--cwd", cwd, "--bash", "make all",
+    ];
     assert_eq!(acpd(&daemon.place, &test).code, Some(0));
 
     daemon.kill();

@@ -21,8 +21,11 @@ use crate::door::private;
 /// The answers of each agent, by its name.
 type Book = BTreeMap<String, Arc<Remembered>>;
 
-/// The form of the file. A later form has another number.
-const VERSION: u32 = 1;
+/// The form of the file. A later form has another number, so that an earlier acpd does not read an answer as wider than it
+/// is.
+const VERSION: u32 = 2;
+/// The form in which answers had no directory and no arguments.
+const WITHOUT_BOUNDS: u32 = 1;
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
@@ -184,7 +187,7 @@ fn read(path: &Path) -> Result<Book, AnswersError> {
     };
     let Written { version, agents } =
         serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
-    if version != VERSION {
+    if ![VERSION, WITHOUT_BOUNDS].contains(&version) {
         return Err(fail(format!(
             "its version is {version}, and this acpd knows {VERSION}"
         )));
@@ -193,10 +196,18 @@ fn read(path: &Path) -> Result<Book, AnswersError> {
     if agents.values().any(not_ours) {
         return Err(fail("it has an answer whose scope is not \"agent\"".to_owned()));
     }
-    let shared = agents
-        .into_iter()
-        .map(|(agent, answers)| (agent, Arc::new(answers)));
-    Ok(shared.collect())
+    let narrowed = |(agent, answers): (String, Remembered)| {
+        let (answers, asked_again) = answers.narrowed();
+        if asked_again > 0 {
+            tracing::warn!(
+                agent,
+                asked_again,
+                "remembered answers of an earlier version name no directory or no arguments"
+            );
+        }
+        (agent, Arc::new(answers))
+    };
+    Ok(agents.into_iter().map(narrowed).collect())
 }
 
 /// Replaces the file as a whole; returns when that will survive a power cut.
@@ -298,6 +309,44 @@ mod tests {
         assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
     }
 
+    /// It was written when an answer held in every directory and for all arguments.
+    #[tokio::test]
+    async fn answers_of_an_earlier_version_are_never_wider_than_now() {
+        let place = Place::new("earlier");
+        let rule = |id: u64, allow: bool, rule: &str| {
+            format!(r#"{{"id":{id},"scope":"agent","allow":{allow},"rule":"{rule}"}}"#)
+        };
+        let written = [
+            rule(4_294_967_297, true, "Bash(git push)"),
+            rule(4_294_967_298, true, "mcp__gh__api"),
+            rule(4_294_967_299, true, "Tool(spawn)"),
+            rule(4_294_967_300, true, "Edit(/w/a)"),
+            rule(4_294_967_301, false, "Bash(rm x)"),
+            rule(4_294_967_302, false, "mcp__gh__delete"),
+        ];
+        let text = format!(
+            r#"{{"version":1,"agents":{{"a":{{"lastId":4294967302,"rules":[{}]}}}}}}"#,
+            written.join(",")
+        );
+        private::replace(&file_in(&place.0), text.as_bytes()).unwrap();
+        let mut answers = Answers::open(&place.0).unwrap();
+        let kept: Vec<_> = rules(&answers.of("a"))
+            .into_iter()
+            .map(|(_, rule)| rule)
+            .collect();
+        assert_eq!(kept, ["Edit(/w/a)", "Bash(rm x)", "mcp__gh__delete"]);
+        // Written anew, it is of no use to an earlier version, which would know no directory.
+        answers.carry_out("a", remember("git push")).await;
+        let text = std::fs::read_to_string(file_in(&place.0)).unwrap();
+        assert!(
+            text.contains(r#""version": 2"#) && text.contains(r#""cwd": "/w""#),
+            "{text}"
+        );
+        drop(answers);
+        let mut later = Answers::open(&place.0).unwrap();
+        assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 7);
+    }
+
     #[tokio::test]
     async fn what_cannot_be_stored_does_not_hold() {
         let place = Place::new("full");
@@ -317,7 +366,7 @@ mod tests {
         for text in [
             "",
             "{",
-            r#"{"version":2,"agents":{}}"#,
+            r#"{"version":3,"agents":{}}"#,
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"thread","allow":true,"rule":"Bash"}]}}}"#,
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
         ] {

@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet` and `permissionRequested.subjects`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always` and `permissionRequested.whole`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -204,10 +204,20 @@ pub struct PermissionOption {
     pub kind: String,
 }
 
+/// What becomes of an "always" as the answer to a question; known, and said, before anybody answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Always {
+    /// It holds for this from then on: words that follow "Always allow" or "Always reject".
+    Holds(String),
+    /// The daemon does not remember it, for this reason.
+    NotRemembered(String),
+}
+
 impl PermissionOption {
     /// What a person reads: what the kind means, and behind it the agent's own name for it where that says something else.
-    /// The name alone could say the opposite of what the answer does.
-    pub fn label(&self) -> String {
+    /// The name alone could say the opposite of what the answer does. `always` is the question's.
+    pub fn label(&self, always: Option<&Always>) -> String {
         let meaning = match self.kind.as_str() {
             "allow_once" => "Allow once",
             "allow_always" => "Always allow",
@@ -215,11 +225,16 @@ impl PermissionOption {
             "reject_always" => "Always reject",
             _ => "Other answer",
         };
-        let name = self.name.trim();
-        if name.is_empty() || name.eq_ignore_ascii_case(meaning) {
-            return meaning.to_owned();
+        let mut label = meaning.to_owned();
+        if let Some(Always::Holds(what)) = always.filter(|_| self.kind.ends_with("_always")) {
+            label.push(' ');
+            label.push_str(what);
         }
-        format!("{meaning}: “{name}”")
+        let name = self.name.trim();
+        if !name.is_empty() && !name.eq_ignore_ascii_case(meaning) {
+            label.push_str(&format!(": “{name}”"));
+        }
+        label
     }
 }
 
@@ -644,6 +659,13 @@ pub enum EventKind {
         /// What the call would do, as it is decided on; empty in logs that were written before there was this member.
         #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
         subjects: Box<[CallSubject]>,
+        /// What becomes of an "always"; none where the policy has the answer, and in logs that were written before there was
+        /// this member.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        always: Option<Box<Always>>,
+        /// The whole tool call, where the agent said a part of it before and does not repeat it in the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<RawJson>,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

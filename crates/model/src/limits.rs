@@ -220,6 +220,9 @@ pub const PATH_STEPS: usize = 4096;
 pub const DIFF_BYTES: usize = 256 << 10;
 /// What a question shows of the call that it is about. A part that does not fit is named, and not shown in part.
 pub const QUESTION_BYTES: usize = 256 << 10;
+
+/// Answers that a question may offer.
+pub const QUESTION_OPTIONS: usize = 64;
 /// Allowed requests of one turn that are remembered, so that an agent that has asked is not asked about again.
 pub const GRANTS: usize = 256;
 /// Faults of an agent that are recorded in one turn.

@@ -154,6 +154,13 @@ export interface AgentsRunning {
   data: RunningAgent[];
 }
 
+/** What becomes of an "always" as the answer to a question. */
+export type Always = {
+  holds: string;
+} | {
+  notRemembered: string;
+};
+
 /** Params of `item/answer`. */
 export interface AnswerInput {
   /** By the question's schema; they reach the agent as they are. */
@@ -168,6 +175,8 @@ export interface AnswerInput {
 export interface Approval {
   /** Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place. */
   agentRemembers?: string[] | null;
+  /** What becomes of an "always". None in threads that were recorded before there was this member. */
+  always?: Always | null;
   /** None where the policy asks about something that the agent did not ask for. */
   itemId?: string | null;
   options: PermissionOption[];
@@ -834,8 +843,14 @@ export interface Remembered {
 export interface RememberedAnswer {
   /** Yes or no. */
   allow: boolean;
+  /** Stands for the input that the call must have. */
+  arguments?: string | null;
+  /** The directory in which the command must be started. */
+  cwd?: string | null;
   id: number;
-  /** What it holds for. */
+  /** Stands for the command line that the command must be a part of. */
+  line?: string | null;
+  /** What it is about. */
   rule: string;
   /** `session`, `thread` or `agent`. */
   scope: string;
@@ -1796,7 +1811,7 @@ export interface Methods {
   "policy/read": { params: PolicyReadParams; result: PoliciesRead };
   /** Lists the answers that hold for more than their question. */
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
-  /** Takes back an answer that holds. */
+  /** Takes back an answer that holds. One that holds for the agent only the owner takes back. */
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
   /** Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while a turn runs. One that is archived already stays so. */
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };

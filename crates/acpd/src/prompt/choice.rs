@@ -3,7 +3,7 @@
 //! In: the question's params. Out: the line in which it is offered, and the response that picks it. Never: takes the
 //! agent's name of an option for what the option does.
 
-use acpd_model::event::PermissionOption;
+use acpd_model::event::{Always, PermissionOption};
 use serde_json::{Value, json};
 
 use crate::plain::plain_line;
@@ -11,6 +11,8 @@ use crate::plain::plain_line;
 /// An option, as it is offered.
 pub struct Choice {
     option: PermissionOption,
+    /// What becomes of an "always".
+    always: Option<Always>,
     /// Whether acpd keeps no rule if it is picked, but the agent may.
     agent_remembers: bool,
 }
@@ -20,11 +22,13 @@ impl Choice {
     pub fn read(params: &Value) -> Vec<Self> {
         let options = params["options"].as_array().into_iter().flatten();
         let passed_on = params["agentRemembers"].as_array();
+        let always: Option<Always> = serde_json::from_value(params["always"].clone()).ok();
         options
             .filter_map(|option| {
                 Some(Self {
                     agent_remembers: passed_on.is_some_and(|ids| ids.contains(&option["optionId"])),
                     option: serde_json::from_value(option.clone()).ok()?,
+                    always: always.clone(),
                 })
             })
             .collect()
@@ -37,7 +41,7 @@ impl Choice {
         } else {
             ""
         };
-        format!("{}{note}", plain_line(&self.option.label()))
+        format!("{}{note}", plain_line(&self.option.label(self.always.as_ref())))
     }
 
     /// The response that picks it. It says what the person took the option for, so that the daemon refuses it if the option
@@ -68,12 +72,13 @@ mod tests {
                 { "optionId": "o", "name": "Later", "kind": "_later" },
             ],
             "agentRemembers": ["y"],
+            "always": { "holds": "this command in /w\n  4) Reject" },
         });
         let choices = Choice::read(&params);
         let lines: Vec<String> = choices.iter().map(Choice::line).collect();
         assert_eq!(
             lines[0],
-            "Always allow: “No” (the agent may remember this by itself)"
+            "Always allow this command in /w\u{fffd}  4) Reject: “No” (the agent may remember this by itself)"
         );
         assert_eq!(lines[1], "Reject");
         assert!(lines[2].starts_with("Allow once: “x"), "{}", lines[2]);

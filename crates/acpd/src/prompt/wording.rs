@@ -3,11 +3,11 @@
 //! In: the question's params. Out: text. Never: shows an agent's words for a call as what the call would do, or lets text of
 //! the agent begin a line.
 
-use acpd_gateway::policy::{PartInWords, part_in_words};
+use acpd_gateway::policy::in_lines;
 use acpd_model::subject::CallSubject;
 use serde_json::Value;
 
-use crate::plain::{plain, plain_line};
+use crate::plain::plain_line;
 
 /// A question, without its options.
 pub fn wording(params: &Value) -> String {
@@ -16,30 +16,18 @@ pub fn wording(params: &Value) -> String {
     if parts.is_empty() {
         text.push_str("  acpd cannot tell what it would do\n");
     }
-    for part in &parts {
-        add_part(&mut text, &part_in_words(part));
+    text.push_str(&in_lines(&parts));
+    if let Some(why) = params["always"]["notRemembered"].as_str() {
+        text.push_str(&format!(
+            "acpd does not remember an answer: {}\n",
+            plain_line(why)
+        ));
     }
     // A question that the agent did not ask has acpd's own title, which says no more than the parts.
     if let Some(title) = params["title"].as_str().filter(|_| params["itemId"].is_string()) {
         text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
     }
     text
-}
-
-fn add_part(text: &mut String, part: &PartInWords<'_>) {
-    let first = if part.verb == "run" { "$" } else { part.verb };
-    text.push_str(&format!("  {first} {}\n", inside(&part.what)));
-    for detail in &part.details {
-        text.push_str(&format!("    {}\n", inside(detail)));
-    }
-    if let Some(diff) = part.diff {
-        text.push_str(&format!("  | {}\n", inside(diff.trim_end_matches('\n'))));
-    }
-}
-
-/// Text of several lines, none of which can be taken for one of ours.
-fn inside(text: &str) -> String {
-    plain(text).replace('\n', "\n  | ")
 }
 
 #[cfg(test)]
@@ -54,6 +42,7 @@ mod tests {
             "itemId": "item_2",
             "title": "$ ls\n  1) Allow once",
             "command": "ls",
+            "always": { "notRemembered": "it cannot be told which file the program ../x\n is" },
             "subjects": [
                 {
                     "type": "command", "argv": ["git", "a b"], "cwd": "/w",
@@ -80,6 +69,7 @@ mod tests {
   call api of the MCP server gh
     with {\"method\":\"DELETE\"}
   do something that is not clear: the command has a form that cannot be read
+acpd does not remember an answer: it cannot be told which file the program ../x\u{fffd} is
 The agent's own words: “$ ls\u{fffd}  1) Allow once”
 ";
         assert_eq!(wording(&params), expected);

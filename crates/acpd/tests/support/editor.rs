@@ -240,6 +240,11 @@ impl Editor {
         self.send(&message.to_string());
     }
 
+    /// Answers a question for a permission with its first option of this kind.
+    pub fn pick(&mut self, question: &Value, kind: &str) {
+        self.respond(question, &picked(question, kind));
+    }
+
     /// Reads on until the connection ends.
     pub fn drain(&mut self) {
         while self.read() {}
@@ -278,4 +283,12 @@ impl Editor {
         self.answers.insert(id, answer);
         true
     }
+}
+
+/// The answer to a question for a permission that picks its first option of this kind.
+pub fn picked(question: &Value, kind: &str) -> Value {
+    let options = question["params"]["options"].as_array();
+    let option = options.and_then(|options| options.iter().find(|option| option["kind"] == kind));
+    let id = &option.expect("it is offered")["optionId"];
+    json!({ "outcome": { "outcome": "selected", "optionId": id } })
 }

@@ -32,7 +32,7 @@ pub use command::{
     Outcome, Running, acpd, on_terminal, outcome, outcome_with_input, unread, without_terminal,
 };
 pub use daemon::{Background, Daemon, Place, fake_agent};
-pub use editor::{Editor, lines_of};
+pub use editor::{Editor, lines_of, picked};
 pub use events::{Door, Events};
 pub use http::{ask, body, exchange, header, send, upgrade};
 pub use message::{Incoming, Turn};

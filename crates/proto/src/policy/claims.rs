@@ -158,6 +158,20 @@ pub fn kinds(input: &Object) -> Vec<Kind> {
     kinds
 }
 
+/// Whether a member of this name is looked at here.
+pub fn is_claim(name: &str) -> bool {
+    let lists: [&[&str]; 7] = [
+        &CONTENTS,
+        &CODE,
+        &OPERATIONS,
+        &DESTINATIONS,
+        &FLAGS,
+        &NAMES,
+        &THOUGHTS,
+    ];
+    lists.iter().any(|list| list.contains(&name))
+}
+
 /// Whether `input` has code to run.
 pub fn has_code(input: &Object) -> bool {
     let given = |key: &&str| input.get(*key).is_some_and(|value| !value.is_null());

@@ -5,10 +5,11 @@
 //! and others run another command with more rights or more arguments; an allow rule has to name them, while deny
 //! and ask rules also see what stands behind them.
 
+use acpd_model::BlobId;
 use acpd_model::limits::COMMAND_DEPTH;
 
 use super::builtins;
-use super::path::normalise;
+use super::path::{climbs, normalise};
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
@@ -25,6 +26,10 @@ pub struct Command {
     pub(super) program: Option<String>,
     /// Files it reads by redirection; `None` is one that cannot be told.
     pub(super) reads: Vec<Option<String>>,
+    /// The directory in which its line is started; `None` if that cannot be told.
+    pub(super) cwd: Option<String>,
+    /// The line, if there is more in it than this command.
+    pub(super) line: Option<BlobId>,
 }
 
 impl Command {
@@ -48,7 +53,7 @@ impl Command {
 
 /// Subjects of a line run by a shell in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
-    let mut reading = Reading::new(line, cwd);
+    let mut reading = Reading::new(line, BlobId::of(line.as_bytes()), cwd);
     if !env.iter().all(is_harmless) {
         reading.unreadable(POISONED);
     }
@@ -59,7 +64,7 @@ pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
 /// Subjects of a program with arguments, run without a shell in `cwd`, with `env` set for it.
 pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject> {
     let text = argv.join(" ");
-    let mut reading = Reading::new(&text, cwd);
+    let mut reading = Reading::new(&text, BlobId::of(argv.join("\0").as_bytes()), cwd);
     let simple = Simple {
         assignments: env,
         words: argv.iter().map(Word::plain).collect(),
@@ -78,17 +83,23 @@ const POISONED: &str = "sets a variable that may change what a command does";
 
 struct Reading<'a> {
     whole: &'a str,
+    /// Stands for the line, whatever its length.
+    line: BlobId,
     cwd: &'a str,
+    /// Whether a command has more to it than its words: its input.
+    has_input: bool,
     /// Whether the directory may have changed.
     moved: bool,
     subjects: Vec<Subject>,
 }
 
 impl<'a> Reading<'a> {
-    fn new(whole: &'a str, cwd: &'a str) -> Self {
+    fn new(whole: &'a str, line: BlobId, cwd: &'a str) -> Self {
         Self {
             whole,
+            line,
             cwd,
+            has_input: false,
             moved: false,
             subjects: Vec::new(),
         }
@@ -97,6 +108,13 @@ impl<'a> Reading<'a> {
     fn done(mut self) -> Vec<Subject> {
         if self.subjects.is_empty() {
             self.unreadable("runs nothing");
+        }
+        if self.has_input || self.subjects.len() > 1 {
+            for subject in &mut self.subjects {
+                if let Subject::Command(command) = subject {
+                    command.line = Some(self.line);
+                }
+            }
         }
         self.subjects
     }
@@ -151,6 +169,7 @@ impl<'a> Reading<'a> {
         let mut also = outer.to_vec();
         let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
         let mut words = simple.words;
+        self.has_input |= simple.fed || !reads.is_empty();
         let is_harmless = if words.is_empty() {
             is_harmless_in_line
         } else {
@@ -167,6 +186,8 @@ impl<'a> Reading<'a> {
                     also,
                     program: None,
                     reads,
+                    cwd: self.directory(),
+                    line: None,
                 }));
             }
             return;
@@ -227,13 +248,19 @@ impl<'a> Reading<'a> {
             also,
             program,
             reads,
+            cwd: self.directory(),
+            line: None,
         }));
+    }
+
+    /// Where the line is started.
+    fn directory(&self) -> Option<String> {
+        (!climbs(self.cwd)).then(|| self.cwd.to_owned())
     }
 
     /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
     fn program(&self, word: &Word) -> Option<String> {
-        let climbs = word.text.split('/').any(|segment| segment == "..");
-        (word.text.contains('/') && !climbs)
+        (word.text.contains('/') && !climbs(&word.text))
             .then(|| self.path(word))
             .flatten()
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};
-use super::remembered::Remembered;
+use super::remembered::{Remembered, RememberedRule};
 use super::request::{Access, Kind, Request, Subject};
 use super::rule::{Rule, Specificity};
 
@@ -125,11 +125,14 @@ pub struct Explanation {
     pub subjects: Vec<SubjectExplanation>,
 }
 
+/// A rule in its list, with the answer that it comes from, if it is one.
+type Listed<'a> = (List, &'a Rule, Option<&'a RememberedRule>);
+
 /// One set of lists. Sources are tried from the innermost out.
 struct Source<'a> {
     scope: Scope,
     preset: Option<Preset>,
-    rules: Vec<(List, &'a Rule, Option<u64>)>,
+    rules: Vec<Listed<'a>>,
     default: Option<Effect>,
 }
 
@@ -220,7 +223,7 @@ impl Layers<'_> {
             own.rules
                 .extend(remembered.filter(|answer| answer.scope == scope).map(|answer| {
                     let list = if answer.allow { List::Allow } else { List::Deny };
-                    (list, &answer.rule, Some(answer.id))
+                    (list, &answer.rule, Some(answer))
                 }));
             // Deny before ask before allow, as they are tried.
             own.rules.sort_by_key(|(list, ..)| match list {
@@ -242,7 +245,7 @@ impl Layers<'_> {
     }
 }
 
-fn listed(policy: &Policy) -> Vec<(List, &Rule, Option<u64>)> {
+fn listed(policy: &Policy) -> Vec<Listed<'_>> {
     let lists = [List::Deny, List::Ask, List::Allow].into_iter();
     lists
         .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule, None)))
@@ -254,12 +257,13 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
     for (number, source) in sources.iter().enumerate() {
         for (list, rule, remembered) in &source.rules {
             let matched = matches(rule, *list, subject, request);
-            if matched != Match::No {
+            let holds = remembered.is_none_or(|answer| answer.is_about(subject, request));
+            if matched != Match::No && holds {
                 candidates.push(Candidate {
                     source: number,
                     list: *list,
                     rule,
-                    remembered: *remembered,
+                    remembered: remembered.map(|answer| answer.id),
                     matched,
                     specificity: rule.specificity(&request.workspace, request.home.as_deref()),
                 });

@@ -47,11 +47,13 @@
 //! slipped past; only `*`, or a default, lets such a command through.
 
 mod address;
+mod bounds;
 mod builtins;
 mod claims;
 mod command_line;
 mod decide;
 mod matching;
+mod members;
 mod path;
 mod pattern;
 mod preset;
@@ -62,8 +64,10 @@ mod shell;
 mod shown;
 mod tool_call;
 mod variables;
+mod words;
 mod wrapper;
 
+pub use bounds::Bounds;
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};
 pub use matching::Match;
 pub use path::normalise;
@@ -72,4 +76,4 @@ pub use remembered::{AGENT_IDS, NotRememberable, Remembered, RememberedRule};
 pub use request::{Access, Form, Kind, RealPaths, Request, Subject};
 pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;
-pub use shown::{PartInWords, part_in_words};
+pub use words::{PartInWords, in_lines, in_one_line, part_in_words};

@@ -32,6 +32,11 @@ pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     })
 }
 
+/// Whether `..` is among the segments of `path`: where it leads is for the system to say.
+pub fn climbs(path: &str) -> bool {
+    path.split('/').any(|segment| segment == "..")
+}
+
 /// What is below `root` of `path`, both normalised: empty, or with a slash in front.
 pub fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     let root = root.trim_end_matches('/');

@@ -6,13 +6,15 @@
 use std::fmt;
 
 use acpd_model::limits::{REMEMBERED_RULES, RULE_BYTES};
+use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{self, Bounds};
 use super::decide::{Layers, Scope};
 use super::path::escaped;
-use super::preset::{Effect, Policy};
+use super::preset::Effect;
 use super::request::{Access, Kind, Request, Subject};
-use super::rule::Rule;
+use super::rule::{About, Rule};
 use super::shell::quoted;
 
 /// One rule out of an answer.
@@ -27,6 +29,32 @@ pub struct RememberedRule {
     pub allow: bool,
     /// What it is about.
     pub rule: Rule,
+    /// With what it holds.
+    #[serde(flatten)]
+    pub bounds: Bounds,
+}
+
+impl RememberedRule {
+    pub(super) fn is_about(&self, subject: &Subject, request: &Request) -> bool {
+        self.bounds.hold(self.allow, subject, request)
+    }
+
+    /// The answer as it holds now, if it does: one that allows commands and was remembered before answers had a directory
+    /// holds in the directory `cwd`, and one without the arguments that it was given for is asked again. Refusals stay.
+    #[must_use]
+    pub fn narrowed(mut self, cwd: Option<&str>) -> Option<Self> {
+        if !self.allow {
+            return Some(self);
+        }
+        match self.rule.about {
+            About::Bash(_) if self.bounds.cwd.is_none() => {
+                self.bounds.cwd = Some(cwd?.to_owned());
+            }
+            About::Mcp(_) | About::Named(_) | About::Think if self.bounds.arguments.is_none() => return None,
+            _ => {}
+        }
+        Some(self)
+    }
 }
 
 /// A list of answers, kept wherever its scope lives.
@@ -37,6 +65,9 @@ pub struct Remembered {
     rules: Vec<RememberedRule>,
 }
 
+/// So many characters of a name stand in an error.
+const NAMED_CHARS: usize = 200;
+
 /// Why an answer cannot be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotRememberable {
@@ -44,6 +75,11 @@ pub enum NotRememberable {
     NoRule {
         /// The part of the request.
         subject: String,
+    },
+    /// A program is named by a path of which it cannot be told where it leads.
+    Program {
+        /// As it is named.
+        program: String,
     },
     /// There are [`REMEMBERED_RULES`] already.
     Full,
@@ -57,6 +93,11 @@ impl fmt::Display for NotRememberable {
             Self::NoRule { subject } => {
                 write!(f, "no rule can be about exactly {subject}")
             }
+            Self::Program { program } => write!(
+                f,
+                "it cannot be told which file the program {} is",
+                shorten(program, NAMED_CHARS)
+            ),
             Self::Full => write!(
                 f,
                 "no more than {REMEMBERED_RULES} answers are remembered; take some back first"
@@ -89,16 +130,18 @@ impl Remembered {
         allow: bool,
         scope: Scope,
     ) -> Result<Vec<u64>, NotRememberable> {
-        let rules = self.can_remember(request, allow, scope)?;
-        let ids = rules.into_iter().map(|rule| {
-            self.known(&rule, allow, scope).unwrap_or_else(|| {
+        let rules = self.rules_for(request, allow, scope)?;
+        let ids = rules.into_iter().map(|kept| {
+            self.known(&kept, allow, scope).unwrap_or_else(|| {
                 self.last_id += 1;
                 let id = self.last_id;
+                let Kept { rule, bounds } = kept;
                 self.rules.push(RememberedRule {
                     id,
                     scope,
                     allow,
                     rule,
+                    bounds,
                 });
                 id
             })
@@ -106,18 +149,21 @@ impl Remembered {
         Ok(ids.collect())
     }
 
+    /// Whether an answer to `request` can be remembered, whichever it is; if so, what it would hold for, in words.
+    pub fn would_hold_for(&self, request: &Request, scope: Scope) -> Result<String, NotRememberable> {
+        for allow in [true, false] {
+            self.rules_for(request, allow, scope)?;
+        }
+        Ok(bounds::in_words(request))
+    }
+
     /// The rules that [`remember`](Self::remember) would keep, or why it would not.
-    pub fn can_remember(
-        &self,
-        request: &Request,
-        allow: bool,
-        scope: Scope,
-    ) -> Result<Vec<Rule>, NotRememberable> {
+    fn rules_for(&self, request: &Request, allow: bool, scope: Scope) -> Result<Vec<Kept>, NotRememberable> {
         if scope == Scope::Daemon {
             return Err(NotRememberable::Scope);
         }
         let rules = rules_for(request, allow)?;
-        let is_new = |rule: &&Rule| self.known(rule, allow, scope).is_none();
+        let is_new = |kept: &&Kept| self.known(kept, allow, scope).is_none();
         if self.rules.len() + rules.iter().filter(is_new).count() > REMEMBERED_RULES {
             return Err(NotRememberable::Full);
         }
@@ -125,16 +171,28 @@ impl Remembered {
     }
 
     /// The id under which a rule is known.
-    fn known(&self, rule: &Rule, allow: bool, scope: Scope) -> Option<u64> {
-        let same =
-            |known: &&RememberedRule| known.scope == scope && known.allow == allow && known.rule == *rule;
+    fn known(&self, kept: &Kept, allow: bool, scope: Scope) -> Option<u64> {
+        let same = |known: &&RememberedRule| {
+            (known.scope, known.allow) == (scope, allow)
+                && (&known.rule, &known.bounds) == (&kept.rule, &kept.bounds)
+        };
         self.rules.iter().find(same).map(|known| known.id)
     }
 
-    /// Takes one that was remembered before, out of the log.
-    pub fn restore(&mut self, rule: RememberedRule) {
+    /// Takes one that was remembered before, out of the log of a thread in the directory `cwd`.
+    pub fn restore(&mut self, rule: RememberedRule, cwd: &str) {
         self.last_id = self.last_id.max(rule.id);
-        self.rules.push(rule);
+        self.rules.extend(rule.narrowed(Some(cwd)));
+    }
+
+    /// The answers as they hold now, and how many of an earlier version hold no longer and are asked again.
+    #[must_use]
+    pub fn narrowed(mut self) -> (Self, usize) {
+        let before = self.rules.len();
+        let rules = std::mem::take(&mut self.rules).into_iter();
+        self.rules = rules.filter_map(|rule| rule.narrowed(None)).collect();
+        let dropped = before - self.rules.len();
+        (self, dropped)
     }
 
     /// All of them, the oldest first.
@@ -154,26 +212,88 @@ impl Remembered {
     }
 }
 
+/// A rule that is about a part of a request, with what it is bound to.
+#[derive(PartialEq)]
+struct Kept {
+    rule: Rule,
+    bounds: Bounds,
+}
+
 /// Rules that are about exactly this request.
-fn rules_for(request: &Request, allow: bool) -> Result<Vec<Rule>, NotRememberable> {
-    let mut rules: Vec<Rule> = Vec::new();
+fn rules_for(request: &Request, allow: bool) -> Result<Vec<Kept>, NotRememberable> {
+    let mut rules: Vec<Kept> = Vec::new();
+    let mut one = request.without_parts();
     for subject in &request.subjects {
-        let rule = rule_for(subject, request, allow).ok_or_else(|| NotRememberable::NoRule {
-            subject: subject.to_string(),
-        })?;
-        if !rules.contains(&rule) {
-            rules.push(rule);
+        if rules.len() > REMEMBERED_RULES {
+            return Err(NotRememberable::Full);
+        }
+        one.subjects = vec![subject.clone()];
+        let kept = kept_for(subject, &one, allow)?;
+        if !rules.contains(&kept) {
+            rules.push(kept);
         }
     }
     Ok(rules)
 }
 
-fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
-    let text = match subject {
+/// The rule for `subject`, which is all of `request`.
+fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, NotRememberable> {
+    let no_rule = || NotRememberable::NoRule {
+        subject: subject.to_string(),
+    };
+    let text = rule_text(subject, request)?.ok_or_else(no_rule)?;
+    let rule = (text.len() <= RULE_BYTES)
+        .then(|| Rule::parse(&text).ok())
+        .flatten()
+        .ok_or_else(no_rule)?;
+    let bounds = Bounds::of(subject, request).ok_or_else(no_rule)?;
+    let kept = RememberedRule {
+        id: 0,
+        scope: Scope::Thread,
+        allow,
+        rule,
+        bounds,
+    };
+    // A rule that does not even do what was just answered would be a promise not kept.
+    let effect = if allow { Effect::Allow } else { Effect::Deny };
+    let answers = Remembered {
+        last_id: 0,
+        rules: vec![kept],
+    };
+    let layers = Layers {
+        remembered: vec![&answers],
+        ..Layers::default()
+    };
+    if layers.decide(request).effect != effect {
+        return Err(no_rule());
+    }
+    let RememberedRule { rule, bounds, .. } = answers.rules.into_iter().next().ok_or_else(no_rule)?;
+    Ok(Kept { rule, bounds })
+}
+
+/// The text of the rule that is about a part; `None` if there is none.
+fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, NotRememberable> {
+    Ok(match subject {
         Subject::Command(command) => {
-            let static_words = !command.words.is_empty() && command.words.iter().all(|word| !word.dynamic);
-            let words = static_words.then(|| command.words.iter().map(|word| quoted(&word.text)))?;
-            format!("Bash({})", words.collect::<Vec<_>>().join(" "))
+            let Some(program) = command
+                .words
+                .first()
+                .filter(|_| command.words.iter().all(|word| !word.dynamic))
+            else {
+                return Ok(None);
+            };
+            // By its absolute path: by the name alone it would be another file in another directory.
+            let program = match &command.program {
+                Some(path) => path.as_str(),
+                None if program.text.contains('/') => {
+                    let program = program.text.clone();
+                    return Err(NotRememberable::Program { program });
+                }
+                None => program.text.as_str(),
+            };
+            let arguments = command.words.iter().skip(1).map(|word| quoted(&word.text));
+            let words: Vec<_> = std::iter::once(quoted(program)).chain(arguments).collect();
+            Some(format!("Bash({})", words.join(" ")))
         }
         Subject::File { access, path } => {
             let tool = match access {
@@ -183,39 +303,19 @@ fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
                 Access::Delete => "Delete",
                 Access::Move => "Move",
             };
-            format!("{tool}({})", escaped(path.as_ref()?))
+            path.as_ref().map(|path| format!("{tool}({})", escaped(path)))
         }
-        Subject::Fetch(url) => format!("WebFetch({})", url.as_ref().filter(|url| !url.contains('*'))?),
-        Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone())?,
-        Subject::Tool(Kind::Think) => "Think".to_owned(),
+        Subject::Fetch(url) => {
+            let url = url.as_ref().filter(|url| !url.contains('*'));
+            url.map(|url| format!("WebFetch({url})"))
+        }
+        Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone()),
+        Subject::Tool(Kind::Think) => Some("Think".to_owned()),
         Subject::Tool(kind) if *kind != Kind::SwitchMode => {
-            let name = request.tool_name.as_ref().filter(|name| !name.contains('*'))?;
-            format!("Tool({name})")
+            let name = request.tool_name.as_ref().filter(|name| !name.contains('*'));
+            name.map(|name| format!("Tool({name})"))
         }
         // Into which mode is the agent's to say: an answer for good would be about all of them.
-        Subject::Tool(_) | Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => {
-            return None;
-        }
-    };
-    let rule = (text.len() <= RULE_BYTES)
-        .then(|| Rule::parse(&text).ok())
-        .flatten()?;
-    // A rule that does not even do what was just answered would be a promise not kept.
-    let effect = if allow { Effect::Allow } else { Effect::Deny };
-    let mut policy = Policy::default();
-    if allow {
-        &mut policy.allow
-    } else {
-        &mut policy.deny
-    }
-    .push(rule.clone());
-    let layers = Layers {
-        thread: Some(&policy),
-        ..Layers::default()
-    };
-    let one = Request {
-        subjects: vec![subject.clone()],
-        ..request.clone()
-    };
-    (layers.decide(&one).effect == effect).then_some(rule)
+        Subject::Tool(_) | Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => None,
+    })
 }

@@ -10,7 +10,7 @@ use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, Failure};
 
 use super::command_line::{self, Command};
-use super::path::{absolute, below, normalise};
+use super::path::{absolute, below, climbs, normalise};
 use super::shell::Assignment;
 
 /// ACP's tool kinds.
@@ -146,6 +146,10 @@ pub struct Request {
     /// Directories with two names: as the thread names them, and their real ones.
     pub(super) roots: Vec<(String, String)>,
     pub(super) tool_name: Option<String>,
+    /// The input of the call as it was written.
+    pub(super) input: Option<BlobId>,
+    /// Members of the input that say nothing to acpd.
+    pub(super) unknown_members: Vec<String>,
     pub(super) workspace: String,
     /// The directory that paths and commands start from: the workspace's own, or one in it.
     pub(super) base: String,
@@ -164,6 +168,8 @@ impl Request {
             named: Vec::new(),
             roots: Vec::new(),
             tool_name: None,
+            input: None,
+            unknown_members: Vec::new(),
             base: workspace.clone(),
             workspace,
             home: None,
@@ -344,9 +350,37 @@ impl Request {
         self.tool_name.as_deref()
     }
 
+    /// The same call without anything that it does.
+    pub(super) fn without_parts(&self) -> Self {
+        Self {
+            subjects: Vec::new(),
+            shown: Vec::new(),
+            texts: Vec::new(),
+            named: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Stands for the input of the call; of one without input, for nothing.
+    pub(super) fn arguments(&self) -> BlobId {
+        self.input.unwrap_or_else(|| BlobId::of(&[]))
+    }
+
+    /// Whether the call may do more than what its parts say.
+    pub(super) fn has_unknown_members(&self) -> bool {
+        !self.unknown_members.is_empty()
+    }
+
+    /// The directory of a command: absolute, and with `..` left in, since a link may stand before it.
     pub(super) fn cwd(&self, cwd: Option<&str>) -> String {
-        cwd.and_then(|cwd| normalise(cwd, &self.base, None))
-            .unwrap_or_else(|| self.base.clone())
+        let tidy = |cwd| {
+            let path = absolute(cwd, &self.base, None)?;
+            if climbs(&path) {
+                return Some(path);
+            }
+            normalise(&path, "/", None)
+        };
+        cwd.and_then(tidy).unwrap_or_else(|| self.base.clone())
     }
 
     /// What a command runs, and what of it is shown. Only one that is a single word can be a line.

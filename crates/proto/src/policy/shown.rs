@@ -6,9 +6,9 @@
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
 
 use super::address::host;
+use super::members;
 use super::path::normalise;
 use super::request::{Access, Kind, Request, Subject};
-use super::shell::{quoted, shell_line};
 
 impl From<Access> for FileAccess {
     fn from(access: Access) -> Self {
@@ -26,7 +26,10 @@ impl Request {
     /// What a person is shown: each part of the call, and of each part that cannot be read, that it cannot.
     pub fn shown(&self) -> Vec<CallSubject> {
         let mut shown = self.shown.clone();
-        for what in self.subjects.iter().filter_map(unknown) {
+        let members = self
+            .has_unknown_members()
+            .then(|| members::in_words(&self.unknown_members));
+        for what in self.subjects.iter().filter_map(unknown).chain(members) {
             let unknown = CallSubject::Unknown { what };
             if !shown.contains(&unknown) {
                 shown.push(unknown);
@@ -129,79 +132,6 @@ impl Request {
                 *real_path = Some(real.to_owned());
             }
         }
-    }
-}
-
-/// A part in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartInWords<'a> {
-    /// What would be done: `run`, `change`, `fetch` …
-    pub verb: &'static str,
-    /// To what.
-    pub what: String,
-    /// Where, with what: one sentence each, without an end.
-    pub details: Vec<String>,
-    /// The change as a unified diff.
-    pub diff: Option<&'a str>,
-}
-
-/// Says what a part is, for places that have no more than text.
-pub fn part_in_words(part: &CallSubject) -> PartInWords<'_> {
-    let (verb, what) = match part {
-        CallSubject::Command { argv, .. } => {
-            let mut words = argv.iter().map(String::as_str);
-            ("run", shell_line(words.next().unwrap_or_default(), words))
-        }
-        CallSubject::CommandLine { line, .. } => ("run", line.clone()),
-        CallSubject::File { access, path, .. } => (access.verb(), path.clone()),
-        CallSubject::Fetch { url, .. } => ("fetch", url.clone()),
-        CallSubject::Mcp { server, tool, .. } => (
-            "call",
-            match tool {
-                Some(tool) => format!("{tool} of the MCP server {server}"),
-                None => format!("the MCP server {server}"),
-            },
-        ),
-        CallSubject::Tool { name, kind, .. } => (
-            "use",
-            match name {
-                Some(name) => format!("the tool {name} of kind {kind}"),
-                None => format!("a tool of kind {kind}"),
-            },
-        ),
-        CallSubject::Unknown { what } => ("do", format!("something that is not clear: {what}")),
-    };
-    let mut details = Vec::new();
-    let mut diff = None;
-    match part {
-        CallSubject::Command { cwd, env, .. } | CallSubject::CommandLine { cwd, env, .. } => {
-            details.push(format!("in {cwd}"));
-            let set = |variable: &Variable| format!("with {}={}", variable.name, quoted(&variable.value));
-            details.extend(env.iter().map(set));
-        }
-        CallSubject::File {
-            real_path,
-            diff: change,
-            arguments,
-            ..
-        } => {
-            details.extend(real_path.iter().map(|path| format!("which is {path}")));
-            details.extend(arguments.iter().map(|input| format!("with {input}")));
-            diff = change.as_deref();
-        }
-        CallSubject::Fetch { host, .. } => {
-            details.extend(host.iter().map(|host| format!("from the host {host}")));
-        }
-        CallSubject::Mcp { arguments, .. } | CallSubject::Tool { arguments, .. } => {
-            details.extend(arguments.iter().map(|input| format!("with {input}")));
-        }
-        CallSubject::Unknown { .. } => {}
-    }
-    PartInWords {
-        verb,
-        what,
-        details,
-        diff,
     }
 }
 

@@ -7,12 +7,13 @@
 //! Kind and input are both the agent's word, so what either of them speaks of is decided on: a `read` that comes
 //! with a command line is a read and a command.
 
-use acpd_model::RawJson;
 use acpd_model::subject::{CallSubject, Variable};
+use acpd_model::{BlobId, RawJson};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::claims;
+use super::members;
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
@@ -21,9 +22,9 @@ use super::variables::is_harmless;
 type Object = Map<String, Value>;
 
 /// Members of a raw input that hold a command: a line, or a program with its arguments.
-const COMMANDS: [&str; 4] = ["command", "cmd", "commandLine", "command_line"];
+pub(super) const COMMANDS: [&str; 4] = ["command", "cmd", "commandLine", "command_line"];
 /// Members that hold the directory it runs in.
-const DIRECTORIES: [&str; 5] = [
+pub(super) const DIRECTORIES: [&str; 5] = [
     "cwd",
     "workdir",
     "working_directory",
@@ -31,7 +32,7 @@ const DIRECTORIES: [&str; 5] = [
     "dir_path",
 ];
 /// Members that hold a path, or a list of them.
-const PATHS: [&str; 24] = [
+pub(super) const PATHS: [&str; 24] = [
     "path",
     "file_path",
     "filePath",
@@ -58,7 +59,7 @@ const PATHS: [&str; 24] = [
     "absolutePath",
 ];
 /// Members that hold a path if something is moved.
-const MOVES: [&str; 9] = [
+pub(super) const MOVES: [&str; 9] = [
     "source",
     "destination",
     "src",
@@ -70,7 +71,12 @@ const MOVES: [&str; 9] = [
     "uri",
 ];
 /// Members that hold an address.
-const URLS: [&str; 3] = ["url", "uri", "urls"];
+pub(super) const URLS: [&str; 3] = ["url", "uri", "urls"];
+
+/// Members that name an MCP server.
+pub(super) const MCP_SERVERS: [&str; 3] = ["server", "server_name", "serverName"];
+/// Members that are read with a command.
+pub(super) const ARGUMENTS: [&str; 2] = ["args", "env"];
 
 impl Request {
     /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
@@ -89,6 +95,7 @@ impl Request {
         if let Ok(call) = call.read::<Object>() {
             let input = written.and_then(|written| written.raw_input.or(written.input));
             let input = input.as_ref().map(RawJson::get);
+            request.input = input.map(|input| BlobId::of(input.as_bytes()));
             Reading::new(&call, input).fill(&mut request);
         }
         if request.subjects.is_empty() {
@@ -211,6 +218,11 @@ impl<'a> Reading<'a> {
         }
         if let Some(input) = self.written {
             request.show_arguments(input);
+        }
+        // Of other tools all of the input is shown.
+        let is_read = |subject: &Subject| !matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
+        if request.subjects.iter().any(is_read) {
+            request.unknown_members = members::unknown(&self.input);
         }
         let texts = claims::CONTENTS
             .iter()
@@ -348,7 +360,7 @@ impl<'a> Reading<'a> {
             return Some((subject, shown(server, tool)));
         }
         let text = |keys: [&str; 3]| keys.into_iter().find_map(|key| self.given(key)?.as_str());
-        let server = text(["server", "server_name", "serverName"])?;
+        let server = text(MCP_SERVERS)?;
         let tool = text(["tool", "tool_name", "toolName"]);
         // The server alone is enough only where nothing else is known.
         if tool.is_none() && (self.kind.is_some() || self.name.is_some() || self.has_command()) {

@@ -477,7 +477,8 @@ impl Live {
                 let rule = answer.read::<RememberedRule>().ok();
                 let here = |rule: &RememberedRule| matches!(rule.scope, Scope::Session | Scope::Thread);
                 if let Some(rule) = rule.filter(here) {
-                    self.remembered.restore(rule);
+                    // One of an earlier version was about commands of this directory.
+                    self.remembered.restore(rule, self.spec.session_cwd());
                 }
             }
             EventKind::AnswerRevoked { id } => {

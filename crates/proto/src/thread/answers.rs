@@ -2,7 +2,7 @@
 //! are kept outside, and what became of them is an event here. Where the daemon remembers an answer the agent is told "once", so
 //! that there is one place where it can be seen and taken back.
 
-use acpd_model::event::{Level, Outcome, PermissionOption};
+use acpd_model::event::{Always, Level, Outcome, PermissionOption};
 use acpd_model::{By, EventKind, Failure, RawJson};
 use serde_json::json;
 
@@ -37,20 +37,12 @@ impl Thread {
         Some(Ok(Reply::Done))
     }
 
-    /// The always-options that an agent is told as they are: the daemon can remember nothing in its place, or there is no
-    /// one way to say "once".
-    pub(super) fn agent_remembers(&self, request: &Request, options: &[PermissionOption]) -> Vec<String> {
-        let is_kept = |allow: bool, once: &str| {
-            let remembered = &self.live.remembered;
-            only(options, once).is_some() && remembered.can_remember(request, allow, Scope::Session).is_ok()
-        };
-        let (allows, refuses) = (is_kept(true, "allow_once"), is_kept(false, "reject_once"));
-        let passed_on = options.iter().filter(|option| match option.kind.as_str() {
-            "allow_always" => !allows,
-            "reject_always" => !refuses,
-            _ => false,
-        });
-        passed_on.map(|option| option.option_id.clone()).collect()
+    /// What becomes of an "always" as the answer about `request`.
+    pub(super) fn always(&self, request: &Request) -> Always {
+        match self.live.remembered.would_hold_for(request, Scope::Session) {
+            Ok(what) => Always::Holds(what),
+            Err(error) => Always::NotRemembered(error.to_string()),
+        }
     }
 
     /// Remembers an answer that is to hold: for the session, or for what the person says.
@@ -131,6 +123,18 @@ impl Thread {
 fn only<'a>(options: &'a [PermissionOption], kind: &str) -> Option<&'a PermissionOption> {
     let mut found = options.iter().filter(|option| option.kind == kind);
     found.next().filter(|_| found.next().is_none())
+}
+
+/// The always-options that an agent is told as they are: the daemon can remember nothing in its place, or there is no
+/// one way to say "once".
+pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> Vec<String> {
+    let is_kept = |once| matches!(always, Always::Holds(_)) && only(options, once).is_some();
+    let passed_on = options.iter().filter(|option| match option.kind.as_str() {
+        "allow_always" => !is_kept("allow_once"),
+        "reject_always" => !is_kept("reject_once"),
+        _ => false,
+    });
+    passed_on.map(|option| option.option_id.clone()).collect()
 }
 
 /// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".

@@ -288,6 +288,8 @@ pub struct Adopted {
 pub enum Answer {
     /// One of the agent's own options.
     Option(PickedOption),
+    /// The agent's option in this place, counted from 0.
+    Place(usize),
     /// Yes.
     Accept {
         /// For the rest of the session, if the agent offers that.

@@ -210,7 +210,7 @@ impl Thread {
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
                 self.follow_tool(known.item, status, tool.has_diff);
             }
-            (None, Some(known)) if !tool.opens => {
+            (None, Some(known)) if !tool.opens || (!asked && self.refused.remove(&known.item)) => {
                 let kind = EventKind::ItemUpdated {
                     item: known.item,
                     status: known.status,
@@ -394,6 +394,7 @@ impl Thread {
     /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
     /// and end when they do.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
+        self.refused.clear();
         let message = self.speaking.as_ref().map(|open| open.item);
         let ends_itself = |id: &ItemId, view: &ItemView| match view {
             ItemView::Terminal { .. } => true,

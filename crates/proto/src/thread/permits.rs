@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use acpd_model::event::{AskAbout, Outcome, PermissionOption, Ruling};
+use acpd_model::event::{Always, AskAbout, Outcome, PermissionOption, Ruling};
 use acpd_model::limits::GRANTS;
 use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
@@ -49,9 +49,9 @@ pub(super) struct Held {
     pub at: Option<String>,
 }
 
-/// The answers to a question of our own.
-fn own_options() -> Vec<PermissionOption> {
-    [
+/// The answers to a question of our own: "always" only where that can be remembered.
+fn own_options(always: &Always) -> Vec<PermissionOption> {
+    let options = [
         ("allow", "Allow once", "allow_once"),
         ("allow-always", "Always allow", "allow_always"),
         ("refuse", "Reject", "reject_once"),
@@ -61,8 +61,10 @@ fn own_options() -> Vec<PermissionOption> {
         option_id: id.to_owned(),
         name: name.to_owned(),
         kind: kind.to_owned(),
-    })
-    .into()
+    });
+    let offered =
+        |option: &PermissionOption| matches!(always, Always::Holds(_)) || !option.kind.ends_with("_always");
+    options.into_iter().filter(offered).collect()
 }
 
 /// Who decided, if a policy did.
@@ -289,6 +291,7 @@ impl Thread {
             _ => return,
         };
         let number = self.live.last_request + 1;
+        let always = self.always(&wanted);
         self.held.insert(number, Held { call, request, at });
         let kind = EventKind::PermissionRequested {
             request: RequestId {
@@ -298,10 +301,12 @@ impl Thread {
             item: None,
             about,
             title,
-            options: own_options(),
+            options: own_options(&always),
             decided: false,
             agent_remembers: Vec::new(),
             subjects: subjects(&wanted).into(),
+            always: Some(Box::new(always)),
+            whole: None,
         };
         self.questions.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();

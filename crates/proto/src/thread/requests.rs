@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::item::ToolStatus;
+use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::text::shorten;
 use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use super::answers::sent_as_once;
 use super::command::{Answer, PickedOption};
-use super::shown::show_changes;
+use super::shown::{kept_call, show_changes};
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
@@ -53,8 +54,15 @@ impl Thread {
     ) {
         let Ok(asked) = tool.read::<AskedTool>() else {
             let error = Failure::invalid_params(format!("{METHOD}: toolCall has no toolCallId"));
-            return self.refuse_call(call, &error);
+            return self.refuse_on_record(call, METHOD, &error);
         };
+        if options.len() > QUESTION_OPTIONS {
+            let error = Failure::invalid_params(format!(
+                "{METHOD}: {} options, more than the {QUESTION_OPTIONS} that a person can be offered",
+                options.len()
+            ));
+            return self.refuse_on_record(call, METHOD, &error);
+        }
         if let Some(twice) = repeated_id(&options) {
             let error = Failure::invalid_params(format!(
                 "{METHOD}: two options have the optionId {:?}, so that no answer is clear",
@@ -98,6 +106,7 @@ impl Thread {
         if let Some(key) = repeated_key(&whole) {
             return self.refuse_ambiguous(call, "the tool call", &key);
         }
+        let kept = kept_call(&whole, tool);
         let mut request = self.tool_request(&whole);
         show_changes(&mut request, &whole);
         let question = Question {
@@ -107,6 +116,7 @@ impl Thread {
             title,
             options,
             raw,
+            call: kept,
             request,
         };
         self.consider_question(call, question);
@@ -329,7 +339,7 @@ fn told(answer: &Answer) -> Result<Outcome, Failure> {
         Answer::Accept { .. } => Outcome::Accepted { content: None },
         Answer::Decline { .. } => Outcome::Declined,
         Answer::Cancel => Outcome::Cancelled,
-        Answer::Option(_) => {
+        Answer::Option(_) | Answer::Place(_) => {
             return Err(Failure::invalid_params(
                 "the agent wants information: answer with item/answer",
             ));
@@ -362,6 +372,13 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
             ));
         }
         Answer::Option(picked) => pick(options, picked)?,
+        Answer::Place(place) => options.get(*place).ok_or_else(|| {
+            let number = place.saturating_add(1);
+            Failure::invalid_params(format!(
+                "there is no option {number}; the agent offers {}",
+                options.len()
+            ))
+        })?,
         Answer::Accept { always: false } => by_kind(["allow_once", "allow_always"])?,
         Answer::Accept { always: true } => by_kind(["allow_always", "allow_once"])?,
         Answer::Decline { always: false } => match by_kind(["reject_once", "reject_always"]) {

@@ -6,6 +6,7 @@ use acpd_model::subject::CallSubject;
 
 use crate::policy::Request;
 use crate::projection::{ToolView, unified_diff};
+use crate::wire::members;
 
 /// So many bytes a part counts beside its text.
 const PART_BYTES: usize = 64;
@@ -19,6 +20,22 @@ pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
         request.show_diff(&diff.path, &change);
         request.note_text(&diff.path, &diff.new_text);
     }
+}
+
+/// The whole call, where it says something to people that the question does not repeat, and has room in a question.
+pub(super) fn kept_call(whole: &RawJson, asked: &RawJson) -> Option<RawJson> {
+    const READ: [&str; 5] = ["title", "kind", "content", "locations", "rawInput"];
+    let mut repeated = Vec::new();
+    members(asked, |key, value| {
+        if value != "null" {
+            repeated.push(key);
+        }
+    });
+    let mut says_more = false;
+    members(whole, |key, _| {
+        says_more |= READ.contains(&key) && !repeated.contains(&key)
+    });
+    (says_more && whole.get().len() <= QUESTION_BYTES).then(|| whole.clone())
 }
 
 /// The parts of a call. Nothing is cut: a part that is too long is named instead, since what is missing at its end may be what

@@ -122,6 +122,8 @@ pub struct Thread {
     pub(super) granted: Vec<super::grants::Grant>,
     /// Open tool calls that the agent has named in a question only → whether they may run.
     pub(super) unreported: BTreeMap<ItemId, bool>,
+    /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
+    pub(super) refused: BTreeSet<ItemId>,
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
@@ -175,6 +177,7 @@ impl Thread {
             held: BTreeMap::new(),
             granted: Vec::new(),
             unreported: BTreeMap::new(),
+            refused: BTreeSet::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
             coalescer: Coalescer::default(),
@@ -443,7 +446,7 @@ impl Thread {
                     method,
                     reason: error.message.clone(),
                 };
-                self.emit(self.current_turn(), By::Agent, kind, params);
+                self.emit(self.current_turn(), By::Daemon, kind, params);
                 self.tell_agent(AgentCommand::Answer {
                     call,
                     result: Err(error),

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
 
+use super::answers::agent_remembers;
 use super::command::{Effect, Whose};
 use super::machine::Work;
 use super::permits::Permit;
@@ -35,6 +36,8 @@ pub(super) struct Question {
     pub title: String,
     pub options: Vec<PermissionOption>,
     pub raw: RawJson,
+    /// The whole call, if the question does not repeat it.
+    pub call: Option<RawJson>,
     pub request: Request,
 }
 
@@ -131,13 +134,21 @@ impl Thread {
             title,
             options,
             raw,
+            call: whole,
             request,
         } = question;
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
-        let agent_remembers = self.agent_remembers(&request, &options);
+        let always = self.always(&request);
         let subjects = subjects(&request).into();
         let ruled = self.rule_on(number, request, &options);
+        let (always, agent_remembers, whole) = match ruled {
+            Some(_) => (None, Vec::new(), None),
+            None => {
+                let agent_remembers = agent_remembers(&always, &options);
+                (Some(Box::new(always)), agent_remembers, whole)
+            }
+        };
         let kind = EventKind::PermissionRequested {
             request: RequestId {
                 thread: self.live.thread,
@@ -149,11 +160,9 @@ impl Thread {
             options,
             subjects,
             decided: ruled.is_some(),
-            agent_remembers: if ruled.is_none() {
-                agent_remembers
-            } else {
-                Vec::new()
-            },
+            agent_remembers,
+            always,
+            whole,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);

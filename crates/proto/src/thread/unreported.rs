@@ -1,7 +1,7 @@
 //! Tool calls that the agent named in a permission question and has not reported on since.
 //!
 //! Some agents never do, so that nobody would end such a call. A refusal ends it; the others end with their turn, since there
-//! are agents that send nothing but updates after the question.
+//! are agents that send nothing but updates after the question. What an agent opens under the id of a refused call is that call.
 
 use acpd_model::event::Outcome;
 use acpd_model::item::ToolStatus;
@@ -20,6 +20,7 @@ impl Thread {
         *may_run = !outcome.refuses();
         if !*may_run {
             self.end_unreported(item);
+            self.refused.insert(item);
         }
     }
 

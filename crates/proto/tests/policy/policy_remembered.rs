@@ -125,28 +125,31 @@ fn policy_gives_remembered_answers_the_place_of_their_scope() {
 
 #[test]
 fn policy_lists_and_takes_back_answers() {
+    let edits = |one: &str, other: &str| {
+        format!(r#"call {{"kind":"edit","rawInput":{{"paths":["{one}","{other}"]}}}}"#)
+    };
     let mut remembered = Remembered::default();
     assert_eq!(
-        remembered.remember(&request("$ a; b"), true, Scope::Thread),
+        remembered.remember(&request(&edits("a", "b")), true, Scope::Thread),
         Ok(vec![1, 2])
     );
     assert_eq!(
-        remembered.remember(&request("$ b; c"), true, Scope::Thread),
+        remembered.remember(&request(&edits("b", "c")), true, Scope::Thread),
         Ok(vec![2, 3])
     );
     assert_eq!(
-        remembered.remember(&request("$ b"), true, Scope::Session),
+        remembered.remember(&request("edit b"), true, Scope::Session),
         Ok(vec![4])
     );
     assert_eq!(
-        remembered.remember(&request("$ b"), false, Scope::Thread),
+        remembered.remember(&request("edit b"), false, Scope::Thread),
         Ok(vec![5])
     );
     assert_eq!(
-        remembered.remember(&request("$ b"), true, Scope::Daemon),
+        remembered.remember(&request("edit b"), true, Scope::Daemon),
         Err(NotRememberable::Scope)
     );
-    assert_eq!(remembered.revoke(2).unwrap().rule.to_string(), "Bash(b)");
+    assert_eq!(remembered.revoke(2).unwrap().rule.to_string(), "Edit(/w/b)");
     assert_eq!(remembered.revoke(2), None);
     remembered.end_session();
     let ids: Vec<u64> = remembered.iter().map(|rule| rule.id).collect();
@@ -156,7 +159,10 @@ fn policy_lists_and_takes_back_answers() {
     let text = serde_json::to_string(&remembered).unwrap();
     let mut read: Remembered = serde_json::from_str(&text).unwrap();
     assert_eq!(read, remembered);
-    assert_eq!(read.remember(&request("$ d"), true, Scope::Thread), Ok(vec![6]));
+    assert_eq!(
+        read.remember(&request("edit d"), true, Scope::Thread),
+        Ok(vec![6])
+    );
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn one_is_kept_outside_told_in_the_log_listed_and_taken_back() {
         answer(s, 1, Answer::Accept { always: false }, Scope::Agent);
         assert_eq!(s.answer_to(&7.into())["result"]["outcome"]["optionId"], "ao");
         let id = AGENT_IDS + 1;
-        let expected = json!({ "id": id, "scope": "agent", "allow": true, "rule": "Bash(cargo test)" });
+        let expected = json!({ "id": id, "scope": "agent", "allow": true, "rule": "Bash(cargo test)", "cwd": "/workspace" });
         assert_eq!(s.params("policy/remembered")[0]["answer"], expected);
         assert!(
             matches!(s.log.last().unwrap().by, By::Client { .. }),
@@ -90,7 +90,7 @@ fn one_that_another_thread_gave_or_took_back_holds_here_at_once() {
         asks_to_run(s, 7, "cargo test");
         s.decide(1, Answer::Accept { always: false }).unwrap();
         let rule = json!({ "id": AGENT_IDS + 1, "scope": "agent", "allow": false, "rule": "Bash(make)" });
-        others.restore(serde_json::from_value(rule).unwrap());
+        others.restore(serde_json::from_value(rule).unwrap(), "/workspace");
         s.policies.answers = others.into();
         let daemon = s.policies.daemon.clone();
         s.rule(daemon.clone());

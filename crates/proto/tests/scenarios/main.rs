@@ -34,6 +34,7 @@ mod policies;
 mod properties;
 mod queue;
 mod recovery;
+mod remembered;
 mod reopen;
 mod rollback;
 mod seed_turn;

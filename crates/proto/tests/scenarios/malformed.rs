@@ -70,6 +70,43 @@ fn none_is_lost_none_is_answered_and_none_stops_the_next() {
     assert_eq!(scene.notices(), vec!["malformedLine"; bad.len()]);
 }
 
+/// A person never sees such a question, so that the log says that it was refused.
+#[test]
+fn a_question_that_cannot_be_read_is_refused_and_recorded() {
+    let option = r#"{"optionId":"a","name":"Yes","kind":"allow_once"}"#;
+    for params in [
+        format!(
+            r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t"}},"tool\u0043all":{{"toolCallId":"u"}},"options":[{option}]}}"#
+        ),
+        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"}}"#.to_owned(),
+        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":{}}"#.to_owned(),
+        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"name":"Yes"}]}"#.to_owned(),
+        format!(r#"{{"sessionId":"s-1","options":[{option}]}}"#),
+        format!(r#"{{"sessionId":"s-1","toolCall":{{}},"options":[{option}]}}"#),
+        format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":7}},"options":[{option}]}}"#),
+        format!(r#"{{"sessionId":"s-1","toolCall":"rm x","options":[{option}]}}"#),
+        "[]".to_owned(),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.calls("7", "session/request_permission", &params);
+            assert!(s.thread.live().requests.is_empty(), "{params}");
+            assert_eq!(s.answer_to(&7.into())["error"]["code"], -32602, "{params}");
+            let refused = s.params("thread/notice").pop().expect("it is told");
+            assert_eq!(refused["code"], "callRefused", "{params}");
+            // The audit trail names who refused it.
+            assert_eq!(refused["by"]["kind"], "daemon", "{params}");
+            let lines = crate::export::lines(s);
+            let line = lines
+                .iter()
+                .find(|line| line["type"] == "agent:refused")
+                .expect("it is exported");
+            assert_eq!(line["method"], "session/request_permission");
+            s.stops_with("end_turn");
+        });
+    }
+}
+
 #[test]
 fn bytes_that_are_no_text() {
     let scene = check(|s| {

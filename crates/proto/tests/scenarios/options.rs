@@ -1,5 +1,6 @@
 //! The answers that an agent offers: what a person picks is what is meant.
 
+use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::{ErrorCode, EventKind};
 use acpd_proto::thread::{Answer, PickedOption, Verdict};
 use serde_json::json;
@@ -37,6 +38,24 @@ fn two_options_of_one_id_are_no_question() {
         assert_eq!(method, "session/request_permission");
         assert!(reason.contains("two options") && reason.len() < 500, "{reason}");
     });
+}
+
+#[test]
+fn more_options_than_a_person_can_be_offered_are_no_question() {
+    for (count, is_asked) in [(QUESTION_OPTIONS, true), (QUESTION_OPTIONS + 1, false)] {
+        check(|s| {
+            let options: Vec<_> = (0..count)
+                .map(|at| json!({ "optionId": at.to_string(), "name": "x", "kind": "allow_once" }))
+                .collect();
+            asks(s, &json!(options).to_string());
+            assert_eq!(s.thread.live().requests.is_empty(), !is_asked);
+            let refused = s
+                .kinds()
+                .any(|kind| matches!(kind, EventKind::CallRefused { .. }));
+            assert_eq!(refused, !is_asked);
+            s.stops_with("end_turn");
+        });
+    }
 }
 
 #[test]

@@ -587,6 +587,57 @@ fn a_role_may_call_what_the_table_says() {
     );
 }
 
+/// Who may have an answer hold may take it back; for more than the thread only the owner may do either.
+#[test]
+fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
+    let id = question();
+    let agents = acpd_proto::policy::AGENT_IDS + 1;
+    for role in [Role::Approver, Role::Operator, Role::Owner] {
+        let mut tried = Vec::new();
+        let mut is_refused = |request: &str| {
+            let mut line = Line::ready_as(role, r#"{"approvals":true}"#);
+            line.says(request);
+            tried.push(match line.peer.poll_output() {
+                Some(PeerOutput::Send(message)) => {
+                    let told: Value = serde_json::from_slice(&message).unwrap();
+                    let answer = if told["params"].is_object() { &told["params"] } else { &told };
+                    let (_, code, message) = error(answer);
+                    assert_eq!(code, "forbidden", "{request}");
+                    assert_eq!(
+                        message,
+                        format!(
+                            "an answer that holds beyond its thread needs the role owner; this token has the role {role}"
+                        )
+                    );
+                    true
+                }
+                Some(PeerOutput::Call { .. }) => false,
+                other => panic!("{other:?}"),
+            });
+        };
+        for scope in ["session", "thread", "agent", "daemon"] {
+            is_refused(&format!(
+                r#"{{"jsonrpc":"2.0","id":"r","method":"item/approve","params":{{"requestId":"{id}","approved":true,"scope":"{scope}"}}}}"#
+            ));
+            is_refused(&format!(
+                r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept","scope":"{scope}"}}}}"#
+            ));
+        }
+        for answer in [7, agents] {
+            is_refused(&format!(
+                r#"{{"jsonrpc":"2.0","id":"r","method":"policy/remembered/revoke","params":{{"threadId":"{}","id":{answer}}}}}"#,
+                thread()
+            ));
+        }
+        let no = role != Role::Owner;
+        assert_eq!(
+            tried,
+            [false, false, false, false, no, no, no, no, false, no],
+            "{role}"
+        );
+    }
+}
+
 #[test]
 fn who_may_not_answer_is_not_asked() {
     let id = question();

@@ -56,7 +56,7 @@ fn all_of_a_command_is_shown() {
         (
             r#"{"command":["ls"],"cwd":"../up","env":{"LANG":"C","N":7}}"#,
             json!([{
-                "type": "commandLine", "line": "ls", "cwd": "/up",
+                "type": "commandLine", "line": "ls", "cwd": "/workspace/../up",
                 "env": [{ "name": "LANG", "value": "C" }, { "name": "N", "value": "7" }],
             }, { "type": "unknown", "what": "the command is run with variables that may change what it does" }]),
         ),
@@ -195,6 +195,44 @@ fn each_kind_of_call_shows_its_parts() {
             s.stops_with("end_turn");
         });
         assert_eq!(found, expected, "{call}");
+    }
+}
+
+#[test]
+fn members_that_acpd_does_not_know_are_named() {
+    let unknown = |names: &str| {
+        let what = format!("the call has members that acpd does not know: {names}");
+        json!({ "type": "unknown", "what": what })
+    };
+    for (call, expected) in [
+        (
+            r#","kind":"execute","rawInput":{"command":"ls","run_also":"touch x","description":"d","timeout":7}"#,
+            json!([
+                { "type": "commandLine", "line": "ls", "cwd": "/workspace" },
+                unknown(r#""run_also""#),
+            ]),
+        ),
+        (
+            r#","kind":"fetch","rawInput":{"url":"https://a.b/","method":"GET","body":"x","headers":{"a":"b"}}"#,
+            json!([
+                { "type": "fetch", "url": "https://a.b/", "host": "a.b" },
+                unknown(r#""body", "headers""#),
+            ]),
+        ),
+        (
+            r#","kind":"read","rawInput":{"path":"a","offset":1,"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":null,"h":false}"#,
+            json!([
+                { "type": "file", "access": "read", "path": "/workspace/a" },
+                unknown(r#""a", "b", "c", "d", "e" and 1 more"#),
+            ]),
+        ),
+        // Of another tool all of the input is shown.
+        (
+            r#","kind":"other","_meta":{"toolName":"mcp__gh__api"},"rawInput":{"run_also":1}"#,
+            json!([{ "type": "mcp", "server": "gh", "tool": "api", "arguments": r#"{"run_also":1}"# }]),
+        ),
+    ] {
+        assert_eq!(shown(call), expected, "{call}");
     }
 }
 

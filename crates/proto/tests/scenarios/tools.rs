@@ -1,7 +1,8 @@
 //! Tool calls and plans: sparse, out of order, late, repeated.
 
-use acpd_model::{ItemEnd, ItemId, ItemOutcome};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use acpd_proto::projection::Item;
+use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -13,6 +14,53 @@ fn read(scene: &Scene, item: ItemId) -> (Value, Value) {
     match items.find(|found| found.id == item).and_then(Item::content) {
         Some(ItemEnd::ToolCall { status, call }) => (json!(status), call.read().unwrap()),
         other => panic!("{item} is {other:?}"),
+    }
+}
+
+fn calls(s: &Scene) -> Vec<ItemId> {
+    let calls = s.kinds().filter_map(|kind| match kind {
+        EventKind::ItemStarted {
+            item,
+            start: ItemStart::ToolCall { .. },
+            ..
+        } => Some(*item),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// Some agents tell of a call only when it is over, also of one that a person refused.
+#[test]
+fn a_call_that_is_told_after_its_refusal_is_the_one_that_was_asked_about() {
+    for status in ["failed", "completed", "pending"] {
+        check(|s| {
+            s.open_turn();
+            s.asks_permission("7", "t");
+            s.decide(1, Answer::Decline { always: false }).unwrap();
+            s.update(&tool(
+                "t",
+                false,
+                &format!(r#","title":"rm x","status":"{status}""#),
+            ));
+            s.update(&tool("t", true, r#","content":[]"#));
+            let asked = calls(s);
+            assert_eq!(asked.len(), 1, "{status}");
+            let ended = s.kinds().find_map(|kind| match kind {
+                EventKind::ItemCompleted { item, outcome, .. } if *item == asked[0] => Some(*outcome),
+                _ => None,
+            });
+            assert_eq!(ended, Some(ItemOutcome::Failed), "{status}");
+            // A further one is another call, and so is one of the next turn.
+            s.update(&tool("t", false, r#","title":"rm x""#));
+            assert_eq!(calls(s).len(), 2, "{status}");
+            s.asks_permission("8", "u");
+            s.decide(2, Answer::Decline { always: false }).unwrap();
+            s.stops_with("end_turn");
+            s.prompt("go on");
+            s.update(&tool("u", false, r#","title":"rm x""#));
+            assert_eq!(calls(s).len(), 4, "{status}");
+            s.stops_with("end_turn");
+        });
     }
 }
 

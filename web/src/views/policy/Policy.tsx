@@ -90,7 +90,8 @@ function OfThread({ threadId }: { threadId: string }) {
   const [error, setError] = useState<string>();
   const [round, setRound] = useState(0);
   const { value: who } = standing;
-  const owner = who.name === "in" && who.session.role === "owner";
+  const role = who.name === "in" ? who.session.role : "observer";
+  const owner = role === "owner";
   useEffect(() => {
     if (!online.value) {
       return;
@@ -188,7 +189,7 @@ function OfThread({ threadId }: { threadId: string }) {
             )}
           </section>
           <Explain threadId={threadId} />
-          <Remembered threadId={threadId} owner={owner} />
+          <Remembered threadId={threadId} role={role} />
           <Audit threadId={threadId} />
         </div>
       </div>

@@ -1,10 +1,11 @@
 /** Answers that hold for more than their question, and taking them back. */
 
-import type { RememberedAnswer } from "@acpd/client";
+import type { RememberedAnswer, Role } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
 
 import { attempt } from "../../app/threads.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
+import { visibleLine } from "../../text/visible.ts";
 
 const SCOPES: Record<string, string> = {
   session: "until the agent’s session ends",
@@ -12,7 +13,22 @@ const SCOPES: Record<string, string> = {
   agent: "in every thread of this agent",
 };
 
-export function Remembered({ threadId, owner }: { threadId: string; owner: boolean }) {
+/** With what an answer holds, beside its rule. */
+function bounds({ cwd, line, arguments: input }: RememberedAnswer): string[] {
+  const parts = [
+    cwd != null && `run in ${visibleLine(cwd)}`,
+    line != null && "as a part of the same command line",
+    input != null && "with the same arguments",
+  ];
+  return parts.filter((part) => part !== false);
+}
+
+/** Who may have an answer hold may take it back: for every thread of an agent, only the owner. */
+function mayRevoke(role: Role, scope: string): boolean {
+  return scope === "agent" ? role === "owner" : role !== "observer";
+}
+
+export function Remembered({ threadId, role }: { threadId: string; role: Role }) {
   const [list, setList] = useState<readonly RememberedAnswer[]>();
   const [error, setError] = useState<string>();
   const load = () => {
@@ -37,15 +53,20 @@ export function Remembered({ threadId, owner }: { threadId: string; owner: boole
       {list?.length === 0 && <p class="policy-intro">None: every question was answered for itself alone.</p>}
       {list && list.length > 0 && (
         <ul role="list" class="card rows">
-          {list.map(({ id, allow, rule, scope }) => (
-            <li class="remembered" key={id}>
-              <span class={`effect effect-${allow ? "allow" : "deny"}`}>{allow ? "Allowed" : "Denied"}</span>
-              <code class="truncate" title={rule}>
-                {rule}
+          {list.map((answer) => (
+            <li class="remembered" key={answer.id}>
+              <span class={`effect effect-${answer.allow ? "allow" : "deny"}`}>{answer.allow ? "Allowed" : "Denied"}</span>
+              <code class="truncate" title={answer.rule}>
+                {answer.rule}
               </code>
-              <span class="hint">{SCOPES[scope] ?? scope}</span>
-              {owner && (
-                <button type="button" class="button" aria-label={`Take back ${rule}`} onClick={() => void revoke(id)}>
+              <span class="hint">{[...bounds(answer), SCOPES[answer.scope] ?? answer.scope].join(", ")}</span>
+              {mayRevoke(role, answer.scope) && (
+                <button
+                  type="button"
+                  class="button"
+                  aria-label={`Take back ${answer.rule}`}
+                  onClick={() => void revoke(answer.id)}
+                >
                   Take back
                 </button>
               )}

@@ -53,6 +53,18 @@ test("what the agent may remember by itself is marked before it is answered", ()
   ]);
 });
 
+test("an always says for what it will hold, or that it is not remembered", () => {
+  const holding = drawn(<Approval question={{ ...question, always: { holds: "this command in /w\u202E" } }} onAnswer={nothing} />);
+  expect(holding.all(".th-answers button").map((button) => button.textContent)).toEqual([
+    "Allow once “Yes”", "Always allow this command in /w⟨U+202E⟩ “Yes, from now on”", "Reject “No”",
+    "Always reject this command in /w⟨U+202E⟩ “Never”", "Other answer “Something new”",
+  ]);
+  const why = "it cannot be told which file the program ../x is";
+  const forgotten = drawn(<Approval question={{ ...question, always: { notRemembered: why } }} onAnswer={nothing} />);
+  expect(forgotten.text()).toContain(`acpd does not remember an answer: ${why}`);
+  expect(forgotten.button("Always allow").textContent).toBe("Always allow “Yes, from now on”");
+});
+
 test("a press answers with that option", async () => {
   const onAnswer = vi.fn();
   const view = drawn(<Approval question={question} onAnswer={onAnswer} />);

@@ -1,13 +1,13 @@
 // The agent asks whether it may do something. Everything that would be done stands here in full, as the daemon reads it; the
 // agent's own words for it stand below, marked as such. Nothing is focused and nothing is preset: an answer takes a deliberate press.
 
-import type { Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
+import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
 import { useId } from "preact/hooks";
 
 import { heading, inOneLine } from "../../state/subjects.ts";
 import { visibleLine } from "../../text/visible.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
-import { meaningOf, nameBeside } from "./answers.ts";
+import { effectOf, nameBeside } from "./answers.ts";
 import { Icon } from "./Icon.tsx";
 import { who } from "./Notice.tsx";
 import { Subjects } from "./Subjects.tsx";
@@ -47,6 +47,9 @@ export function Approval(props: ApprovalProps) {
         <AgentsWords question={question} />
       </div>
       <AlsoAsked others={others} />
+      {question.always != null && "notRemembered" in question.always && (
+        <p class="th-quiet">acpd does not remember an answer: {visibleLine(question.always.notRemembered)}</p>
+      )}
       {error !== undefined && (
         <p class="error-text" role="alert">
           {error}
@@ -63,7 +66,7 @@ export function Approval(props: ApprovalProps) {
             onClick={() => onAnswer(option)}
           >
             <Icon name={icon(option.kind)} />
-            <Label option={option} />
+            <Label option={option} always={question.always} />
             {question.agentRemembers?.includes(option.optionId) && (
               <span class="th-tag">the agent may remember this by itself</span>
             )}
@@ -88,11 +91,11 @@ export function AlsoAsked({ others }: { others: readonly string[] }) {
 }
 
 /** What the answer does, and behind it what the agent calls it. */
-function Label({ option }: { option: PermissionOption }) {
+function Label({ option, always }: { option: PermissionOption; always: Always | null | undefined }) {
   const name = nameBeside(option);
   return (
     <span>
-      {meaningOf(option.kind)}
+      {effectOf(option.kind, always)}
       {name !== undefined && <span class="th-agents-name"> “{visibleLine(name)}”</span>}
     </span>
   );

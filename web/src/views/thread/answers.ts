@@ -1,7 +1,9 @@
 // The answers to a permission request: what each does is what its kind says. The agent's own name for it may say the
 // opposite, so it is only ever a quotation behind that.
 
-import type { PermissionOption, QuestionAnswered } from "@acpd/client";
+import type { Always, PermissionOption, QuestionAnswered } from "@acpd/client";
+
+import { visibleLine } from "../../text/visible.ts";
 
 const KINDS: Record<string, { meaning: string; decision: string }> = {
   allow_once: { meaning: "Allow once", decision: "accept" },
@@ -13,6 +15,12 @@ const KINDS: Record<string, { meaning: string; decision: string }> = {
 /** What an option of this kind does. */
 export function meaningOf(kind: string): string {
   return KINDS[kind]?.meaning ?? "Other answer";
+}
+
+/** What an option does, and for what an "always" holds. */
+export function effectOf(kind: string, always?: Always | null): string {
+  const holds = kind.endsWith("_always") && always != null && "holds" in always ? ` ${visibleLine(always.holds)}` : "";
+  return meaningOf(kind) + holds;
 }
 
 /** The agent's name for an option, where it says more than the kind. */

@@ -4,6 +4,7 @@ use acpd_model::RawJson;
 use serde::Deserialize;
 
 use super::frame::Question;
+use super::question::place_of;
 use crate::thread::Answer;
 
 #[derive(Deserialize)]
@@ -31,7 +32,7 @@ pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
         let Permission { outcome } = serde_json::from_str(result).ok()?;
         return match (outcome.outcome.as_str(), outcome.option_id) {
-            ("selected", Some(option)) => Some(Answer::Option(option.into())),
+            ("selected", Some(option)) => place_of(&option).map(Answer::Place),
             ("cancelled", _) => Some(Answer::Cancel),
             _ => None,
         };
@@ -70,9 +71,27 @@ mod tests {
 
     #[test]
     fn each_answer_means_itself() {
-        let permission = |result| read(Question::Permission, result);
-        let selected = permission(r#"{"outcome":{"outcome":"selected","optionId":"o","_meta":{}}}"#);
-        assert_eq!(selected, Some(Answer::Option("o".into())));
+        let permission = |result: &str| read(Question::Permission, result);
+        let selected = |id: &str| {
+            permission(&format!(
+                r#"{{"outcome":{{"outcome":"selected","optionId":"{id}","_meta":{{}}}}}}"#
+            ))
+        };
+        assert_eq!(selected("1"), Some(Answer::Place(0)));
+        assert_eq!(selected("12"), Some(Answer::Place(11)));
+        for odd in [
+            "",
+            "0",
+            "01",
+            "+1",
+            " 1",
+            "-1",
+            "1.0",
+            "allow",
+            "99999999999999999999",
+        ] {
+            assert_eq!(selected(odd), None, "{odd}");
+        }
         assert_eq!(
             permission(r#"{"outcome":{"outcome":"cancelled"}}"#),
             Some(Answer::Cancel)

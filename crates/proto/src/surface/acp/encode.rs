@@ -8,7 +8,8 @@ use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageT
 use bytes::Bytes;
 
 use super::frame::{Ending, Feature, Frame, Question, Terminal, What};
-use super::splice::{has_string, member, splice, spliced};
+use super::question;
+use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
 
@@ -364,18 +365,18 @@ impl Writer<'_> {
 
     /// A request of ours under the question's own id.
     fn question(&mut self, event: &Event) {
-        let (request, method, question) = match &event.kind {
+        let (request, method, wanted) = match &event.kind {
             EventKind::PermissionRequested { request, .. } => {
                 (*request, "session/request_permission", Question::Permission)
             }
             EventKind::InputRequested { request, .. } => {
                 let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
-                let question = if mode == Some("\"url\"") {
+                let wanted = if mode == Some("\"url\"") {
                     Question::Url
                 } else {
                     Question::Form
                 };
-                (*request, "elicitation/create", question)
+                (*request, "elicitation/create", wanted)
             }
             _ => return,
         };
@@ -384,46 +385,11 @@ impl Writer<'_> {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         out.extend_from_slice(format!("\"{request}\"").as_bytes());
         out.extend_from_slice(format!(r#","method":"{method}","params":"#).as_bytes());
-        match (&event.kind, &event.raw) {
-            (
-                EventKind::PermissionRequested {
-                    item: Some(_),
-                    agent_remembers,
-                    ..
-                },
-                Some(raw),
-            ) if agent_remembers.is_empty() => splice_session(out, raw, thread),
-            (
-                EventKind::PermissionRequested {
-                    item: Some(_),
-                    agent_remembers,
-                    ..
-                },
-                Some(raw),
-            ) => {
-                splice_session(out, &with_agent_remembers(raw, agent_remembers), thread);
-            }
-            (EventKind::PermissionRequested { title, options, .. }, raw) => {
-                let mut params = Object::open(out);
-                params.plain("sessionId", thread);
-                params.object("toolCall", |call| {
-                    call.put("toolCallId", &request).put("title", title);
-                    let asked = raw
-                        .as_ref()
-                        .and_then(|raw| member(raw, "toolCall"))
-                        .map(RawJson::trusted);
-                    if let Some(asked) = asked {
-                        members(&asked, |key, value| {
-                            call.raw(key, value);
-                        });
-                    }
-                });
-                params.put("options", options);
-                params.close();
-            }
-            (_, Some(raw)) if has_string(raw, "sessionId") => splice_session(out, raw, thread),
+        match (question::params(event, thread), &event.raw) {
+            (Some(params), _) => out.extend_from_slice(params.get().as_bytes()),
+            (None, Some(raw)) if has_string(raw, "sessionId") => splice_session(out, raw, thread),
             // It belongs to a request of ours, which no editor knows: it is the session's.
-            (_, raw) => {
+            (None, raw) => {
                 let mut params = Object::open(out);
                 params.plain("sessionId", thread);
                 if let Some(raw) = raw {
@@ -437,7 +403,7 @@ impl Writer<'_> {
             }
         }
         out.push(b'}');
-        self.frame(start, What::Asked(request, question));
+        self.frame(start, What::Asked(request, wanted));
     }
 }
 
@@ -470,14 +436,6 @@ fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {
     } else {
         out.extend_from_slice(params.get().as_bytes());
     }
-}
-
-/// A question with what says which of its options the agent may remember by itself, beside all that the agent put there.
-fn with_agent_remembers(params: &RawJson, options: &[String]) -> RawJson {
-    let ours = serde_json::json!({ "agentRemembers": options }).to_string();
-    let meta = member(params, "_meta").filter(|meta| meta.starts_with('{'));
-    let meta = spliced(&RawJson::trusted(meta.unwrap_or("{}")), &[("acpd", &ours)]);
-    spliced(params, &[("_meta", meta.get())])
 }
 
 /// A chunk of plain text, as agents write it.

@@ -14,6 +14,7 @@ mod hello;
 mod lent;
 mod params;
 mod peer;
+mod question;
 mod requests;
 mod resumed;
 mod session;

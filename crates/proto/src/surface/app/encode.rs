@@ -281,6 +281,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
             options,
             agent_remembers,
             subjects,
+            always,
             ..
         } => {
             params
@@ -289,7 +290,9 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
                 .put("options", options)
                 .put("subjects", subjects);
             let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
-            params.maybe("agentRemembers", passed_on);
+            params
+                .maybe("agentRemembers", passed_on)
+                .maybe("always", always.as_ref());
             let words = raw
                 .and_then(|raw| raw.read::<Asked>().ok())
                 .map(|asked| asked.tool_call);

@@ -295,6 +295,9 @@ impl Peer {
         order: Order,
         reply_to: ReplyTo,
     ) -> Result<(), Failure> {
+        if request.is_about_all_threads() {
+            self.check_role(Role::Owner, "an answer that holds beyond its thread")?;
+        }
         let most = self.limits.requests_in_flight;
         if self.waiting.len() >= most {
             let message = format!("{most} requests of this connection are unanswered already");

@@ -11,6 +11,7 @@ use super::params::{
     ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
+use crate::policy::{AGENT_IDS, Scope};
 
 /// In what order a request is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +91,19 @@ macro_rules! methods {
             },
         )+];
     };
+}
+
+impl Request {
+    /// Whether it is about answers that hold in more than one thread. That takes the owner, whatever role the method needs.
+    pub(super) fn is_about_all_threads(&self) -> bool {
+        match self {
+            Self::ItemApprove(Approve(answered)) => {
+                matches!(answered.scope, Some(Scope::Agent | Scope::Daemon))
+            }
+            Self::RememberedRevoke(On { params, .. }) => params.id >= AGENT_IDS,
+            _ => false,
+        }
+    }
 }
 
 methods! {
@@ -202,8 +216,8 @@ methods! {
     /// Lists the answers that hold for more than their question.
     "policy/remembered/list" RememberedList(On<NoParams>) -> RememberedListed, Observer, Thread;
 
-    /// Takes back an answer that holds.
-    "policy/remembered/revoke" RememberedRevoke(On<RevokeRemembered>) -> Nothing, Owner, Thread;
+    /// Takes back an answer that holds. One that holds for the agent only the owner takes back.
+    "policy/remembered/revoke" RememberedRevoke(On<RevokeRemembered>) -> Nothing, Approver, Thread;
 
     /// Signs in to the agent. Answered once somebody is signed in; has 10 minutes.
     "agent/authenticate" AgentAuthenticate(On<Authenticate>) -> Nothing, Owner, Thread;

@@ -396,6 +396,7 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
             options,
             agent_remembers,
             subjects,
+            always,
             ..
         } => {
             line.put("requestId", request)
@@ -403,7 +404,8 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
                 .put("title", title);
             line.put("options", options).put("subjects", subjects);
             let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
-            line.maybe("agentRemembers", passed_on);
+            line.maybe("agentRemembers", passed_on)
+                .maybe("always", always.as_ref());
             copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);
         }
         EventKind::InputRequested { request, message } => {

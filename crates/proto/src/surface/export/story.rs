@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::event::{Outcome, PermissionOption, PlanEntry};
+use acpd_model::event::{Always, Outcome, PermissionOption, PlanEntry};
 use acpd_model::limits::EXPORT_TURN_BYTES;
 use acpd_model::subject::CallSubject;
 use acpd_model::{
@@ -66,6 +66,7 @@ struct Question {
     title: String,
     options: Vec<PermissionOption>,
     subjects: Box<[CallSubject]>,
+    always: Option<Box<Always>>,
     answer: Option<(Millis, By, Result<Outcome, String>)>,
 }
 
@@ -169,6 +170,7 @@ impl Story {
                 title,
                 options,
                 subjects,
+                always,
                 ..
             } => self.entries.push(Entry::Question(Question {
                 at: event.at,
@@ -180,6 +182,7 @@ impl Story {
                 title: title.clone(),
                 options: options.clone(),
                 subjects: subjects.clone(),
+                always: always.clone(),
                 answer: None,
             })),
             K::InputRequested { request, message } => self.entries.push(Entry::Question(Question {
@@ -189,6 +192,7 @@ impl Story {
                 title: message.clone(),
                 options: Vec::new(),
                 subjects: Box::default(),
+                always: None,
                 answer: None,
             })),
             K::RequestSettled { request, outcome } => self.answer(*request, event, Ok(outcome.clone())),
@@ -465,10 +469,17 @@ fn question_block(question: &Question) -> Block {
             block = block.verbatim("diff", diff);
         }
     }
-    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(option.label())];
+    let label = |option: &PermissionOption| option.label(question.always.as_deref());
+    let option = |option: &PermissionOption| vec![code(&option.kind), word(" "), word(label(option))];
     block
         .parts
         .push(Part::List(question.options.iter().map(option).collect()));
+    if let Some(Always::NotRemembered(why)) = question.always.as_deref() {
+        block = block.line(vec![
+            word("acpd does not remember an answer: "),
+            word(why.clone()),
+        ]);
+    }
     let Some((at, by, answer)) = &question.answer else {
         return block.line(vec![word("Not answered.")]);
     };
@@ -483,7 +494,7 @@ fn question_block(question: &Question) -> Block {
             let decided = if outcome.allows() { "Allowed" } else { "Declined" };
             let name = |id: &String| {
                 let option = question.options.iter().find(|option| option.option_id == *id);
-                word(option.map_or_else(|| id.clone(), PermissionOption::label))
+                word(option.map_or_else(|| id.clone(), label))
             };
             let mut spans = vec![
                 word(decided),

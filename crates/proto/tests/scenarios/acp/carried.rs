@@ -1,5 +1,7 @@
 //! What an agent says arrives as it said it.
 
+use serde_json::json;
+
 use super::stage::{ABLE, Stage, play};
 use crate::support::SESSION;
 
@@ -178,24 +180,37 @@ fn a_prompts_error_is_the_agents_own() {
     });
 }
 
+/// The options' ids and names, the call's title and first content, and `_meta.acpd` are the daemon's.
 #[test]
-fn a_permissions_params_are_the_agents_own() {
+fn the_rest_of_a_permissions_params_is_the_agents_own() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);
-        let params = |session: &str| {
-            format!(
-                r#"{{"options":[{{"kind":"allow_once","name":"Y","optionId":"y","n":1.10}}],"_meta":{{"big":12345678901234567890123}},"sessionId":"{session}","toolCall":{{"toolCallId":"t","rawInput":{{"z":1,"a":1.10}}}}}}"#
-            )
-        };
+        let params = r#"{"options":[{"kind":"allow_once","name":"Y","optionId":"y","n":1.10}],"x":1.10,"_meta":{"big":12345678901234567890123},"sessionId":"SESSION","toolCall":{"toolCallId":"t","kind":"think","rawInput":{"z":1,"a":1.10},"n":1.10}}"#;
         s.then(|scene| {
             scene.prompt("do it");
-            scene.calls("5", "session/request_permission", &params(SESSION));
+            scene.calls(
+                "5",
+                "session/request_permission",
+                &params.replace("SESSION", SESSION),
+            );
         });
+        let ours = [
+            (
+                r#""name":"Y","optionId":"y""#,
+                r#""name":"Allow once: “Y”","optionId":"1""#,
+            ),
+            ("SESSION", &s.session()),
+        ];
+        let expected = ours.iter().fold(params.to_owned(), |text, (theirs, ours)| {
+            text.replace(theirs, ours)
+        });
+        let (before, after) = expected.split_once("123}").unwrap();
         let text = s.editors[who].texts.last().unwrap();
-        assert!(
-            text.ends_with(&format!(r#""params":{}}}"#, params(&s.session()))),
-            "{text}"
-        );
+        let (got, rest) = text.split_once(r#","acpd":{"#).unwrap();
+        assert!(got.ends_with(&format!("{before}123")), "{got}");
+        let (_, call) = after.split_once(r#""toolCall""#).unwrap();
+        let call = call.strip_suffix("}}").unwrap();
+        assert!(rest.contains(&format!(r#""toolCall"{call},"title":"#)), "{rest}");
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
@@ -203,30 +218,27 @@ fn a_permissions_params_are_the_agents_own() {
 #[test]
 fn a_question_says_beside_what_the_agent_put_there_that_the_agent_may_remember_the_answer() {
     for (theirs, expected) in [
-        ("", r#","_meta":{"acpd":{"agentRemembers":["a\"b"]}}"#),
-        (
-            r#","_meta":null"#,
-            r#","_meta":{"acpd":{"agentRemembers":["a\"b"]}}"#,
-        ),
-        (
-            r#","_meta":{"big":12345678901234567890123,"acpd":7}"#,
-            r#","_meta":{"big":12345678901234567890123,"acpd":{"agentRemembers":["a\"b"]}}"#,
-        ),
+        ("", json!({})),
+        (r#","_meta":null"#, json!({})),
+        (r#","_meta":{"n":1,"acpd":7}"#, json!({ "n": 1 })),
     ] {
         play(|s| {
             let who = Stage::at_work(ABLE, s);
-            let params = |session: &str, meta: &str| {
-                format!(
-                    r#"{{"sessionId":"{session}","toolCall":{{"toolCallId":"t","n":1.10}},"options":[{{"kind":"allow_always","name":"A","optionId":"a\"b"}}]{meta}}}"#
-                )
-            };
             s.then(|scene| {
                 scene.prompt("do it");
-                scene.calls("5", "session/request_permission", &params(SESSION, theirs));
+                let params = format!(
+                    r#"{{"sessionId":"{SESSION}","toolCall":{{"toolCallId":"t"}},"options":[{{"kind":"allow_always","name":"A","optionId":"a\"b"}}]{theirs}}}"#
+                );
+                scene.calls("5", "session/request_permission", &params);
             });
-            let text = s.editors[who].texts.last().unwrap();
-            let expected = format!(r#""params":{}}}"#, params(&s.session(), expected));
-            assert!(text.ends_with(&expected), "{text}");
+            let meta = &s.editors[who].got.last().unwrap()["params"]["_meta"];
+            let mut expected = expected;
+            expected["acpd"] = json!({
+                "agentRemembers": ["1"],
+                "always": { "notRemembered": "no rule can be about exactly a tool call of which nothing is known" },
+                "subjects": [{ "type": "unknown", "what": "the call does not say what it would do" }],
+            });
+            assert_eq!(*meta, expected, "{theirs}");
             s.then(|scene| scene.stops_with("end_turn"));
         });
     }

@@ -188,7 +188,7 @@ fn says_yes(s: &mut Stage, who: usize) {
     s.says(
         who,
         &format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"outcome":{{"outcome":"selected","optionId":"ao"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"outcome":{{"outcome":"selected","optionId":"2"}}}}}}"#
         ),
     );
 }

@@ -60,7 +60,7 @@ fn statuses(s: &Stage, who: usize) -> Vec<(String, String)> {
 #[test]
 fn an_editor_is_left_with_no_pending_call_that_only_a_question_named() {
     let told = |words: [(&str, &str); 2]| words.map(|(kind, status)| (kind.to_owned(), status.to_owned()));
-    for (option, status) in [("ro", "failed"), ("ao", "completed")] {
+    for (option, status) in [("3", "failed"), ("2", "completed")] {
         play(|s| {
             let (first, second) = asked(s);
             let selected =
@@ -98,13 +98,19 @@ fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
                 (&params["sessionId"], &params["toolCall"]["toolCallId"]),
                 (&json!(s.session()), &json!("t"))
             );
-            assert_eq!(params["options"][1]["optionId"], "ao");
+            let ours: Vec<_> = params["options"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|option| &option["optionId"])
+                .collect();
+            assert_eq!(ours[..2], ["1", "2"]);
         }
         let before = s.count(first);
         answers(
             s,
             first,
-            r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"2"}}"#,
         );
         assert_eq!(s.count(first), before, "who answered needs no more");
         assert_eq!(taken_back(s, second), id(s));
@@ -114,9 +120,94 @@ fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
         answers(
             s,
             second,
-            r#""result":{"outcome":{"outcome":"selected","optionId":"ro"}}"#,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"3"}}"#,
         );
         assert_eq!(outcomes(s).len(), 1);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+/// An agent's id could be the number of another option.
+#[test]
+fn an_editor_answers_by_our_numbers() {
+    for (selected, expected) in [
+        ("2", Some("reject_once")),
+        ("1", Some("allow_always")),
+        ("3", None),
+        ("x", None),
+    ] {
+        play(|s| {
+            let first = Stage::at_work(SIMPLE, s);
+            s.then(|scene| {
+                scene.prompt("do it");
+                let call = r#"{"toolCallId":"t","kind":"execute","rawInput":{"command":"ls"}}"#;
+                let options = r#"[{"optionId":"2","name":"No","kind":"allow_always"},{"optionId":"x","name":"Yes","kind":"reject_once"}]"#;
+                let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+                scene.calls("5", ASK, &params);
+            });
+            let offered = s.editors[first].got.last().unwrap()["params"]["options"].clone();
+            assert_eq!(
+                offered,
+                json!([
+                    { "optionId": "1", "name": "Always allow this command in /workspace: “No”", "kind": "allow_always" },
+                    { "optionId": "2", "name": "Reject: “Yes”", "kind": "reject_once" },
+                ])
+            );
+            answers(
+                s,
+                first,
+                &format!(r#""result":{{"outcome":{{"outcome":"selected","optionId":"{selected}"}}}}"#),
+            );
+            let kinds: Vec<String> = outcomes(s)
+                .into_iter()
+                .map(|outcome| match outcome {
+                    Outcome::Selected { kind, .. } => kind,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(kinds, Vec::from_iter(expected.map(str::to_owned)), "{selected}");
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
+}
+
+#[test]
+fn an_editor_shows_what_is_decided_on_and_marks_the_agents_words() {
+    play(|s| {
+        let first = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.update(&crate::support::tool(
+                "t",
+                false,
+                r#","title":"x","kind":"execute","rawInput":{"command":"touch pwned\n```\n- ok","n":1.10},"content":[{"type":"content","content":{"type":"text","text":"harmless"}}]"#,
+            ));
+            let call = r#"{"toolCallId":"t","title":"Read `README.md`\n\u202e","kind":"read","locations":[{"path":"README.md"}]}"#;
+            let options = r#"[{"optionId":"a","name":"Yes\u001b","kind":"allow_once","_meta":{"n":1.10}}]"#;
+            let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+            scene.calls("5", ASK, &params);
+        });
+        let text = s.editors[first].texts.last().unwrap();
+        assert!(
+            text.contains(r#""n":1.10}"#) && text.contains(r#""_meta":{"n":1.10}"#),
+            "{text}"
+        );
+        let params = s.editors[first].got.last().unwrap()["params"].clone();
+        let call = &params["toolCall"];
+        assert_eq!(
+            call["title"],
+            "Read /workspace/README.md, and 3 more parts (the agent’s title: “Read `README.md`\u{fffd}\u{fffd}”)"
+        );
+        let expected = "What acpd decides on:\n\n````text\n  read /workspace/README.md\n  $ touch pwned\n  | ```\n  | - ok\n    in /workspace\n  do something that is not clear: the command has a backtick without an end\n  do something that is not clear: the call has members that acpd does not know: \"n\"\n````";
+        assert_eq!(call["content"][0]["content"]["text"], expected);
+        assert_eq!(call["content"][1]["content"]["text"], "harmless");
+        assert_eq!(call["rawInput"]["command"], "touch pwned\n```\n- ok");
+        assert_eq!(params["options"][0]["name"], "Allow once: “Yes\u{fffd}”");
+        assert_eq!(
+            params["_meta"]["acpd"]["subjects"][1]["line"],
+            "touch pwned\n```\n- ok"
+        );
+        assert!(params["_meta"]["acpd"]["always"]["notRemembered"].is_string());
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }
@@ -153,7 +244,7 @@ fn what_is_no_decision_leaves_the_question_to_others() {
             answers(
                 s,
                 second,
-                r#""result":{"outcome":{"outcome":"selected","optionId":"ro"}}"#,
+                r#""result":{"outcome":{"outcome":"selected","optionId":"3"}}"#,
             );
             assert_eq!(outcomes(s).len(), 1, "{odd}");
             assert!(!outcomes(s)[0].allows());
@@ -184,7 +275,7 @@ fn answers_to_nothing_do_nothing() {
             r#""req_1_00""#,
             "[]",
         ] {
-            let result = r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#;
+            let result = r#""result":{"outcome":{"outcome":"selected","optionId":"2"}}"#;
             s.says(first, &format!(r#"{{"jsonrpc":"2.0","id":{id},{result}}}"#));
         }
         assert!(outcomes(s).is_empty());
@@ -207,7 +298,7 @@ fn who_comes_later_is_asked_once_the_session_is_open() {
             answers(
                 s,
                 late,
-                r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+                r#""result":{"outcome":{"outcome":"selected","optionId":"2"}}"#,
             );
             assert_eq!(outcomes(s).len(), 1);
             // A question that is over is not asked again.
@@ -230,7 +321,7 @@ fn a_question_is_not_asked_twice_on_one_connection() {
         answers(
             s,
             first,
-            r#""result":{"outcome":{"outcome":"selected","optionId":"ao"}}"#,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"2"}}"#,
         );
         assert_eq!(outcomes(s).len(), 1);
         s.then(|scene| scene.stops_with("end_turn"));
@@ -288,12 +379,24 @@ fn the_policy_has_a_person_asked_in_words_of_its_own() {
         });
         let question = s.editors[who].got.last().unwrap().clone();
         assert_eq!(question["method"], ASK);
-        assert_eq!(question["params"]["toolCall"]["content"][0]["newText"], "y");
+        assert_eq!(question["params"]["toolCall"]["content"][1]["newText"], "y");
+        let names = question["params"]["options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|option| &option["name"]);
+        let expected = [
+            "Allow once",
+            "Always allow changing /workspace/x",
+            "Reject",
+            "Always reject changing /workspace/x",
+        ];
+        assert!(names.eq(&expected), "{question}");
         assert_eq!(question["params"]["toolCall"]["title"], "Write /workspace/x");
         answers(
             s,
             who,
-            r#""result":{"outcome":{"outcome":"selected","optionId":"allow"}}"#,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"1"}}"#,
         );
         s.then(|scene| {
             scene.machine_says(Ok(MachineReply::Written {

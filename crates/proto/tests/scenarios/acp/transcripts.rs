@@ -80,23 +80,27 @@ fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usi
             let Said { method, params } = said(&line.text);
             // The id is as unique as any, so that it stands nowhere else.
             let params = params.replacen(&format!("\"{}\"", one.session), &format!("\"{thread}\""), 1);
-            (at, Said { method, params })
+            (at, of_agents_own(Said { method, params }))
         })
         .collect()
 }
 
-/// A question's params without what the daemon says in them of its options.
-fn without_ours(event: &Event, params: String) -> String {
-    match &event.kind {
-        EventKind::PermissionRequested { agent_remembers, .. } if !agent_remembers.is_empty() => {
-            let ours = serde_json::json!({ "acpd": { "agentRemembers": agent_remembers } });
-            let ours = format!(r#","_meta":{ours}}}"#);
-            let rest = params
-                .strip_suffix(&ours)
-                .expect("the agents of these recordings have no _meta");
-            format!("{rest}}}")
-        }
-        _ => params,
+/// What of a question reaches an editor as the agent asked it: the daemon has its own title, content and options' names.
+fn of_agents_own(said: Said) -> Said {
+    if said.method != "session/request_permission" {
+        return said;
+    }
+    let params: serde_json::Value = serde_json::from_str(&said.params).unwrap();
+    let kinds: Vec<_> = params["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|option| &option["kind"])
+        .collect();
+    let own = serde_json::json!([params["sessionId"], params["toolCall"]["toolCallId"], kinds]);
+    Said {
+        params: own.to_string(),
+        ..said
     }
 }
 
@@ -162,8 +166,7 @@ fn play(agent: &str) {
                     }
                     continue;
                 }
-                let mut got = said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap());
-                got.params = without_ours(event, got.params);
+                let got = of_agents_own(said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap()));
                 // What is told again of the past is in the log already.
                 while wanted
                     .peek()

@@ -29,7 +29,7 @@ fn export(scene: &Scene, format: Format) -> String {
     write(scene, &scene.thread.live().summary, &scene.log, format)
 }
 
-fn lines(scene: &Scene) -> Vec<Value> {
+pub fn lines(scene: &Scene) -> Vec<Value> {
     let text = export(scene, Format::Jsonl);
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -215,7 +215,7 @@ fn an_export_has_what_was_chosen_and_what_the_agent_was_sent() {
     let document = export(&scene, Format::Markdown);
     let line = document
         .lines()
-        .find(|line| line.contains("Always allow: “For ever” ("))
+        .find(|line| line.contains("Always allow this command in /workspace: “For ever” ("))
         .unwrap();
     assert!(
         line.contains("; acpd remembers it, the agent was sent: Allow once: “Now”, by "),

@@ -409,6 +409,8 @@ events! {
         options: Vec<PermissionOption>,
         /// Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place.
         agent_remembers: Option<Vec<String>>,
+        /// What becomes of an "always". None in threads that were recorded before there was this member.
+        always: Option<Always>,
         /// What it would do, as the daemon reads it: this is what the policy decides on and what an answer is about. Empty in
         /// threads that were recorded before there was this member.
         subjects: Vec<CallSubject>,
@@ -571,6 +573,16 @@ enum Resolution {
     Cancelled,
     /// It needs no answer any more.
     Void,
+}
+
+/// What becomes of an "always" as the answer to a question.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Always {
+    /// It holds for this from then on: words that follow "Always allow" or "Always reject".
+    Holds(String),
+    /// acpd does not remember it, for this reason.
+    NotRemembered(String),
 }
 
 /// One part of what a call would do.

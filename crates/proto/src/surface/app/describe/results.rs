@@ -379,6 +379,12 @@ pub struct RememberedAnswer {
     scope: String,
     /// Yes or no.
     allow: bool,
-    /// What it holds for.
+    /// What it is about.
     rule: String,
+    /// The directory in which the command must be started.
+    cwd: Option<String>,
+    /// Stands for the command line that the command must be a part of.
+    line: Option<String>,
+    /// Stands for the input that the call must have.
+    arguments: Option<String>,
 }

@@ -1,0 +1,110 @@
+//! What a remembered answer is bound to beside its rule.
+//!
+//! In: a part of a call, and the call that it belongs to. Out: the directory, the line and the arguments with which the
+//! answer holds, and the same in words. Never: makes an answer wider than what a person was asked.
+
+use acpd_model::BlobId;
+use acpd_model::limits::RULE_BYTES;
+use acpd_model::text::shorten;
+use serde::{Deserialize, Serialize};
+
+use super::request::{Request, Subject};
+
+/// So many characters of a directory stand in a sentence.
+const NAMED_CHARS: usize = 200;
+
+/// With what a remembered answer holds. One that was remembered before there were bounds has none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Bounds {
+    /// The directory in which the command is started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The command line that the command is a part of; of a command that is all of its line there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<BlobId>,
+    /// The input of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BlobId>,
+}
+
+impl Bounds {
+    /// What an answer about `subject`, a part of `request`, is bound to; `None` if that cannot be told.
+    pub(super) fn of(subject: &Subject, request: &Request) -> Option<Self> {
+        let takes_arguments = matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
+        let mut bounds = Self {
+            arguments: (takes_arguments || request.has_unknown_members()).then(|| request.arguments()),
+            ..Self::default()
+        };
+        if let Subject::Command(command) = subject {
+            let cwd = command.cwd.as_ref().filter(|cwd| cwd.len() <= RULE_BYTES)?;
+            bounds.cwd = Some(cwd.clone());
+            bounds.line = command.line;
+        }
+        Some(bounds)
+    }
+
+    /// Whether an answer with these bounds is about `subject`. One that allows is about nothing but what was asked; a refusal
+    /// that has no bounds holds everywhere.
+    pub(super) fn hold(&self, allow: bool, subject: &Subject, request: &Request) -> bool {
+        if allow {
+            return Self::of(subject, request).as_ref() == Some(self);
+        }
+        let fits_command = match subject {
+            Subject::Command(command) => {
+                let here = self.cwd.is_none() || command.cwd.is_none() || self.cwd == command.cwd;
+                here && (self.line.is_none() || self.line == command.line)
+            }
+            _ => true,
+        };
+        fits_command && self.arguments.is_none_or(|bound| bound == request.arguments())
+    }
+
+    /// The same in words, behind what the rule is about.
+    pub fn in_words(&self) -> String {
+        let mut words = String::new();
+        if let Some(cwd) = &self.cwd {
+            words.push_str(&format!(" in {}", shorten(cwd, NAMED_CHARS)));
+        }
+        if self.arguments.is_some() {
+            words.push_str(" with these arguments");
+        }
+        words
+    }
+}
+
+/// What an answer to `request` that is to hold would hold for, in words.
+pub(super) fn in_words(request: &Request) -> String {
+    /// So many parts are named.
+    const PARTS: usize = 3;
+    let mut parts: Vec<String> = Vec::new();
+    for subject in &request.subjects {
+        let what = match subject {
+            Subject::Command(command) if command.line.is_some() => "this command line".to_owned(),
+            Subject::Command(_) => "this command".to_owned(),
+            Subject::Mcp { name, .. } => format!("calling {}", shorten(name, NAMED_CHARS)),
+            Subject::Tool(_) => match &request.tool_name {
+                Some(name) => format!("the tool {}", shorten(name, NAMED_CHARS)),
+                None => subject.to_string(),
+            },
+            other => other.to_string(),
+        };
+        let bounds = Bounds::of(subject, request).unwrap_or_default();
+        let part = format!("{what}{}", bounds.in_words());
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let more = parts.len().saturating_sub(PARTS);
+    parts.truncate(PARTS);
+    match more {
+        0 => {}
+        1 => parts.push("one more part of this call".to_owned()),
+        more => parts.push(format!("{more} more parts of this call")),
+    }
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => String::new(),
+    }
+}

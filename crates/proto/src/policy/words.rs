@@ -1,0 +1,114 @@
+//! What a person is shown of a call, in words: for terminals, editors and documents.
+//!
+//! In: the parts of a call. Out: text. Never: an agent's title, or text of an agent that can be taken for a line of ours.
+
+use acpd_model::subject::{CallSubject, Variable};
+use acpd_model::text::{plain, plain_line, shorten};
+
+use super::shell::{quoted, shell_line};
+
+/// A part in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartInWords<'a> {
+    /// What would be done: `run`, `change`, `fetch` …
+    pub verb: &'static str,
+    /// To what.
+    pub what: String,
+    /// Where, with what: one sentence each, without an end.
+    pub details: Vec<String>,
+    /// The change as a unified diff.
+    pub diff: Option<&'a str>,
+}
+
+/// Says what a part is, for places that have no more than text.
+pub fn part_in_words(part: &CallSubject) -> PartInWords<'_> {
+    let (verb, what) = match part {
+        CallSubject::Command { argv, .. } => {
+            let mut words = argv.iter().map(String::as_str);
+            ("run", shell_line(words.next().unwrap_or_default(), words))
+        }
+        CallSubject::CommandLine { line, .. } => ("run", line.clone()),
+        CallSubject::File { access, path, .. } => (access.verb(), path.clone()),
+        CallSubject::Fetch { url, .. } => ("fetch", url.clone()),
+        CallSubject::Mcp { server, tool, .. } => (
+            "call",
+            match tool {
+                Some(tool) => format!("{tool} of the MCP server {server}"),
+                None => format!("the MCP server {server}"),
+            },
+        ),
+        CallSubject::Tool { name, kind, .. } => (
+            "use",
+            match name {
+                Some(name) => format!("the tool {name} of kind {kind}"),
+                None => format!("a tool of kind {kind}"),
+            },
+        ),
+        CallSubject::Unknown { what } => ("do", format!("something that is not clear: {what}")),
+    };
+    let mut details = Vec::new();
+    let mut diff = None;
+    match part {
+        CallSubject::Command { cwd, env, .. } | CallSubject::CommandLine { cwd, env, .. } => {
+            details.push(format!("in {cwd}"));
+            let set = |variable: &Variable| format!("with {}={}", variable.name, quoted(&variable.value));
+            details.extend(env.iter().map(set));
+        }
+        CallSubject::File {
+            real_path,
+            diff: change,
+            arguments,
+            ..
+        } => {
+            details.extend(real_path.iter().map(|path| format!("which is {path}")));
+            details.extend(arguments.iter().map(|input| format!("with {input}")));
+            diff = change.as_deref();
+        }
+        CallSubject::Fetch { host, .. } => {
+            details.extend(host.iter().map(|host| format!("from the host {host}")));
+        }
+        CallSubject::Mcp { arguments, .. } | CallSubject::Tool { arguments, .. } => {
+            details.extend(arguments.iter().map(|input| format!("with {input}")));
+        }
+        CallSubject::Unknown { .. } => {}
+    }
+    PartInWords {
+        verb,
+        what,
+        details,
+        diff,
+    }
+}
+
+/// Says what a call would do, a line or more for each part.
+pub fn in_lines(parts: &[CallSubject]) -> String {
+    let mut text = String::new();
+    for part in parts.iter().map(part_in_words) {
+        let first = if part.verb == "run" { "$" } else { part.verb };
+        text.push_str(&format!("  {first} {}\n", inside(&part.what)));
+        for detail in &part.details {
+            text.push_str(&format!("    {}\n", inside(detail)));
+        }
+        if let Some(diff) = part.diff {
+            text.push_str(&format!("  | {}\n", inside(diff.trim_end_matches('\n'))));
+        }
+    }
+    text
+}
+
+/// Says what a call would do in one line of at most `chars` characters for its first part.
+pub fn in_one_line(parts: &[CallSubject], chars: usize) -> Option<String> {
+    let (first, more) = parts.split_first()?;
+    let PartInWords { verb, what, .. } = part_in_words(first);
+    let what = shorten(&plain_line(&what), chars);
+    Some(match more.len() {
+        0 => format!("{verb} {what}"),
+        1 => format!("{verb} {what}, and one more part"),
+        more => format!("{verb} {what}, and {more} more parts"),
+    })
+}
+
+/// Text of several lines, none of which can be taken for one of ours.
+fn inside(text: &str) -> String {
+    plain(text).replace('\n', "\n  | ")
+}

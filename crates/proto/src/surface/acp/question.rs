@@ -1,0 +1,165 @@
+//! A question for a permission, as an editor is asked it.
+//!
+//! In: the question's event. Out: ACP's params. An editor shows a person the tool call's title and content and the options'
+//! names, so that these say what the daemon decides on; the agent's words stand in them as quotations, and all else is as the
+//! agent sent it. Never: hands out an agent's option ids: an option is known to editors by its place.
+
+use acpd_model::event::{Always, PermissionOption};
+use acpd_model::subject::CallSubject;
+use acpd_model::text::{plain_line, shorten};
+use acpd_model::{Event, EventKind, RawJson, RequestId};
+use serde_json::{Value, json};
+
+use super::splice::{has_string, member, spliced};
+use crate::policy::{in_lines, in_one_line};
+use crate::wire::Object;
+
+/// So many characters of the first part, and of the agent's title, stand in a title.
+const TITLE_CHARS: usize = 200;
+
+/// Params of `session/request_permission` for the session `thread`; `None` if the event is no such question.
+pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
+    let EventKind::PermissionRequested {
+        request,
+        item,
+        title,
+        options,
+        agent_remembers,
+        subjects,
+        always,
+        whole,
+        ..
+    } = &event.kind
+    else {
+        return None;
+    };
+    let by_agent = item.is_some();
+    let asked = event.raw.as_ref().filter(|raw| raw.get().starts_with('{'));
+    let asked = asked.cloned().unwrap_or_else(|| RawJson::trusted("{}"));
+    let call = match whole {
+        Some(whole) => whole.clone(),
+        None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
+    };
+    let call = tool_call(&call, *request, by_agent, title, subjects);
+    let offered = offered(&asked, options, always.as_deref());
+    let thread = Value::from(thread).to_string();
+    let mut put = vec![("toolCall", call.get()), ("options", offered.get())];
+    if !by_agent || has_string(&asked, "sessionId") {
+        put.push(("sessionId", &thread));
+    }
+    let meta = meta(&asked, options, agent_remembers, subjects, always.as_deref());
+    put.push(("_meta", meta.get()));
+    Some(spliced(&asked, &put))
+}
+
+/// The tool call, whose title and first content are the daemon's.
+fn tool_call(
+    call: &RawJson,
+    request: RequestId,
+    by_agent: bool,
+    title: &str,
+    subjects: &[CallSubject],
+) -> RawJson {
+    let id = Value::from(request.to_string()).to_string();
+    let title = Value::from(titled(by_agent, title, subjects)).to_string();
+    let content = content(call, subjects);
+    let mut put = vec![("title", title.as_str()), ("content", content.as_str())];
+    if !by_agent {
+        put.push(("toolCallId", &id));
+    }
+    spliced(call, &put)
+}
+
+/// What the call would do, and what the agent calls it.
+fn titled(by_agent: bool, title: &str, subjects: &[CallSubject]) -> String {
+    let Some(words) = in_one_line(subjects, TITLE_CHARS).filter(|_| by_agent) else {
+        return title.to_owned();
+    };
+    let mut letters = words.chars();
+    let words: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect();
+    let title = shorten(plain_line(title).trim(), TITLE_CHARS);
+    if title.is_empty() {
+        return words;
+    }
+    format!("{words} (the agent’s title: “{title}”)")
+}
+
+/// What the call would do as text, in front of the content that the agent shows.
+fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
+    let theirs = member(call, "content").and_then(|content| content.strip_prefix('['));
+    let theirs = theirs.unwrap_or("]");
+    if subjects.is_empty() {
+        return format!("[{theirs}");
+    }
+    let lines = in_lines(subjects);
+    // Editors draw Markdown, so that the text is code, in a fence that does not occur in it.
+    let longest = lines.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let text = format!("What acpd decides on:\n\n{fence}text\n{lines}{fence}");
+    let block = json!({ "type": "content", "content": { "type": "text", "text": text } });
+    let between = if theirs.trim_start().starts_with(']') {
+        ""
+    } else {
+        ","
+    };
+    format!("[{block}{between}{theirs}")
+}
+
+/// The options with ids of ours, and names that say what they do.
+fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always>) -> RawJson {
+    let theirs: Vec<RawJson> = member(asked, "options")
+        .and_then(|options| serde_json::from_str(options).ok())
+        .unwrap_or_default();
+    let ours = options.iter().enumerate().map(|(at, option)| {
+        let id = Value::from(id_of(at)).to_string();
+        let name = Value::from(plain_line(&option.label(always))).to_string();
+        let kind = Value::from(option.kind.as_str()).to_string();
+        let empty = RawJson::trusted("{}");
+        let written = theirs.get(at).unwrap_or(&empty);
+        spliced(written, &[("optionId", &id), ("name", &name), ("kind", &kind)])
+    });
+    RawJson::of(&ours.collect::<Vec<_>>()).unwrap_or_else(|_| RawJson::trusted("[]"))
+}
+
+/// The id of the option in the place `at`.
+fn id_of(at: usize) -> String {
+    (at + 1).to_string()
+}
+
+/// The place of the option that an editor means by `id`.
+pub(super) fn place_of(id: &str) -> Option<usize> {
+    let place = id.parse::<usize>().ok()?.checked_sub(1)?;
+    (id_of(place) == id).then_some(place)
+}
+
+/// `_meta` with what acpd says beside all that the agent put there, for editors that know acpd.
+fn meta(
+    asked: &RawJson,
+    options: &[PermissionOption],
+    agent_remembers: &[String],
+    subjects: &[CallSubject],
+    always: Option<&Always>,
+) -> RawJson {
+    let mut out = Vec::new();
+    let mut ours = Object::open(&mut out);
+    let places = options.iter().enumerate();
+    let passed_on: Vec<String> = places
+        .filter(|(_, option)| agent_remembers.contains(&option.option_id))
+        .map(|(at, _)| id_of(at))
+        .collect();
+    ours.maybe(
+        "agentRemembers",
+        Some(passed_on).filter(|ids| !ids.is_empty()).as_ref(),
+    );
+    ours.maybe("always", always.as_ref());
+    ours.put("subjects", subjects);
+    ours.close();
+    let ours = String::from_utf8_lossy(&out);
+    let theirs = member(asked, "_meta").filter(|meta| meta.starts_with('{'));
+    spliced(&RawJson::trusted(theirs.unwrap_or("{}")), &[("acpd", &ours)])
+}

@@ -1,0 +1,320 @@
+//! What "always" holds for: it is said in the question, and no more than that is answered later.
+
+use acpd_model::limits::RULE_BYTES;
+use acpd_model::{Event, EventKind};
+use acpd_proto::policy::Scope;
+use acpd_proto::thread::{Answer, Command};
+use serde_json::{Value, json};
+
+use crate::support::{Scene, check};
+
+/// The agent asks about a call with these members.
+fn asks(s: &mut Scene, id: i64, call: &Value) {
+    let mut call = call.clone();
+    call["toolCallId"] = json!(format!("t{id}"));
+    let options = json!([
+        { "optionId": "aa", "name": "Always", "kind": "allow_always" },
+        { "optionId": "ao", "name": "Once", "kind": "allow_once" },
+        { "optionId": "ro", "name": "No", "kind": "reject_once" },
+        { "optionId": "ra", "name": "Never", "kind": "reject_always" },
+    ]);
+    let params = json!({ "sessionId": "s-1", "toolCall": call, "options": options });
+    s.calls(&id.to_string(), "session/request_permission", &params.to_string());
+}
+
+fn run(input: &Value) -> Value {
+    json!({ "kind": "execute", "rawInput": input })
+}
+
+fn mcp(input: &Value) -> Value {
+    json!({ "kind": "other", "_meta": { "toolName": "mcp__gh__api" }, "rawInput": input })
+}
+
+fn answers_always(s: &mut Scene, scope: Scope) {
+    let number = s.thread.live().last_request;
+    let request = acpd_model::RequestId { thread: s.id, number };
+    s.ask(Command::Answer {
+        request,
+        answer: Answer::Accept { always: true },
+        scope: Some(scope),
+    })
+    .unwrap();
+}
+
+/// Whether a person is asked about it; if so, the question is dismissed.
+fn is_asked(s: &mut Scene, id: i64, call: &Value) -> bool {
+    asks(s, id, call);
+    let asked = !s.thread.live().requests.is_empty();
+    if asked {
+        let number = s.thread.live().last_request;
+        s.decide(number, Answer::Cancel).unwrap();
+    }
+    asked
+}
+
+/// What the last question says of an "always".
+fn said(s: &Scene) -> Value {
+    let asked = ["commandExecution", "fileChange", "permissions"];
+    let asked = asked.map(|about| s.params(&format!("item/{about}/requestApproval")));
+    let last = asked
+        .into_iter()
+        .flatten()
+        .max_by_key(|params| params["seq"].as_u64());
+    last.expect("a question")["always"].clone()
+}
+
+#[test]
+fn an_answer_holds_for_what_was_asked_and_no_further() {
+    let file = |path: &str| json!({ "kind": "edit", "locations": [{ "path": path }] });
+    // What was asked; what is the same; what is not.
+    let rows = [
+        (
+            run(&json!({ "command": "make" })),
+            vec![
+                run(&json!({ "command": "make", "cwd": "/workspace" })),
+                run(&json!({ "command": ["make"] })),
+            ],
+            vec![
+                run(&json!({ "command": "make", "cwd": "sub" })),
+                run(&json!({ "command": "make; ls" })),
+            ],
+        ),
+        (
+            run(&json!({ "command": "./run.sh" })),
+            vec![run(&json!({ "command": "/workspace/run.sh" }))],
+            vec![
+                run(&json!({ "command": "./run.sh", "cwd": "sub" })),
+                run(&json!({ "command": "/workspace/run.sh", "cwd": "sub" })),
+            ],
+        ),
+        (
+            run(&json!({ "command": "make", "cwd": "sub" })),
+            vec![run(&json!({ "command": "make", "cwd": "/workspace/./sub" }))],
+            vec![
+                run(&json!({ "command": "make" })),
+                run(&json!({ "command": "make", "cwd": "link/../sub" })),
+            ],
+        ),
+        (
+            run(&json!({ "command": "test -f y && rm x" })),
+            vec![run(&json!({ "command": "test -f y && rm x" }))],
+            vec![
+                run(&json!({ "command": "rm x" })),
+                run(&json!({ "command": "test -f y || rm x" })),
+            ],
+        ),
+        (
+            run(&json!({ "command": "cd sub && make" })),
+            vec![run(&json!({ "command": "cd sub && make" }))],
+            vec![
+                run(&json!({ "command": "cd other; make" })),
+                run(&json!({ "command": "make" })),
+            ],
+        ),
+        (
+            run(&json!({ "command": "python3 - <<E\nprint(1)\nE\n" })),
+            vec![run(&json!({ "command": "python3 - <<E\nprint(1)\nE\n" }))],
+            vec![
+                run(&json!({ "command": "python3 - <<E\nevil()\nE\n" })),
+                run(&json!({ "command": "python3 - < evil.py" })),
+            ],
+        ),
+        (
+            mcp(&json!({ "method": "GET" })),
+            vec![mcp(&json!({ "method": "GET" }))],
+            vec![
+                mcp(&json!({ "method": "DELETE" })),
+                mcp(&json!({})),
+                mcp(&Value::Null),
+            ],
+        ),
+        (
+            mcp(&Value::Null),
+            vec![mcp(&Value::Null)],
+            vec![mcp(&json!({ "method": "DELETE" }))],
+        ),
+        (
+            json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 1 } }),
+            vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 1 } })],
+            vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 2 } })],
+        ),
+        (file("/workspace/a"), vec![file("a")], vec![file("/workspace/b")]),
+        // What a member that acpd does not know means is part of what was allowed.
+        (
+            run(&json!({ "command": "ls", "run_also": "true" })),
+            vec![run(&json!({ "command": "ls", "run_also": "true" }))],
+            vec![
+                run(&json!({ "command": "ls", "run_also": "touch x" })),
+                run(&json!({ "command": "ls" })),
+            ],
+        ),
+    ];
+    for scope in [Scope::Session, Scope::Thread, Scope::Agent] {
+        for (asked, same, other) in &rows {
+            check(|s| {
+                s.open_turn();
+                asks(s, 7, asked);
+                assert!(said(s)["holds"].is_string(), "{asked}: {}", said(s));
+                answers_always(s, scope);
+                let same = same.iter().map(|call| (call, false));
+                let calls = same.chain(other.iter().map(|call| (call, true)));
+                for ((call, expected), id) in calls.zip(8..) {
+                    assert_eq!(is_asked(s, id, call), expected, "{scope:?} of {asked}: {call}");
+                }
+                s.stops_with("end_turn");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_question_says_what_always_will_hold_for() {
+    for (call, expected) in [
+        (
+            run(&json!({ "command": "cargo test" })),
+            json!({ "holds": "this command in /workspace" }),
+        ),
+        (
+            run(&json!({ "command": "cd sub && make", "cwd": "/workspace/a" })),
+            json!({ "holds": "this command line in /workspace/a" }),
+        ),
+        (
+            run(&json!({ "command": "ls", "run_also": "x" })),
+            json!({ "holds": "this command in /workspace with these arguments" }),
+        ),
+        (
+            mcp(&json!({ "method": "GET" })),
+            json!({ "holds": "calling mcp__gh__api with these arguments" }),
+        ),
+        (
+            json!({ "kind": "edit", "locations": [{ "path": "/workspace/src/a.rs" }] }),
+            json!({ "holds": "changing /workspace/src/a.rs" }),
+        ),
+        (
+            json!({ "kind": "edit", "locations": [{ "path": "a" }, { "path": "b" }, { "path": "c" }, { "path": "d" }, { "path": "e" }] }),
+            json!({ "holds": "changing /workspace/a, changing /workspace/b, changing /workspace/c and 2 more parts of this call" }),
+        ),
+        (
+            run(&json!({ "command": "../run.sh" })),
+            json!({ "notRemembered": "it cannot be told which file the program ../run.sh is" }),
+        ),
+        (
+            run(&json!({ "command": "cd sub && ./run.sh" })),
+            json!({ "notRemembered": "it cannot be told which file the program ./run.sh is" }),
+        ),
+        (
+            run(&json!({ "command": "ls", "cwd": format!("/{}", "d".repeat(RULE_BYTES)) })),
+            json!({ "notRemembered": "no rule can be about exactly the command `ls`" }),
+        ),
+        (
+            run(&json!({ "command": "git log", "env": { "GIT_PAGER": "x" } })),
+            json!({ "notRemembered": "no rule can be about exactly a command that is run with variables that may change what it does" }),
+        ),
+    ] {
+        check(|s| {
+            s.open_turn();
+            asks(s, 7, &call);
+            assert_eq!(said(s), expected, "{call}");
+            let logged = s.kinds().find_map(|kind| match kind {
+                EventKind::PermissionRequested { always, .. } => serde_json::to_value(always).ok(),
+                _ => None,
+            });
+            assert_eq!(logged, Some(expected.clone()), "{call}");
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+/// A question of acpd's own offers no "always" that would not hold.
+#[test]
+fn acpd_offers_no_always_that_it_cannot_remember() {
+    for (command, expected) in [("git", 4), ("../git", 2)] {
+        check(|s| {
+            s.rule(Some(serde_json::from_value(json!({ "ask": ["Bash"] })).unwrap()));
+            s.open_turn();
+            let params = json!({ "sessionId": "s-1", "command": command });
+            s.calls("7", "terminal/create", &params.to_string());
+            let asked = &s.params("item/commandExecution/requestApproval")[0];
+            assert_eq!(asked["options"].as_array().unwrap().len(), expected, "{asked}");
+            s.decide(1, Answer::Cancel).unwrap();
+        });
+    }
+}
+
+/// The log of an earlier version has answers without a directory or arguments.
+#[test]
+fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
+    let old = |allow: bool, rule: &str| {
+        json!({ "id": 1, "scope": "thread", "allow": allow, "rule": rule }).to_string()
+    };
+    let before = check(|s| {
+        s.open_turn();
+        asks(s, 7, &run(&json!({ "command": "make" })));
+        answers_always(s, Scope::Thread);
+        s.stops_with("end_turn");
+    });
+    let mut log: Vec<Event> = before.log.clone();
+    let at = log
+        .iter()
+        .position(|event| matches!(event.kind, EventKind::AnswerRemembered { .. }))
+        .unwrap();
+    for (rule, allow, call, is_kept) in [
+        ("Bash(make)", true, run(&json!({ "command": "make" })), true),
+        (
+            "Bash(make)",
+            true,
+            run(&json!({ "command": "make", "cwd": "sub" })),
+            false,
+        ),
+        (
+            "Bash(make)",
+            true,
+            run(&json!({ "command": "make && make" })),
+            false,
+        ),
+        (
+            "Bash(./run.sh)",
+            true,
+            run(&json!({ "command": "./run.sh" })),
+            true,
+        ),
+        (
+            "Bash(./run.sh)",
+            true,
+            run(&json!({ "command": "./run.sh", "cwd": "sub" })),
+            false,
+        ),
+        ("mcp__gh__api", true, mcp(&json!({ "method": "GET" })), false),
+        (
+            "Tool(spawn)",
+            true,
+            json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 1 } }),
+            false,
+        ),
+        (
+            "Edit(/workspace/a)",
+            true,
+            json!({ "kind": "edit", "locations": [{ "path": "a" }] }),
+            true,
+        ),
+        // What was refused stays refused, as widely as it was.
+        (
+            "Bash(make)",
+            false,
+            run(&json!({ "command": "make", "cwd": "sub" })),
+            true,
+        ),
+        ("mcp__gh__api", false, mcp(&json!({ "method": "GET" })), true),
+    ] {
+        log[at].kind = EventKind::AnswerRemembered {
+            answer: acpd_model::RawJson::parse(old(allow, rule)).unwrap(),
+        };
+        let mut scene = Scene::restarted(&log);
+        let s = &mut scene;
+        s.prompt("again");
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(is_asked(s, 7, &call), !is_kept, "{allow} {rule}: {call}");
+        s.stops_with("end_turn");
+    }
+}
