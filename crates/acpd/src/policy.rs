@@ -34,7 +34,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
         thread: thread.as_ref(),
         remembered: answers.as_deref().into_iter().collect(),
     };
-    let explanation = layers.explain(&request(args)?);
+    let explanation = layers.explain(&request(args, &layers)?);
     if args.json {
         print::json(&serde_json::to_string(&explanation)?);
     } else {
@@ -56,7 +56,7 @@ fn read_policy(text: &str) -> anyhow::Result<Policy> {
     serde_json::from_str(&json).context("--thread-policy is no policy")
 }
 
-fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
+fn request(args: &PolicyTestArgs, layers: &Layers<'_>) -> anyhow::Result<Request> {
     let cwd = match &args.cwd {
         Some(cwd) => std::path::absolute(cwd)?,
         None => std::env::current_dir().context("the current directory is not known")?,
@@ -79,11 +79,11 @@ fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
     } else {
         bail!("say what is to be tested");
     };
-    let request = paths::with_real_paths(request, cwd);
-    Ok(match std::env::var("HOME") {
+    let request = match std::env::var("HOME") {
         Ok(home) => request.with_home(&home),
         Err(_) => request,
-    })
+    };
+    Ok(paths::with_real_paths(request, layers, cwd))
 }
 
 fn in_words(explanation: &Explanation) -> String {

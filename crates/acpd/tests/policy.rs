@@ -48,6 +48,30 @@ fn policy_test_names_the_rule_that_decides() {
 }
 
 #[test]
+fn policy_test_looks_up_where_a_program_is() {
+    let place = Place::new("[policy]\nallow = [\"Bash(./tool *)\", \"Bash(./link *)\", \"Bash(./bin/*)\"]\n");
+    std::fs::write(place.work().join("tool"), "").unwrap();
+    std::fs::create_dir(place.work().join("bin")).unwrap();
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, place.work().join(name)).unwrap();
+    link("tool", "link");
+    link("/usr/bin/env", "bin/out");
+    link("round", "round");
+    link("/usr/bin", "dir");
+    let work = place.work().display().to_string();
+    for (line, code) in [
+        ("./tool a", 0),
+        ("./link a", 0),
+        ("bin/../tool a", 0),
+        ("bin/out", 3),
+        ("./round a", 3),
+        ("dir/../tool a", 3),
+    ] {
+        let run = acpd(&place, &["policy", "test", "--cwd", &work, "--bash", line]);
+        assert_eq!(run.code, Some(code), "{line}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
 fn a_wrong_rule_is_named_and_the_daemon_does_not_start() {
     let place = Place::new("[policy]\nallow = [\"Bash(git\"]\n");
     let run = acpd(&place, &["policy", "test", "--bash", "ls"]);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_host::Workspace;
-use acpd_proto::policy::{RealPaths, Request};
+use acpd_proto::policy::{Layers, RealPaths, Request};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::Whose;
 use tokio::sync::mpsc;
@@ -36,12 +36,11 @@ pub fn look_up(
     });
 }
 
-/// A request with what its files really are, seen from one directory. For a look from outside a thread; waits for the
-/// disk.
-pub fn with_real_paths(request: Request, directory: &str) -> Request {
+/// A request with what its files and programs really are, seen from one directory. For a look from outside a thread;
+/// waits for the disk.
+pub fn with_real_paths(request: Request, layers: &Layers<'_>, directory: &str) -> Request {
     let workspace = Workspace::open(std::iter::once(PathBuf::from(directory)));
-    let paths = request.paths().map(str::to_owned).collect();
-    let real = real_paths(&workspace, paths);
+    let real = real_paths(&workspace, layers.paths(&request));
     request.with_real_paths(&real)
 }
 

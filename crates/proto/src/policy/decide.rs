@@ -3,6 +3,9 @@
 //! The order of decision is told in the folder's `mod.rs`. Policies and remembered answers are borrowed for as long as
 //! a decision takes.
 
+use std::collections::BTreeSet;
+
+use acpd_model::limits::RULE_PROGRAMS;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +13,7 @@ use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};
 use super::remembered::Remembered;
 use super::request::{Access, Kind, Request, Subject};
-use super::rule::{Rule, Specificity};
+use super::rule::{About, Rule, Specificity};
 
 /// Whose policy, or how long an answer holds; the earlier is the further in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -160,6 +163,27 @@ impl Layers<'_> {
                 .remembered
                 .iter()
                 .all(|remembered| remembered.iter().next().is_none())
+    }
+
+    /// What is to be looked up before the request is decided on: its files, its programs that are named by a path, and
+    /// where it has such a program, those that rules name.
+    pub fn paths(&self, request: &Request) -> Vec<String> {
+        let mut paths: BTreeSet<String> = request
+            .files()
+            .chain(request.programs())
+            .map(str::to_owned)
+            .collect();
+        if request.programs().next().is_some() {
+            let (workspace, home) = (&request.workspace, request.home.as_deref());
+            let sources = self.sources();
+            let rules = sources.iter().flat_map(|source| &source.rules);
+            let named = rules.filter_map(|(_, rule, _)| match &rule.about {
+                About::Bash(Some(pattern)) => pattern.program(workspace, home),
+                _ => None,
+            });
+            paths.extend(named.take(RULE_PROGRAMS));
+        }
+        paths.into_iter().collect()
     }
 
     /// What becomes of `request`.

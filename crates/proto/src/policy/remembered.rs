@@ -172,8 +172,18 @@ fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
     let text = match subject {
         Subject::Command(command) => {
             let static_words = !command.words.is_empty() && command.words.iter().all(|word| !word.dynamic);
-            let words = static_words.then(|| command.words.iter().map(|word| quoted(&word.text)))?;
-            format!("Bash({})", words.collect::<Vec<_>>().join(" "))
+            let mut words: Vec<_> = static_words
+                .then(|| command.words.iter().map(|word| quoted(&word.text)))?
+                .collect();
+            // An answer about a link is about the program that it leads to.
+            if let Some(program) = command
+                .program
+                .as_ref()
+                .filter(|program| program.path != program.by_name())
+            {
+                words[0] = quoted(program.path.as_ref()?);
+            }
+            format!("Bash({})", words.join(" "))
         }
         Subject::File { access, path } => {
             let tool = match access {

@@ -13,7 +13,6 @@ use super::grants::{Grant, use_up};
 use super::lent::Answerer;
 use super::shown::subjects;
 use super::steps::Thread;
-use super::undecided::paths_of;
 use crate::agent::Call;
 use crate::policy::{
     Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, Subject, shell_line,
@@ -119,7 +118,7 @@ impl Thread {
     /// answered when it is known where its paths lead.
     pub(super) fn explain(&mut self, call: u64, tool_call: RawJson) -> Option<Result<Reply, Failure>> {
         let request = self.tool_request(&tool_call);
-        let paths = paths_of(&request);
+        let paths = self.layers().paths(&request);
         if paths.is_empty() {
             return Some(self.explanation(&request));
         }

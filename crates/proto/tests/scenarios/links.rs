@@ -288,6 +288,36 @@ fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
 }
 
 #[test]
+fn a_program_is_the_one_that_its_path_leads_to() {
+    check(|s| {
+        under(
+            s,
+            json!({ "allow": ["Bash(./src/in *)", "Bash(./tool *)"], "deny": ["Bash(passwd *)"], "default": "ask" }),
+        );
+        let runs = |s: &mut Scene, id: i64, program: &str| {
+            let params = json!({ "sessionId": "s-1", "command": program, "args": ["x"] });
+            s.calls(&id.to_string(), "terminal/create", &params.to_string());
+        };
+        // The rule names the link, and what the link leads to is the same program.
+        runs(s, 7, "src/in");
+        runs(s, 8, "/workspace/src/a");
+        assert_eq!(s.waiting.len(), 2);
+        runs(s, 9, "src/out");
+        assert_eq!(refused(s, 9)["code"], -32007);
+        // Where it leads was not found out.
+        s.links.insert(
+            "/workspace/./tool".to_owned(),
+            Err(Failure::invalid_params(
+                "it leads through too many symbolic links",
+            )),
+        );
+        runs(s, 10, "./tool");
+        assert_eq!(s.waiting.len(), 2);
+        assert_eq!(s.thread.live().requests.len(), 1, "a person is asked");
+    });
+}
+
+#[test]
 fn a_rule_that_comes_while_paths_are_looked_up_holds() {
     check(|s| {
         under(s, json!({ "allow": ["Edit"] }));
