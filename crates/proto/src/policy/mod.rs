@@ -63,6 +63,7 @@ mod rule;
 mod shell;
 mod shown;
 mod tool_call;
+mod tool_names;
 mod variables;
 mod wrapper;
 
