@@ -274,6 +274,9 @@ fn listed(policy: &Policy) -> Vec<(List, &Rule, Option<u64>)> {
 }
 
 fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request) -> SubjectExplanation {
+    if let Subject::Reserved(_) = subject {
+        return reserved(subject);
+    }
     let mut candidates = Vec::new();
     for (number, source) in sources.iter().enumerate() {
         for (list, rule, remembered) in &source.rules {
@@ -312,6 +315,24 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
     SubjectExplanation {
         decision,
         rules: rules.collect(),
+    }
+}
+
+/// No rule has a say about the daemon's own files.
+fn reserved(subject: &Subject) -> SubjectExplanation {
+    let decision = Decision {
+        effect: Effect::Deny,
+        subject: subject.to_string(),
+        scope: None,
+        preset: None,
+        list: None,
+        rule: None,
+        remembered: None,
+        reason: format!("{subject} belongs to acpd itself: no policy opens it to agents"),
+    };
+    SubjectExplanation {
+        decision,
+        rules: Vec::new(),
     }
 }
 
@@ -454,6 +475,7 @@ impl std::fmt::Display for Subject {
             Self::Tool(Kind::Think) => f.write_str("thinking"),
             Self::Tool(Kind::SwitchMode) => f.write_str("switching the mode"),
             Self::Tool(_) => f.write_str("a tool of no particular kind"),
+            Self::Reserved(path) => write!(f, "the reserved file {}", short(path)),
             Self::Unknown => f.write_str("a tool call of which nothing is known"),
         }
     }

@@ -203,7 +203,11 @@ fn rule_for(subject: &Subject, request: &Request, allow: bool) -> Option<Rule> {
             format!("Tool({name})")
         }
         // Into which mode is the agent's to say: an answer for good would be about all of them.
-        Subject::Tool(_) | Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => {
+        Subject::Tool(_)
+        | Subject::Unreadable { .. }
+        | Subject::Redirect(_)
+        | Subject::Reserved(_)
+        | Subject::Unknown => {
             return None;
         }
     };

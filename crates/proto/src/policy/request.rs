@@ -3,7 +3,7 @@
 //! What is known of a tool call, a file access or a command comes in; subjects come out. A title, or any other text
 //! that is meant for people, is never part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::{CallSubject, Variable};
@@ -106,6 +106,8 @@ pub enum Subject {
     },
     /// A tool of the kinds think, switch mode, other.
     Tool(Kind),
+    /// A file of the daemon itself, by the name that the agent gave it.
+    Reserved(String),
     /// Nothing is known that tells what it is.
     Unknown,
 }
@@ -129,6 +131,8 @@ impl Subject {
 pub struct RealPaths {
     /// The real name of each path that was asked about, or why it cannot be told.
     pub paths: BTreeMap<String, Result<String, Failure>>,
+    /// Which of the paths lead to the daemon's own files.
+    pub reserved: BTreeSet<String>,
     /// Directories with two names: as the thread names them, and their real ones.
     pub roots: Vec<(String, String)>,
 }
@@ -279,6 +283,10 @@ impl Request {
             .collect();
         self.find_programs(real);
         for (access, named) in self.named.clone() {
+            if real.reserved.contains(&named) {
+                self.subjects.push(Subject::Reserved(named));
+                continue;
+            }
             let leads_to = real.paths.get(&named).and_then(|real| real.as_ref().ok());
             let path = leads_to.and_then(tidy).map(|path| self.as_thread_names(&path));
             if let Some(path) = &path {

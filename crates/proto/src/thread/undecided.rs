@@ -70,7 +70,7 @@ impl Thread {
     pub(super) fn resolved(&mut self, whose: Whose, real: &RealPaths) {
         let call = match whose {
             Whose::Call(call) => call,
-            Whose::Explain { call, tool_call } => {
+            Whose::Explain { call, tool_call, .. } => {
                 let request = self.tool_request(&tool_call).with_real_paths(real);
                 let result = self.explanation(&request);
                 return self.effects.push(Effect::Reply { call, result });

@@ -64,6 +64,7 @@ pub fn request(text: &str) -> Request {
             let real = RealPaths {
                 paths: paths.collect(),
                 roots,
+                ..RealPaths::default()
             };
             return named.with_real_paths(&real);
         }

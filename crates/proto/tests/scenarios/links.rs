@@ -1,8 +1,8 @@
 //! What is decided on is where a path leads, and what is done is done there.
 
-use acpd_model::{Before, Failure};
+use acpd_model::{Before, By, EventKind, Failure};
 use acpd_proto::policy::{Policy, RealPaths, Scope};
-use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineReply, Reply, Whose};
+use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineReply, Reply, Sight, Whose};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
@@ -347,11 +347,53 @@ fn a_rule_that_comes_while_paths_are_looked_up_holds() {
 }
 
 #[test]
+fn a_question_about_the_daemons_own_files_is_refused_whatever_the_policy_says() {
+    for policy in [
+        json!({}),
+        json!({ "default": "allow" }),
+        json!({ "allow": ["*"] }),
+    ] {
+        check(|s| {
+            under(s, policy);
+            s.reserved.insert("/workspace/a".to_owned());
+            for (id, how) in [(7, "locations"), (8, "input"), (9, "diff")] {
+                asks_to_edit(s, id, "/workspace/a", how);
+                assert_eq!(chosen(s, id), "ro");
+                let last = s
+                    .log
+                    .iter()
+                    .rev()
+                    .find_map(|event| match (&event.kind, &event.by) {
+                        (EventKind::RequestSettled { .. }, By::Policy(ruling)) => Some(ruling.reason.clone()),
+                        _ => None,
+                    });
+                let reason = last.expect("it is recorded");
+                assert!(reason.contains("belongs to acpd itself"), "{reason}");
+            }
+            let call = json!({ "kind": "edit", "rawInput": { "path": "a" } });
+            let explain = Command::Explain {
+                tool_call: call.into(),
+                sight: Sight::Everything,
+            };
+            let Ok(Reply::Json(told)) = s.ask(explain) else {
+                panic!()
+            };
+            let told: Value = told.read().unwrap();
+            assert_eq!(told["decision"]["effect"], "deny");
+            assert_eq!(told["decision"]["subject"], "the reserved file /workspace/a");
+        });
+    }
+}
+
+#[test]
 fn an_explanation_is_about_the_place_as_well() {
     check(|s| {
         under(s, json!({ "deny": ["Edit(secret/**)"], "allow": ["Edit"] }));
         let call = json!({ "kind": "edit", "rawInput": { "path": "link" } });
-        let Ok(Reply::Json(told)) = s.ask(Command::Explain(call.into())) else {
+        let Ok(Reply::Json(told)) = s.ask(Command::Explain {
+            tool_call: call.into(),
+            sight: Sight::Everything,
+        }) else {
             panic!()
         };
         let told: Value = told.read().unwrap();
