@@ -32,9 +32,15 @@ UI_DEPS := web/node_modules/.package-lock.json
 UI := web/dist/index.html
 UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
+FUZZ := $(TOOLS)/fuzz
+# Coverage for libFuzzer, by flags of the stable compiler.
+FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
+FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
+SECONDS_EACH ?= 60
+SEEDS ?= 3
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +78,18 @@ test-interop: deps ## Run a client that is built with the official Rust SDK, whi
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
+
+test-shells: ## Compare the policy with bash and dash: 20,000 random lines for each of SEEDS=3 fresh seeds
+	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
+		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-proto --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+
+# The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz.
+fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N, FUZZ_TARGETS="a b"
+	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --manifest-path fuzz/Cargo.toml --target $(shell rustc -vV | sed -n 's/host: //p') --target-dir $(FUZZ)
+	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target && echo "fuzzing $$target for $(SECONDS_EACH) s" && \
+		ACPD_FUZZ_TARGET=$$target $(FUZZ)/*/debug/fuzz -max_total_time=$(SECONDS_EACH) -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=$(FUZZ)/$$target- $(FUZZ)/corpus/$$target crates/fuzz/corpus/$$target || \
+		{ echo "$$target: copy the input into crates/fuzz/corpus/$$target, so that make test has it" >&2; exit 1; }; done
 
 check: fmt clippy deny test ## What CI runs: format, lints, licences, types, tests
 

@@ -2,6 +2,7 @@
 //! and answers that were remembered in a thread are not known here.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use acpd_gateway::policy::{Effect, Explanation, Layers, Policy, Request};
 use acpd_gateway::{answers, paths};
@@ -34,7 +35,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
         thread: thread.as_ref(),
         remembered: answers.as_deref().into_iter().collect(),
     };
-    let explanation = layers.explain(&request(args)?);
+    let explanation = layers.explain(&request(settings, args, &layers)?);
     if args.json {
         print::json(&serde_json::to_string(&explanation)?);
     } else {
@@ -56,7 +57,7 @@ fn read_policy(text: &str) -> anyhow::Result<Policy> {
     serde_json::from_str(&json).context("--thread-policy is no policy")
 }
 
-fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
+fn request(settings: &Settings, args: &PolicyTestArgs, layers: &Layers<'_>) -> anyhow::Result<Request> {
     let cwd = match &args.cwd {
         Some(cwd) => std::path::absolute(cwd)?,
         None => std::env::current_dir().context("the current directory is not known")?,
@@ -79,11 +80,12 @@ fn request(args: &PolicyTestArgs) -> anyhow::Result<Request> {
     } else {
         bail!("say what is to be tested");
     };
-    let request = paths::with_real_paths(request, cwd);
-    Ok(match std::env::var("HOME") {
+    let request = match std::env::var("HOME") {
         Ok(home) => request.with_home(&home),
         Err(_) => request,
-    })
+    };
+    let reserved = Arc::new(settings.daemon.reserved());
+    Ok(paths::with_real_paths(request, layers, cwd, reserved))
 }
 
 fn in_words(explanation: &Explanation) -> String {

@@ -48,6 +48,112 @@ fn policy_test_names_the_rule_that_decides() {
 }
 
 #[test]
+fn policy_test_looks_up_where_a_program_is() {
+    let place = Place::new("[policy]\nallow = [\"Bash(./tool *)\", \"Bash(./link *)\", \"Bash(./bin/*)\"]\n");
+    std::fs::write(place.work().join("tool"), "").unwrap();
+    std::fs::create_dir(place.work().join("bin")).unwrap();
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, place.work().join(name)).unwrap();
+    link("tool", "link");
+    link("/usr/bin/env", "bin/out");
+    link("round", "round");
+    link("/usr/bin", "dir");
+    let work = place.work().display().to_string();
+    for (line, code) in [
+        ("./tool a", 0),
+        ("./link a", 0),
+        ("bin/../tool a", 0),
+        ("bin/out", 3),
+        ("./round a", 3),
+        ("dir/../tool a", 3),
+    ] {
+        let run = acpd(&place, &["policy", "test", "--cwd", &work, "--bash", line]);
+        assert_eq!(run.code, Some(code), "{line}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn policy_test_says_which_files_are_reserved() {
+    let place = Place::new("[policy]\nbase = \"permissive\"\n");
+    let data = place.data();
+    std::fs::create_dir_all(&data).unwrap();
+    std::fs::write(data.join("token"), "x").unwrap();
+    std::os::unix::fs::symlink(&data, place.work().join("link")).unwrap();
+    let work = place.work().display().to_string();
+    for path in [
+        data.join("token"),
+        data.join("new"),
+        data.clone(),
+        place.work().join("link/token"),
+        place.config(),
+    ] {
+        let path = path.display().to_string();
+        for what in ["--read", "--write"] {
+            let run = acpd(&place, &["policy", "test", "--cwd", &work, what, &path]);
+            assert_eq!(run.code, Some(4), "{path}: {}{}", run.stdout, run.stderr);
+            assert!(run.stdout.contains("reserved"), "{}", run.stdout);
+        }
+    }
+    let beside = place.work().join("a").display().to_string();
+    assert_eq!(
+        acpd(&place, &["policy", "test", "--write", &beside]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn an_explanation_tells_who_may_not_run_commands_nothing_of_the_disk_elsewhere() {
+    let daemon = Daemon::start();
+    let mut owner = Client::new(&daemon);
+    let thread = owner.thread(&daemon);
+    let work = daemon.place.work();
+    std::fs::write(work.join("a"), "").unwrap();
+    std::os::unix::fs::symlink("a", work.join("in")).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/env", work.join("out")).unwrap();
+    std::os::unix::fs::symlink("/no/such/file", work.join("broken")).unwrap();
+    let explained = |client: &mut Client, path: &str| {
+        let call = json!({ "kind": "read", "rawInput": { "path": path } });
+        let told = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
+        let subjects = told["subjects"].as_array().unwrap();
+        let subjects = subjects
+            .iter()
+            .map(|subject| subject["decision"]["subject"].as_str().unwrap());
+        subjects
+            .map(|subject| subject.replace(path, "PATH"))
+            .collect::<Vec<_>>()
+    };
+    for role in ["observer", "approver", "operator"] {
+        let made = acpd(
+            &daemon.place,
+            &["token", "create", "--name", role, "--role", role],
+        );
+        let mut client = Client::with_token(&daemon, made.stdout.trim());
+        let is_told = role == "operator";
+        // Where these lead, and whether they are there, is the same for who is told nothing.
+        for path in [
+            "/proc/self/exe",
+            "/proc/self/cwd",
+            "/usr/bin/sh",
+            "/no/such/file",
+            &daemon.place.data().join("token").display().to_string(),
+            &work.join("out").display().to_string(),
+            &work.join("broken").display().to_string(),
+            &work.join("../elsewhere").display().to_string(),
+        ] {
+            let subjects = explained(&mut client, path);
+            let nothing = subjects.len() == 2 && subjects[1] == "reading an unknown file";
+            assert!(nothing || is_told, "{role} {path}: {subjects:?}");
+        }
+        let inside = explained(&mut client, &work.join("in").display().to_string());
+        assert_eq!(
+            inside[1],
+            format!("reading {}", work.join("a").display()),
+            "{role}"
+        );
+    }
+    assert!(explained(&mut owner, "/proc/self/exe")[1].contains("/acpd"));
+}
+
+#[test]
 fn a_wrong_rule_is_named_and_the_daemon_does_not_start() {
     let place = Place::new("[policy]\nallow = [\"Bash(git\"]\n");
     let run = acpd(&place, &["policy", "test", "--bash", "ls"]);

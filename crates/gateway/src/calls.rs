@@ -12,7 +12,7 @@ use acpd_proto::surface::app::{
     AnswerInput, Approve, Named, On, Order, Request, ResumeThread, StartThread, blocks, thread_json,
     turn_json, turns_json,
 };
-use acpd_proto::thread::{Command, Reply};
+use acpd_proto::thread::{Command, Reply, Sight};
 use acpd_proto::wire;
 use serde_json::json;
 
@@ -161,7 +161,14 @@ impl Calls {
                 self.simple(thread, by, command).await
             }
             Request::PolicyExplain(On { thread, params }) => {
-                self.told(thread, by, Command::Explain(params.tool_call)).await
+                // Who may run commands can look at the disk anyway; nobody else learns of it what is no part of a thread.
+                let sight = if role.may(Role::Operator) {
+                    Sight::Everything
+                } else {
+                    Sight::Workspace
+                };
+                let tool_call = params.tool_call;
+                self.told(thread, by, Command::Explain { tool_call, sight }).await
             }
             Request::RememberedList(On { thread, .. }) => self.told(thread, by, Command::Remembered).await,
             Request::ThreadPolicySet(On { thread, params }) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use acpd_host::Reserved;
 use acpd_log::Durability;
 use acpd_model::Limits;
 use acpd_proto::agent::Quirks;
@@ -38,6 +39,15 @@ pub struct Config {
     /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`; it ends the agents of a daemon that was
     /// killed. `None`: they are ended by the next start.
     pub keeper: Option<PathBuf>,
+}
+
+impl Config {
+    /// The daemon's own files, which no policy opens to agents.
+    pub fn reserved(&self) -> Reserved {
+        let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
+        let files = self.config_file.iter().cloned().chain(key);
+        Reserved::new(vec![self.data_dir.clone()], files.collect())
+    }
 }
 
 /// How to run one agent.

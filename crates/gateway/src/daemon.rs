@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Reserved, Supervision};
+use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
@@ -126,11 +126,12 @@ impl Daemon {
         token: Option<Token>,
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
+        let reserved = Arc::new(config.reserved());
         let Config {
             listen,
             server,
             data_dir,
-            config_file,
+            config_file: _,
             durability,
             agents,
             default_agent,
@@ -164,9 +165,6 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
-        let key = tls.as_ref().and_then(|tls| tls.key.clone());
-        let own_files = config_file.into_iter().chain(key).collect();
-        let reserved = Arc::new(Reserved::new(vec![data_dir.clone()], own_files));
         let tls = match tls {
             Some(config) => {
                 let names = tls::names(&names, listen.ip());

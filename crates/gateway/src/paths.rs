@@ -5,30 +5,39 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_host::Workspace;
-use acpd_proto::policy::{RealPaths, Request};
+use acpd_host::{Reserved, Workspace};
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::policy::{Layers, RealPaths, Request, normalise};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::Whose;
+use acpd_proto::thread::{Sight, Whose};
 use tokio::sync::mpsc;
 
 use crate::machine::{FromMachine, Machine};
 
-/// Looks `paths` up, in the workspace that the thread's agent has, else in one opened for it; the answer comes as
-/// [`FromMachine::Resolved`].
-pub fn look_up(
+/// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
+pub fn workspace(
     host: Option<&Machine>,
     spec: &Spec,
+    reserved: Arc<Reserved>,
+) -> impl FnOnce() -> Arc<Workspace> + Send + 'static {
+    let opened = host.map(Machine::workspace);
+    let directories = directories(spec);
+    move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
+}
+
+/// Looks `paths` up; the answer comes as [`FromMachine::Resolved`].
+pub fn look_up(
+    workspace: impl FnOnce() -> Arc<Workspace> + Send + 'static,
     whose: Whose,
     paths: Vec<String>,
     told: mpsc::Sender<Box<FromMachine>>,
 ) {
-    let opened = host.map(Machine::workspace);
-    let directories = directories(spec);
+    let sight = match whose {
+        Whose::Explain { sight, .. } => sight,
+        Whose::Call(_) => Sight::Everything,
+    };
     tokio::spawn(async move {
-        let work = move || {
-            let workspace = opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter())));
-            real_paths(&workspace, paths)
-        };
+        let work = move || real_paths(&workspace(), paths, sight);
         // What was not found out is decided on as unknown.
         let real = tokio::task::spawn_blocking(work).await.unwrap_or_default();
         // A thread that is gone decides nothing.
@@ -36,12 +45,16 @@ pub fn look_up(
     });
 }
 
-/// A request with what its files really are, seen from one directory. For a look from outside a thread; waits for the
-/// disk.
-pub fn with_real_paths(request: Request, directory: &str) -> Request {
-    let workspace = Workspace::open(std::iter::once(PathBuf::from(directory)));
-    let paths = request.paths().map(str::to_owned).collect();
-    let real = real_paths(&workspace, paths);
+/// A request with what its files and programs really are, seen from one directory. For a look from outside a thread;
+/// waits for the disk.
+pub fn with_real_paths(
+    request: Request,
+    layers: &Layers<'_>,
+    directory: &str,
+    reserved: Arc<Reserved>,
+) -> Request {
+    let workspace = Workspace::open(std::iter::once(PathBuf::from(directory))).without(reserved);
+    let real = real_paths(&workspace, layers.paths(&request), Sight::Everything);
     request.with_real_paths(&real)
 }
 
@@ -53,13 +66,31 @@ pub fn directories(spec: &Spec) -> Vec<PathBuf> {
         .collect()
 }
 
-fn real_paths(workspace: &Workspace, paths: Vec<String>) -> RealPaths {
-    let paths = paths.into_iter().map(|path| {
-        let real = workspace.real_path(&path);
-        (path, real)
-    });
-    RealPaths {
-        paths: paths.collect(),
+fn real_paths(workspace: &Workspace, paths: Vec<String>, sight: Sight) -> RealPaths {
+    let mut found = RealPaths {
         roots: workspace.other_names(),
+        ..RealPaths::default()
+    };
+    let is_seen = |path: &str| sight == Sight::Everything || workspace.contains(path);
+    for path in paths {
+        let name = normalise(&path, "/", None).unwrap_or_default();
+        let is_named = is_seen(&name);
+        let real = is_named.then(|| workspace.real_path(&path));
+        // The same failure for all of them, also for what is not there.
+        let unseen = || {
+            Err(Failure::new(
+                ErrorCode::Forbidden,
+                "it is outside of the thread's directories",
+            ))
+        };
+        let real = real.filter(|real| {
+            real.as_ref()
+                .map_or(sight == Sight::Everything, |real| is_seen(real))
+        });
+        if is_named && workspace.reserves(&path) {
+            found.reserved.insert(path.clone());
+        }
+        found.paths.insert(path, real.unwrap_or_else(unseen));
     }
+    found
 }

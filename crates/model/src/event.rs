@@ -46,12 +46,17 @@ pub struct Event {
     pub kind: EventKind,
     /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
     /// the kind alone rebuilds it byte for byte.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub raw: Option<RawJson>,
     /// The whole params, where `{"sessionId":…,"update":raw}` would not rebuild them (`_meta` beside the
     /// update, unknown members, another order).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub raw_params: Option<RawJson>,
+}
+
+/// Tells a `null` that an agent sent from nothing at all.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
 /// Who caused an event.
@@ -892,6 +897,16 @@ mod tests {
             message_id: Some("m-1".into()),
         });
         written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
+        let mut bytes = Vec::new();
+        written.encode(&mut bytes).unwrap();
+        assert_eq!(Event::decode(&bytes).unwrap(), written);
+    }
+
+    #[test]
+    fn a_null_of_an_agent_reads_back_as_a_null() {
+        let mut written = event(EventKind::ThreadUnarchived {});
+        written.raw = Some(RawJson::trusted("null"));
+        written.raw_params = Some(RawJson::trusted("null"));
         let mut bytes = Vec::new();
         written.encode(&mut bytes).unwrap();
         assert_eq!(Event::decode(&bytes).unwrap(), written);

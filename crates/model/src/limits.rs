@@ -374,6 +374,8 @@ pub const COMMAND_DEPTH: usize = 16;
 pub const COMMAND_PARTS: usize = 512;
 /// Paths or URLs of one tool call that the permission policy looks at.
 pub const REQUEST_PATHS: usize = 512;
+/// Programs named by a path in permission rules that are looked up for one request.
+pub const RULE_PROGRAMS: usize = 512;
 /// Longest permission rule, in bytes.
 pub const RULE_BYTES: usize = 4 << 10;
 /// Rules in one list of a permission policy.

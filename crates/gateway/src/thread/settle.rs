@@ -217,7 +217,9 @@ impl ThreadActor {
             }
             Effect::Resolve { whose, paths } => {
                 let spec = &self.machine.live().spec;
-                paths::look_up(self.host.as_ref(), spec, whose, paths, self.host_told.clone());
+                let reserved = Arc::clone(&self.around.reserved);
+                let workspace = paths::workspace(self.host.as_ref(), spec, reserved);
+                paths::look_up(workspace, whose, paths, self.host_told.clone());
             }
             Effect::Answers { by, order } => {
                 let agent = &self.machine.live().spec.agent;

@@ -27,6 +27,7 @@ pub use error::CatalogError;
 pub use install::Installed;
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{How, Launch, find_program};
+pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
 
 /// Where the registry's project publishes its document.
 pub const OFFICIAL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";

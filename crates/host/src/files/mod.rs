@@ -102,6 +102,16 @@ impl Workspace {
         text.map_err(|_| failure::invalid(path, "leads to a name that is not UTF-8"))
     }
 
+    /// Whether `path` leads to something reserved, in the workspace or anywhere else.
+    pub fn reserves(&self, path: &str) -> bool {
+        self.reserved.holds(path)
+    }
+
+    /// Whether a path without `..` is one of the directories or below one, by its name.
+    pub fn contains(&self, path: &str) -> bool {
+        self.is_below_a_root(std::path::Path::new(path))
+    }
+
     /// The directories whose names have links in them: as they were given, and without links.
     pub fn other_names(&self) -> Vec<(String, String)> {
         let text = |path: &std::path::Path| path.to_str().map(str::to_owned);

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::fs::{Mode, OFlags};
 
+use super::walk::real_name;
+
 /// Directories, with all that is below them, and files out of the reach of agents.
 #[derive(Debug, Clone, Default)]
 pub struct Reserved {
@@ -52,6 +54,24 @@ impl Reserved {
     /// Reserves `directories` and `files`, which need not exist yet.
     pub fn new(directories: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
         Self { directories, files }
+    }
+
+    /// Whether `path` leads into one of the directories or to one of the files, by whatever name.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        if self.directories.is_empty() && self.files.is_empty() {
+            return false;
+        }
+        // A file that is not there yet is known by its directory and its name.
+        let Some(real) = real_name(path) else {
+            return false;
+        };
+        let is_inside = |place: &Path| Identity::of_path(place).is_some_and(|id| self.has_directory(id));
+        let named = |file: &PathBuf| file.to_str().and_then(real_name).is_some_and(|file| file == real);
+        real.ancestors().any(is_inside)
+            || self.files.iter().any(named)
+            || real
+                .metadata()
+                .is_ok_and(|found| found.is_file() && self.is_file(&found))
     }
 
     /// Whether `dir` is one of the directories.

@@ -119,6 +119,13 @@ impl Workspace {
         Ok(self.walk(path.into(), path, Parents::Told, Links::Followed)?.real)
     }
 
+    pub(super) fn is_below_a_root(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| {
+            let real = root.opened.get().map(|opened| opened.real.as_path());
+            path.starts_with(&root.given) || real.is_some_and(|real| path.starts_with(real))
+        })
+    }
+
     /// Pairs of names of the workspace's directories: as given, and without links. Only where they differ.
     pub(super) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let opened = self
@@ -269,6 +276,11 @@ fn check(path: &str) -> Result<(), Failure> {
         return Err(Failure::invalid_params(format!("path is not absolute: {path}")));
     }
     Ok(())
+}
+
+/// Returns the name without links that the system gives.
+pub(super) fn real_name(path: &str) -> Option<PathBuf> {
+    elsewhere(Path::new(path), path).ok().map(|walked| walked.real)
 }
 
 /// Outside the workspace nothing is held open and nothing is ours to touch: the name that the system gives is what is

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::request::Kind;
+use super::tool_names::kind_of_name;
 
 type Object = Map<String, Value>;
 
@@ -98,39 +99,6 @@ pub fn is_operation(word: &str) -> bool {
     operation(word).is_some()
 }
 
-/// The kind of a tool that the known agents call by this name.
-pub fn kind_of_name(name: &str) -> Option<Kind> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "bash" | "shell" | "terminal" | "run_shell_command" | "run_command" | "run_terminal_cmd"
-        | "exec_command" | "execute_command" | "execute_bash" | "local_shell" | "unified_exec"
-        | "write_stdin" | "killshell" | "kill_shell" => Kind::Execute,
-        "read" | "notebookread" | "read_file" | "readfile" | "read_many_files" | "read_text_file" => {
-            Kind::Read
-        }
-        "write"
-        | "edit"
-        | "multiedit"
-        | "notebookedit"
-        | "write_file"
-        | "writefile"
-        | "create_file"
-        | "edit_file"
-        | "replace"
-        | "search_replace"
-        | "apply_patch"
-        | "patch"
-        | "strreplacefile"
-        | "insert_edit_into_file"
-        | "write_text_file"
-        | "save_memory" => Kind::Edit,
-        "delete_file" | "remove_file" => Kind::Delete,
-        "move_file" | "rename_file" => Kind::Move,
-        "grep" | "glob" | "ls" | "grep_search" | "search_file_content" | "list_directory" => Kind::Search,
-        "webfetch" | "websearch" | "web_fetch" | "google_web_search" => Kind::Fetch,
-        _ => return None,
-    })
-}
-
 /// Kinds that `input` speaks of.
 pub fn kinds(input: &Object) -> Vec<Kind> {
     let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
@@ -170,6 +138,15 @@ pub fn is_claim(name: &str) -> bool {
         &THOUGHTS,
     ];
     lists.iter().any(|list| list.contains(&name))
+}
+
+/// Whether `input` says that a tool that can do several things only looks at something.
+pub fn only_looks(input: &Object) -> bool {
+    let looks = |kind: &Kind| matches!(kind, Kind::Read | Kind::Search);
+    let named = OPERATIONS
+        .iter()
+        .filter_map(|key| operation(input.get(*key)?.as_str()?));
+    named.count() > 0 && kinds(input).iter().all(looks)
 }
 
 /// Whether `input` has code to run.

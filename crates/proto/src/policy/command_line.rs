@@ -9,7 +9,7 @@ use acpd_model::BlobId;
 use acpd_model::limits::COMMAND_DEPTH;
 
 use super::builtins;
-use super::path::{climbs, normalise};
+use super::path::{absolute, climbs, normalise};
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
@@ -22,14 +22,30 @@ pub struct Command {
     pub(super) words: Vec<Word>,
     /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
     pub(super) also: Vec<Vec<Word>>,
-    /// Where the program is, if its name is a path; `None` also if that cannot be told.
-    pub(super) program: Option<String>,
+    /// Where the program is, if its name is a path.
+    pub(super) program: Option<Program>,
     /// Files it reads by redirection; `None` is one that cannot be told.
     pub(super) reads: Vec<Option<String>>,
     /// The directory in which its line is started; `None` if that cannot be told.
     pub(super) cwd: Option<String>,
     /// The line, if there is more in it than this command.
     pub(super) line: Option<BlobId>,
+}
+
+/// A program that is named by a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Absolute, `..` and links still in it; `None` if it is not known from which directory the path starts.
+    pub(super) named: Option<String>,
+    /// The file that is run: as far as the name tells, until links were looked up. `None` if that is not known.
+    pub(super) path: Option<String>,
+}
+
+impl Program {
+    /// Where the program is if no link is on the way.
+    pub(super) fn by_name(&self) -> Option<String> {
+        normalise(self.named.as_deref()?, "/", None)
+    }
 }
 
 impl Command {
@@ -130,11 +146,16 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn path(&self, word: &Word) -> Option<String> {
+    /// What a word means as a path: absolute, and otherwise as it came.
+    fn named(&self, word: &Word) -> Option<String> {
         // Where `~` leads is for the shell to say.
         let known =
             !word.dynamic && !word.text.starts_with('~') && (!self.moved || word.text.starts_with('/'));
-        known.then(|| normalise(&word.text, self.cwd, None)).flatten()
+        known.then(|| absolute(&word.text, self.cwd, None)).flatten()
+    }
+
+    fn path(&self, word: &Word) -> Option<String> {
+        normalise(&self.named(word)?, "/", None)
     }
 
     fn line(&mut self, line: &str, depth: usize, outer: &[Vec<Word>]) {
@@ -259,9 +280,14 @@ impl<'a> Reading<'a> {
     }
 
     /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
-    fn program(&self, word: &Word) -> Option<String> {
-        (word.text.contains('/') && !climbs(&word.text))
-            .then(|| self.path(word))
-            .flatten()
+    fn program(&self, word: &Word) -> Option<Program> {
+        word.text.contains('/').then(|| {
+            let mut program = Program {
+                named: self.named(word),
+                path: None,
+            };
+            program.path = program.by_name().filter(|_| !climbs(&word.text));
+            program
+        })
     }
 }

@@ -3,6 +3,9 @@
 //! The order of decision is told in the folder's `mod.rs`. Policies and remembered answers are borrowed for as long as
 //! a decision takes.
 
+use std::collections::BTreeSet;
+
+use acpd_model::limits::RULE_PROGRAMS;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +13,7 @@ use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};
 use super::remembered::{Remembered, RememberedRule};
 use super::request::{Access, Kind, Request, Subject};
-use super::rule::{Rule, Specificity};
+use super::rule::{About, Rule, Specificity};
 
 /// Whose policy, or how long an answer holds; the earlier is the further in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -165,6 +168,27 @@ impl Layers<'_> {
                 .all(|remembered| remembered.iter().next().is_none())
     }
 
+    /// What is to be looked up before the request is decided on: its files, its programs that are named by a path, and
+    /// where it has such a program, those that rules name.
+    pub fn paths(&self, request: &Request) -> Vec<String> {
+        let mut paths: BTreeSet<String> = request
+            .files()
+            .chain(request.programs())
+            .map(str::to_owned)
+            .collect();
+        if request.programs().next().is_some() {
+            let (workspace, home) = (&request.workspace, request.home.as_deref());
+            let sources = self.sources();
+            let rules = sources.iter().flat_map(|source| &source.rules);
+            let named = rules.filter_map(|(_, rule, _)| match &rule.about {
+                About::Bash(Some(pattern)) => pattern.program(workspace, home),
+                _ => None,
+            });
+            paths.extend(named.take(RULE_PROGRAMS));
+        }
+        paths.into_iter().collect()
+    }
+
     /// What becomes of `request`.
     pub fn decide(&self, request: &Request) -> Decision {
         self.explain(request).decision
@@ -253,6 +277,9 @@ fn listed(policy: &Policy) -> Vec<Listed<'_>> {
 }
 
 fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request) -> SubjectExplanation {
+    if let Subject::Reserved(_) = subject {
+        return reserved(subject);
+    }
     let mut candidates = Vec::new();
     for (number, source) in sources.iter().enumerate() {
         for (list, rule, remembered) in &source.rules {
@@ -292,6 +319,24 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
     SubjectExplanation {
         decision,
         rules: rules.collect(),
+    }
+}
+
+/// No rule has a say about the daemon's own files.
+fn reserved(subject: &Subject) -> SubjectExplanation {
+    let decision = Decision {
+        effect: Effect::Deny,
+        subject: subject.to_string(),
+        scope: None,
+        preset: None,
+        list: None,
+        rule: None,
+        remembered: None,
+        reason: format!("{subject} belongs to acpd itself: no policy opens it to agents"),
+    };
+    SubjectExplanation {
+        decision,
+        rules: Vec::new(),
     }
 }
 
@@ -434,6 +479,7 @@ impl std::fmt::Display for Subject {
             Self::Tool(Kind::Think) => f.write_str("thinking"),
             Self::Tool(Kind::SwitchMode) => f.write_str("switching the mode"),
             Self::Tool(_) => f.write_str("a tool of no particular kind"),
+            Self::Reserved(path) => write!(f, "the reserved file {}", short(path)),
             Self::Unknown => f.write_str("a tool call of which nothing is known"),
         }
     }

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::command_line::Program;
 use super::path::PathPattern;
 use super::preset::List;
 use super::request::{Access, Kind, Request, Subject};
 use super::rule::{About, Rule};
+use super::wrapper::base_name;
 
 /// Whether a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,20 +65,32 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
             (far || !command.words.is_empty()).into()
         }
         (Subject::Command(command), About::Bash(Some(pattern))) => {
-            let is_there = |pattern: &PathPattern| {
-                let home = request.home.as_deref();
+            let home = request.home.as_deref();
+            let program = command.program.as_ref();
+            let is_at = |pattern: &PathPattern, path: &str| {
                 let fits = |name: String| pattern.fits(&name, &request.workspace, home, far);
-                let program = command.program.as_ref();
-                program.is_some_and(|path| request.names_of(path).any(fits))
+                let named = || pattern.literal(&request.workspace, home);
+                request.names_of(path).any(fits)
+                    || named()
+                        .is_some_and(|named| request.programs.get(&named).is_some_and(|real| real == path))
+            };
+            let by_name = program.and_then(Program::by_name).filter(|_| far);
+            let is_there = |pattern: &PathPattern| {
+                let path = program.and_then(|program| program.path.as_ref());
+                path.into_iter().chain(&by_name).any(|path| is_at(pattern, path))
             };
             if !far {
                 return (!command.words.is_empty() && pattern.surely_fits(&command.words, is_there)).into();
             }
-            let fits = command.forms().map(|form| match pattern.may_fit(form, is_there) {
-                (true, _) => Match::Yes,
-                (_, true) => Match::Maybe,
-                _ => Match::No,
-            });
+            let called = program.and_then(|program| base_name(program.path.as_deref()?));
+            let called: Vec<_> = called.into_iter().collect();
+            let fits = command
+                .forms()
+                .map(|form| match pattern.may_fit(form, &called, is_there) {
+                    (true, _) => Match::Yes,
+                    (_, true) => Match::Maybe,
+                    _ => Match::No,
+                });
             fits.max().unwrap_or(Match::No)
         }
         (Subject::Command(command), About::Read(pattern)) if far => {

@@ -8,7 +8,9 @@
 //! # Links
 //!
 //! A path is text here. Who can look at files says where each path leads ([`RealPaths`]), and then a file that is
-//! named by a link is two subjects: its name, and what the name leads to ([`Request::with_real_paths`]).
+//! named by a link is two subjects: its name, and what the name leads to ([`Request::with_real_paths`]). A program that is
+//! named by a path is the file that the path leads to; a rule that names a program by a path means the file that this
+//! path leads to, so both are looked up ([`Layers::paths`]).
 //!
 //! # How a decision is made
 //!
@@ -32,7 +34,7 @@
 //!
 //! | | as allow | as deny or ask |
 //! |---|---|---|
-//! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path |
+//! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path, and links to it |
 //! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` behind `sudo`, `xargs`, `find -exec` … |
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
@@ -63,6 +65,7 @@ mod rule;
 mod shell;
 mod shown;
 mod tool_call;
+mod tool_names;
 mod variables;
 mod words;
 mod wrapper;

@@ -116,6 +116,21 @@ impl PathPattern {
         Some(flattened(&format!("{root}/{}", self.text)))
     }
 
+    /// The one path that fits, if the pattern has no wildcard.
+    pub fn literal(&self, workspace: &str, home: Option<&str>) -> Option<String> {
+        let pattern = self.absolute(workspace, home)?;
+        let mut literal = String::with_capacity(pattern.len());
+        let mut characters = pattern.chars();
+        while let Some(next) = characters.next() {
+            match next {
+                '*' | '?' => return None,
+                '\\' => literal.extend(characters.next()),
+                _ => literal.push(next),
+            }
+        }
+        Some(literal)
+    }
+
     /// Whether the absolute, normalised `path` fits. With `far`, a pattern below an unknown home fits below any
     /// directory.
     pub fn fits(&self, path: &str, workspace: &str, home: Option<&str>, far: bool) -> bool {

@@ -110,6 +110,11 @@ impl CommandPattern {
         Ok(Self { words, program })
     }
 
+    /// Where the program is that the pattern names by a path without wildcards.
+    pub fn program(&self, workspace: &str, home: Option<&str>) -> Option<String> {
+        self.program.as_ref()?.literal(workspace, home)
+    }
+
     /// Whether the command fits whatever its expansions become. A program that is named by a path fits only a pattern
     /// with a path, and `is_there` says whether it is that one.
     pub fn surely_fits(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> bool {
@@ -123,13 +128,20 @@ impl CommandPattern {
         self.walk(command, false, &program)
     }
 
-    /// Whether the command fits, its program named with or without a path; and whether it could, its expansions
-    /// being what they may.
-    pub fn may_fit(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> (bool, bool) {
+    /// Whether the command fits, its program named with or without a path, or by a link to one of the `called` names;
+    /// and whether it could, its expansions being what they may.
+    pub fn may_fit(
+        &self,
+        command: &[Word],
+        called: &[&str],
+        is_there: impl Fn(&PathPattern) -> bool,
+    ) -> (bool, bool) {
         let program = |glob: &Glob, name: &str| {
+            let by_path =
+                || called.iter().any(|name| glob.fits(name)) || self.program.as_ref().is_some_and(&is_there);
             glob.fits(name)
                 || base_name(name).is_some_and(|name| glob.fits(name))
-                || (name.contains('/') && self.program.as_ref().is_some_and(&is_there))
+                || (name.contains('/') && by_path())
         };
         (
             self.walk(command, false, &program),

@@ -10,6 +10,7 @@ use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{self, Bounds};
+use super::command_line::Program;
 use super::decide::{Layers, Scope};
 use super::path::escaped;
 use super::preset::Effect;
@@ -284,8 +285,8 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             };
             // By its absolute path: by the name alone it would be another file in another directory.
             let program = match &command.program {
-                Some(path) => path.as_str(),
-                None if program.text.contains('/') => {
+                Some(Program { path: Some(path), .. }) => path.as_str(),
+                Some(_) => {
                     let program = program.text.clone();
                     return Err(NotRememberable::Program { program });
                 }
@@ -316,6 +317,10 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             name.map(|name| format!("Tool({name})"))
         }
         // Into which mode is the agent's to say: an answer for good would be about all of them.
-        Subject::Tool(_) | Subject::Unreadable { .. } | Subject::Redirect(_) | Subject::Unknown => None,
+        Subject::Tool(_)
+        | Subject::Unreadable { .. }
+        | Subject::Redirect(_)
+        | Subject::Reserved(_)
+        | Subject::Unknown => None,
     })
 }

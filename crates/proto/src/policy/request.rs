@@ -3,7 +3,7 @@
 //! What is known of a tool call, a file access or a command comes in; subjects come out. A title, or any other text
 //! that is meant for people, is never part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::{CallSubject, Variable};
@@ -106,6 +106,8 @@ pub enum Subject {
     },
     /// A tool of the kinds think, switch mode, other.
     Tool(Kind),
+    /// A file of the daemon itself, by the name that the agent gave it.
+    Reserved(String),
     /// Nothing is known that tells what it is.
     Unknown,
 }
@@ -129,6 +131,8 @@ impl Subject {
 pub struct RealPaths {
     /// The real name of each path that was asked about, or why it cannot be told.
     pub paths: BTreeMap<String, Result<String, Failure>>,
+    /// Which of the paths lead to the daemon's own files.
+    pub reserved: BTreeSet<String>,
     /// Directories with two names: as the thread names them, and their real ones.
     pub roots: Vec<(String, String)>,
 }
@@ -145,6 +149,8 @@ pub struct Request {
     pub(super) named: Vec<(Access, String)>,
     /// Directories with two names: as the thread names them, and their real ones.
     pub(super) roots: Vec<(String, String)>,
+    /// Where the programs really are that rules name by a path.
+    pub(super) programs: BTreeMap<String, String>,
     pub(super) tool_name: Option<String>,
     /// The input of the call as it was written.
     pub(super) input: Option<BlobId>,
@@ -167,6 +173,7 @@ impl Request {
             texts: Vec::new(),
             named: Vec::new(),
             roots: Vec::new(),
+            programs: BTreeMap::new(),
             tool_name: None,
             input: None,
             unknown_members: Vec::new(),
@@ -255,13 +262,22 @@ impl Request {
         self
     }
 
-    /// Files that it names: absolute, `..` and links still in them. Targets of a command's redirections are not
+    /// Files that it is about: absolute, `..` and links still in them. Targets of a command's redirections are not
     /// among them, since the rest of the command is not known by its files either.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
+    pub fn files(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(_, path)| path.as_str())
     }
 
-    /// Adds what its files really are. A file that is named by a link is two subjects from now on, the name and the
+    /// Programs that it names by a path, in the same form.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let programs = self.subjects.iter().filter_map(|subject| match subject {
+            Subject::Command(command) => command.program.as_ref()?.named.as_deref(),
+            _ => None,
+        });
+        programs.take(REQUEST_PATHS)
+    }
+
+    /// Adds what its files and programs really are. A program is then the file that its path leads to. A file that is named by a link is two subjects from now on, the name and the
     /// place it leads to, and each is decided on: so a deny holds that is about either, and it is allowed only if
     /// both are. Where it cannot be told what a name leads to, something unknown is added.
     #[must_use]
@@ -271,7 +287,12 @@ impl Request {
         self.roots = roots
             .filter_map(|(named, real)| Some((tidy(named)?, tidy(real)?)))
             .collect();
+        self.find_programs(real);
         for (access, named) in self.named.clone() {
+            if real.reserved.contains(&named) {
+                self.subjects.push(Subject::Reserved(named));
+                continue;
+            }
             let leads_to = real.paths.get(&named).and_then(|real| real.as_ref().ok());
             let path = leads_to.and_then(tidy).map(|path| self.as_thread_names(&path));
             if let Some(path) = &path {
@@ -283,6 +304,24 @@ impl Request {
             }
         }
         self
+    }
+
+    /// A program whose path was not looked up is not known.
+    fn find_programs(&mut self, real: &RealPaths) {
+        let found = real.paths.iter().filter_map(|(named, real)| {
+            let real = normalise(real.as_ref().ok()?, "/", None)?;
+            Some((named.clone(), self.as_thread_names(&real)))
+        });
+        let found = found.collect();
+        self.programs = found;
+        for subject in &mut self.subjects {
+            if let Subject::Command(command) = subject
+                && let Some(program) = &mut command.program
+            {
+                let real = program.named.as_ref().and_then(|named| self.programs.get(named));
+                program.path = real.cloned();
+            }
+        }
     }
 
     /// All names of a file: `path`, and the same seen from the other name of its directory.

@@ -150,6 +150,7 @@ fn unknown(subject: &Subject) -> Option<String> {
         Subject::Mcp {
             tool_known: false, ..
         } => "which tool of the MCP server it would call cannot be told".to_owned(),
+        Subject::Reserved(_) => format!("{subject} belongs to acpd itself"),
         Subject::Unknown => "the call does not say what it would do".to_owned(),
         _ => return None,
     })

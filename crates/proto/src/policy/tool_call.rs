@@ -17,6 +17,7 @@ use super::members;
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
+use super::tool_names::{kind_by_words, kind_of_name};
 use super::variables::is_harmless;
 
 type Object = Map<String, Value>;
@@ -172,7 +173,7 @@ impl<'a> Reading<'a> {
                 return;
             }
         }
-        let named = self.name.and_then(claims::kind_of_name);
+        let named = self.kind_by_name();
         let mut kinds: Vec<Kind> = Vec::new();
         let mut add = |kind: Kind| {
             if !kinds.contains(&kind) {
@@ -232,6 +233,15 @@ impl<'a> Reading<'a> {
                 request.note_text(path, text);
             }
         }
+    }
+
+    fn kind_by_name(&self) -> Option<Kind> {
+        let name = self.name?;
+        let harmless = matches!(self.kind, Some(Kind::Read | Kind::Search | Kind::Think));
+        let kind = kind_of_name(name).or_else(|| kind_by_words(name).filter(|_| harmless))?;
+        // Editors are for looking as well, and their input says which.
+        let looks = kind == Kind::Edit && claims::only_looks(&self.input);
+        Some(if looks { Kind::Read } else { kind })
     }
 
     fn subjects_of(&self, kind: Kind, request: &mut Request) {

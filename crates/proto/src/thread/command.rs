@@ -87,7 +87,18 @@ pub enum Whose {
         call: u64,
         /// The tool call.
         tool_call: RawJson,
+        /// What of the disk is looked at for it.
+        sight: Sight,
     },
+}
+
+/// How much of the disk a client may learn about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Only the thread's directories: for whoever may not run commands.
+    Workspace,
+    /// Every path that the daemon's user can look up.
+    Everything,
 }
 
 /// What is to become of the answers that hold for all threads of the agent.
@@ -194,7 +205,12 @@ pub enum Command {
         scope: Option<Scope>,
     },
     /// Say what the policy makes of an ACP tool call; answered with [`Reply::Json`].
-    Explain(RawJson),
+    Explain {
+        /// The tool call.
+        tool_call: RawJson,
+        /// What of the disk is looked at for it.
+        sight: Sight,
+    },
     /// Give the thread a policy of its own, or take it away.
     SetPolicy(Option<RawJson>),
     /// Say which answers hold; answered with [`Reply::Json`].

@@ -38,7 +38,7 @@ mod unreported;
 
 pub use command::{
     Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
-    MachineCall, MachineEvent, MachineReply, PickedOption, Reply, TurnView, Verdict, Whose,
+    MachineCall, MachineEvent, MachineReply, PickedOption, Reply, Sight, TurnView, Verdict, Whose,
 };
 pub use editors::{Abilities, EditorOrder, EditorRequest};
 pub use fork::Copied;

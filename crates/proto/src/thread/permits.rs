@@ -8,12 +8,11 @@ use acpd_model::limits::GRANTS;
 use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
 use serde_json::json;
 
-use super::command::{Answer, Effect, Reply, Whose};
+use super::command::{Answer, Effect, Reply, Sight, Whose};
 use super::grants::{Grant, use_up};
 use super::lent::Answerer;
 use super::shown::subjects;
 use super::steps::Thread;
-use super::undecided::paths_of;
 use crate::agent::Call;
 use crate::policy::{
     Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, Subject, shell_line,
@@ -119,13 +118,22 @@ impl Thread {
 
     /// Which decision the policy would make about an ACP tool call, and every rule that has a say. `None`: it is
     /// answered when it is known where its paths lead.
-    pub(super) fn explain(&mut self, call: u64, tool_call: RawJson) -> Option<Result<Reply, Failure>> {
+    pub(super) fn explain(
+        &mut self,
+        call: u64,
+        tool_call: RawJson,
+        sight: Sight,
+    ) -> Option<Result<Reply, Failure>> {
         let request = self.tool_request(&tool_call);
-        let paths = paths_of(&request);
+        let paths = self.layers().paths(&request);
         if paths.is_empty() {
             return Some(self.explanation(&request));
         }
-        let whose = Whose::Explain { call, tool_call };
+        let whose = Whose::Explain {
+            call,
+            tool_call,
+            sight,
+        };
         self.effects.push(Effect::Resolve { whose, paths });
         None
     }

@@ -376,7 +376,7 @@ impl Thread {
                 answer,
                 scope,
             } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
-            Command::Explain(tool_call) => match self.explain(call, tool_call) {
+            Command::Explain { tool_call, sight } => match self.explain(call, tool_call, sight) {
                 Some(result) => result,
                 None => return,
             },

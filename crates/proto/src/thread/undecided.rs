@@ -4,8 +4,6 @@
 //! its answer the decision. Meanwhile it is one of the callbacks that are worked on, so that it is counted, withdrawn and
 //! dropped like any other.
 
-use std::collections::BTreeSet;
-
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
 
@@ -46,7 +44,7 @@ impl Thread {
     pub(super) fn consider(&mut self, call: u64, request: Call) {
         match self.wanted(&request) {
             // Without any rule it makes no difference where a path leads.
-            Some(wanted) if !self.layers().is_empty() && wanted.paths().next().is_some() => {
+            Some(wanted) if !self.layers().is_empty() && names_paths(&wanted) => {
                 self.look_up(call, Undecided::Call(request, wanted));
             }
             wanted => self.decide(call, request, wanted, None),
@@ -56,7 +54,7 @@ impl Thread {
     /// Puts a question of the agent's to the policy and then to people, as soon as that can be done. A person may want
     /// the answer to hold, so that it is always known what it is about.
     pub(super) fn consider_question(&mut self, call: u64, question: Question) {
-        if question.request.paths().next().is_some() {
+        if names_paths(&question.request) {
             self.look_up(call, Undecided::Question(question));
         } else {
             self.ask_permission(call, question);
@@ -65,7 +63,7 @@ impl Thread {
 
     fn look_up(&mut self, call: u64, undecided: Undecided) {
         let (Undecided::Call(_, request) | Undecided::Question(Question { request, .. })) = &undecided;
-        let paths = paths_of(request);
+        let paths = self.layers().paths(request);
         let whose = Whose::Call(call);
         self.effects.push(Effect::Resolve { whose, paths });
         self.working.insert(call, Work::Decide(Box::new(undecided)));
@@ -75,7 +73,7 @@ impl Thread {
     pub(super) fn resolved(&mut self, whose: Whose, real: &RealPaths) {
         let call = match whose {
             Whose::Call(call) => call,
-            Whose::Explain { call, tool_call } => {
+            Whose::Explain { call, tool_call, .. } => {
                 let request = self.tool_request(&tool_call).with_real_paths(real);
                 let result = self.explanation(&request);
                 return self.effects.push(Effect::Reply { call, result });
@@ -90,7 +88,7 @@ impl Thread {
         };
         match *undecided {
             Undecided::Call(request, wanted) => {
-                let at = wanted.paths().next().map(|path| match real.paths.get(path) {
+                let at = wanted.files().next().map(|path| match real.paths.get(path) {
                     Some(found) => found.clone(),
                     None => Err(Failure::new(
                         ErrorCode::Internal,
@@ -178,8 +176,7 @@ impl Thread {
     }
 }
 
-/// The paths of a request, each once.
-pub(super) fn paths_of(request: &Request) -> Vec<String> {
-    let paths: BTreeSet<&str> = request.paths().collect();
-    paths.into_iter().map(str::to_owned).collect()
+/// Whether links make a difference to what is decided.
+fn names_paths(request: &Request) -> bool {
+    request.files().chain(request.programs()).next().is_some()
 }

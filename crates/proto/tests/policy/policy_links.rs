@@ -1,6 +1,6 @@
 //! Files that are named by a link.
 
-use acpd_proto::policy::{Effect, Layers, Remembered, Scope};
+use acpd_proto::policy::{Effect, Layers, RealPaths, Remembered, Request, Scope};
 
 use crate::table::{check, policy, request};
 
@@ -43,6 +43,98 @@ fn policy_a_directory_with_two_names_has_the_same_files_under_both() {
     );
 }
 
+/// The program is the file that its path leads to: `x` in the thread's directory is a link here, or is none.
+#[test]
+fn policy_compares_a_program_by_where_its_path_leads() {
+    check(
+        "allow Bash(./x *) :: to /real/w/x $ ./x a => allow
+        allow Bash(./x *) :: to /usr/bin/rm $ ./x a => ask
+        allow Bash(./x *) :: to ? $ ./x a => ask
+        allow Bash(./x *) :: to /usr/bin/rm $ env ./x a => ask
+        allow Bash(./x *) :: to /usr/bin/rm $ good; sh -c './x a' => ask
+        allow Bash(./bin/*) :: to /usr/bin/rm $ bin/tool => ask
+        allow Bash(./bin/*) :: to /real/w/bin/other $ bin/tool => allow
+        allow Bash(./x) :: to /real/w/x $ sub/../x => allow
+        allow Bash(./x) :: to /other/x $ sub/../x => ask
+        allow Bash(/usr/bin/rm *) :: to /usr/bin/rm $ ./x a => allow
+        allow Bash(good *) :: to ? $ good ./x => allow
+        allow *, deny Bash(rm *) :: to /usr/bin/rm $ ./x a => deny
+        allow *, deny Bash(/usr/bin/rm *) :: to /usr/bin/rm $ ./x a => deny
+        allow *, deny Bash(./x *) :: to /usr/bin/rm $ ./x a => deny
+        allow *, deny Bash(./x *) :: to ? $ ./x a => deny
+        allow *, deny Bash(rm *) :: to /real/w/y $ ./x a => allow",
+    );
+}
+
+#[test]
+fn policy_a_rule_may_name_a_program_by_a_link() {
+    let policy = policy("allow Bash(/usr/bin/python3 *), allow Bash(~/tools/x *)");
+    let layers = Layers {
+        daemon: Some(&policy),
+        ..Layers::default()
+    };
+    let decide = |line: &str, places: &[(&str, &str)]| {
+        let request = Request::command_line(line, "/w").with_home("/home/u");
+        for path in layers.paths(&request) {
+            assert!(
+                places.iter().any(|(named, _)| *named == path),
+                "{path} is looked up"
+            );
+        }
+        let paths = places
+            .iter()
+            .map(|(named, real)| ((*named).to_owned(), Ok((*real).to_owned())));
+        let real = RealPaths {
+            paths: paths.collect(),
+            ..RealPaths::default()
+        };
+        layers.decide(&request.with_real_paths(&real)).effect
+    };
+    let python = ("/usr/bin/python3", "/usr/bin/python3.13");
+    let tool = ("/home/u/tools/x", "/opt/x/bin/x");
+    assert_eq!(decide("/usr/bin/python3 a", &[python, tool]), Effect::Allow);
+    let other_name = ("/usr/bin/python", "/usr/bin/python3.13");
+    assert_eq!(
+        decide("/usr/bin/python a", &[python, tool, other_name]),
+        Effect::Allow
+    );
+    let older = ("/usr/bin/python", "/usr/bin/python2");
+    assert_eq!(decide("/usr/bin/python a", &[python, tool, older]), Effect::Ask);
+    assert_eq!(
+        decide(
+            "/opt/x/bin/x a",
+            &[python, tool, ("/opt/x/bin/x", "/opt/x/bin/x")]
+        ),
+        Effect::Allow
+    );
+    // No path, no look.
+    assert!(layers.paths(&Request::command_line("python3 a", "/w")).is_empty());
+}
+
+#[test]
+fn policy_an_answer_about_a_program_holds_while_it_leads_there() {
+    let mut remembered = Remembered::default();
+    let link = request("to /usr/bin/tool $ ./x a");
+    remembered.remember(&link, true, Scope::Thread).unwrap();
+    let layers = Layers {
+        remembered: vec![&remembered],
+        ..Layers::default()
+    };
+    assert_eq!(layers.decide(&link).effect, Effect::Allow);
+    for elsewhere in ["to /usr/bin/rm $ ./x a", "to ? $ ./x a", "to /real/w/x $ ./x a"] {
+        assert_eq!(
+            layers.decide(&request(elsewhere)).effect,
+            Effect::Ask,
+            "{elsewhere}"
+        );
+    }
+    assert!(
+        remembered
+            .remember(&request("to ? $ ./x a"), true, Scope::Thread)
+            .is_err()
+    );
+}
+
 #[test]
 fn policy_names_the_place_that_decided() {
     let policy = policy("deny Edit(secret/**), allow Edit");
@@ -71,7 +163,7 @@ fn policy_names_the_place_that_decided() {
 fn policy_a_dotted_way_behind_a_link_is_asked_about_as_it_came() {
     let request =
         request(r#"call {"kind":"edit","rawInput":{"path":"link/../f"},"locations":[{"path":"/w/f"}]}"#);
-    let paths: Vec<_> = request.paths().collect();
+    let paths: Vec<_> = request.files().collect();
     assert_eq!(paths, ["/w/link/../f", "/w/f"]);
 }
 

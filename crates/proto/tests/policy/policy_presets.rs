@@ -72,32 +72,81 @@ const LIES: [&str; 28] = [
     r#"{"notebook_path":"x","new_source":"b"}"#,
     r#"{"argv":["rm","x"]}"#,
 ];
-/// Names of tools that do more, with an input that says nothing.
-const LIARS: [&str; 10] = [
-    "run_shell_command",
-    "Bash",
-    "exec_command",
-    "write_stdin",
-    "apply_patch",
-    "write_file",
-    "StrReplaceFile",
-    "search_replace",
-    "delete_file",
-    "move_file",
+/// Tools of known agents that change files or run something, with the input that they have and that by itself may say
+/// nothing of it.
+const LIARS: [(&str, &str); 40] = [
+    // Claude Code
+    ("Bash", r#"{"description":"list"}"#),
+    ("KillShell", r#"{"shell_id":"1"}"#),
+    ("Write", r#"{"file_path":"x"}"#),
+    ("MultiEdit", r#"{"file_path":"x"}"#),
+    ("NotebookEdit", r#"{"notebook_path":"x","cell_id":"1"}"#),
+    // Codex
+    ("exec_command", r#"{"workdir":"/w"}"#),
+    ("write_stdin", r#"{"session_id":1}"#),
+    ("unified_exec", r#"{"input":["ls"]}"#),
+    ("local_shell", r#"{"timeout_ms":1}"#),
+    ("apply_patch", r#"{"input":"x"}"#),
+    ("shell_command", r#"{"workdir":"/w"}"#),
+    // Gemini, Qwen
+    ("run_shell_command", r#"{"dir_path":"."}"#),
+    ("write_file", r#"{"file_path":"x"}"#),
+    ("replace", r#"{"file_path":"x","old_string":"a"}"#),
+    ("save_memory", r#"{"fact":"x"}"#),
+    ("notebook_edit", r#"{"notebook_path":"x"}"#),
+    ("cron_create", r#"{"schedule":"x"}"#),
+    // Kimi
+    ("Shell", r#"{"timeout":60}"#),
+    ("StrReplaceFile", r#"{"path":"x","edit":{"old":"a"}}"#),
+    ("WriteFile", r#"{"path":"x"}"#),
+    // opencode
+    ("bash", r#"{"description":"list"}"#),
+    ("patch", r#"{"path":"x"}"#),
+    ("multiedit", r#"{"filePath":"x"}"#),
+    // goose
+    ("developer__shell", r#"{"timeout":1}"#),
+    ("developer__text_editor", r#"{"path":"x"}"#),
+    ("computercontroller__automation_script", r#"{"language":"shell"}"#),
+    // Copilot
+    ("str_replace_editor", r#"{"path":"x"}"#),
+    ("create", r#"{"path":"x"}"#),
+    ("write_bash", r#"{"sessionId":"1","input":"ls"}"#),
+    ("powershell", r#"{"description":"list"}"#),
+    // Vibe
+    ("search_replace", r#"{"file_path":"x"}"#),
+    ("git_bash", r#"{"timeout":1}"#),
+    // Hermes
+    ("terminal", r#"{"background":true}"#),
+    ("process", r#"{"session_id":"1"}"#),
+    ("execute_code", r#"{"timeout":1}"#),
+    ("skill_manage", r#"{"file_path":"x"}"#),
+    ("computer_use", r#"{"coordinate":1}"#),
+    // fast-agent, OpenHands, and names in other spellings
+    ("terminate_process", r#"{"process_id":"1"}"#),
+    ("execute_bash", r#"{"is_input":"false"}"#),
+    ("delete-file", r#"{"path":"x"}"#),
 ];
 
+/// Each lie, told of a call that is said to read, to search or to think, with the tool's name in each place where agents
+/// have it.
 #[test]
 fn policy_presets_take_no_agents_word_for_reading() {
     let kinds = ["read", "search", "think"];
     let lies = LIES.iter().map(|input| format!(r#""rawInput":{input}"#));
-    let liars = LIARS
-        .iter()
-        .map(|name| format!(r#""_meta":{{"toolName":"{name}"}},"rawInput":{{"path":"x"}}"#));
+    let liars = LIARS.iter().flat_map(|(name, input)| {
+        [
+            format!(r#""_meta":{{"toolName":"{name}"}},"rawInput":{input}"#),
+            format!(r#""_meta":{{"claudeCode":{{"toolName":"{name}"}}}},"rawInput":{input}"#),
+            format!(r#""_meta":{{"tool_name":"{name}"}},"rawInput":{input}"#),
+            format!(r#""toolName":"{name}","rawInput":{input}"#),
+            format!(r#""name":"{name}","rawInput":{input}"#),
+        ]
+    });
     let calls: Vec<String> = lies
         .chain(liars)
         .flat_map(|members| kinds.map(|kind| format!(r#"call {{"kind":"{kind}",{members}}}"#)))
         .collect();
-    assert!(calls.len() >= 60);
+    assert!(LIES.len() + LIARS.len() >= 60);
     let mut taken = String::new();
     for call in &calls {
         let (standard, readonly) = (under(Preset::Standard, call), under(Preset::Readonly, call));
@@ -119,6 +168,15 @@ fn policy_presets_allow_honest_reads() {
         r#"{"kind":"read","_meta":{"toolName":"read_file"},"rawInput":{"absolute_path":"/w/x"}}"#,
         r#"{"kind":"search","rawInput":{"path":".","pattern":"x","output_mode":"content","-n":true}}"#,
         r#"{"kind":"search","rawInput":{"path":"src","pattern":"*.rs","mode":"content"}}"#,
+        r#"{"kind":"read","_meta":{"toolName":"ReadFile"},"rawInput":{"path":"x","line_offset":1,"n_lines":10}}"#,
+        r#"{"kind":"read","_meta":{"toolName":"read_many_files"},"rawInput":{"paths":["x","y"]}}"#,
+        r#"{"kind":"read","_meta":{"tool_name":"file_editor"},"rawInput":{"command":"view","path":"x"}}"#,
+        r#"{"kind":"read","_meta":{"toolName":"developer__text_editor"},"rawInput":{"command":"view","path":"x"}}"#,
+        r#"{"kind":"search","_meta":{"toolName":"Glob"},"rawInput":{"path":".","pattern":"*.rs"}}"#,
+        r#"{"kind":"search","_meta":{"toolName":"search_files"},"rawInput":{"path":".","pattern":"x"}}"#,
+        r#"{"kind":"think","_meta":{"claudeCode":{"toolName":"TodoWrite"}},"rawInput":{"todos":[]}}"#,
+        r#"{"kind":"think","_meta":{"toolName":"update_plan"},"rawInput":{"plan":[]}}"#,
+        r#"{"kind":"think","_meta":{"toolName":"write_todos"},"rawInput":{"todos":[]}}"#,
         r#"{"kind":"think","rawInput":{"thought":"x"}}"#,
         r#"{"kind":"think","rawInput":{"description":"d","prompt":"p","subagent_type":"t"}}"#,
     ] {

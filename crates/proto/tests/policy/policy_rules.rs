@@ -136,6 +136,7 @@ fn policy_matches_addresses_tools_and_kinds() {
         allow execute :: $ ls => allow
         allow Tool(TodoWrite) :: call {\"kind\":\"other\",\"_meta\":{\"claudeCode\":{\"toolName\":\"TodoWrite\"}}} => allow
         allow Tool(Todo*) :: call {\"kind\":\"other\",\"_meta\":{\"claudeCode\":{\"toolName\":\"Task\"}}} => ask
+        allow Tool(run_tests) :: call {\"kind\":\"other\",\"_meta\":{\"toolName\":\"run_tests\"},\"rawInput\":{\"x\":1}} => allow
         allow Tool(TodoWrite) :: kind other => ask",
     );
 }

@@ -56,11 +56,15 @@ pub fn request(text: &str) -> Request {
             let named = request(rest);
             let real = (place != "?").then(|| place.to_owned());
             let real = real.ok_or_else(|| Failure::not_found("it"));
-            let paths = named.paths().map(|path| (path.to_owned(), real.clone()));
+            let paths = named
+                .files()
+                .chain(named.programs())
+                .map(|path| (path.to_owned(), real.clone()));
             let roots = vec![("/w".to_owned(), "/real/w".to_owned())];
             let real = RealPaths {
                 paths: paths.collect(),
                 roots,
+                ..RealPaths::default()
             };
             return named.with_real_paths(&real);
         }

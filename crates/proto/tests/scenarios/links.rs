@@ -1,8 +1,8 @@
 //! What is decided on is where a path leads, and what is done is done there.
 
-use acpd_model::{Before, Failure};
+use acpd_model::{Before, By, EventKind, Failure};
 use acpd_proto::policy::{Policy, RealPaths, Scope};
-use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineReply, Reply, Whose};
+use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineReply, Reply, Sight, Whose};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
@@ -288,6 +288,36 @@ fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
 }
 
 #[test]
+fn a_program_is_the_one_that_its_path_leads_to() {
+    check(|s| {
+        under(
+            s,
+            json!({ "allow": ["Bash(./src/in *)", "Bash(./tool *)"], "deny": ["Bash(passwd *)"], "default": "ask" }),
+        );
+        let runs = |s: &mut Scene, id: i64, program: &str| {
+            let params = json!({ "sessionId": "s-1", "command": program, "args": ["x"] });
+            s.calls(&id.to_string(), "terminal/create", &params.to_string());
+        };
+        // The rule names the link, and what the link leads to is the same program.
+        runs(s, 7, "src/in");
+        runs(s, 8, "/workspace/src/a");
+        assert_eq!(s.waiting.len(), 2);
+        runs(s, 9, "src/out");
+        assert_eq!(refused(s, 9)["code"], -32007);
+        // Where it leads was not found out.
+        s.links.insert(
+            "/workspace/./tool".to_owned(),
+            Err(Failure::invalid_params(
+                "it leads through too many symbolic links",
+            )),
+        );
+        runs(s, 10, "./tool");
+        assert_eq!(s.waiting.len(), 2);
+        assert_eq!(s.thread.live().requests.len(), 1, "a person is asked");
+    });
+}
+
+#[test]
 fn a_rule_that_comes_while_paths_are_looked_up_holds() {
     check(|s| {
         under(s, json!({ "allow": ["Edit"] }));
@@ -317,11 +347,53 @@ fn a_rule_that_comes_while_paths_are_looked_up_holds() {
 }
 
 #[test]
+fn a_question_about_the_daemons_own_files_is_refused_whatever_the_policy_says() {
+    for policy in [
+        json!({}),
+        json!({ "default": "allow" }),
+        json!({ "allow": ["*"] }),
+    ] {
+        check(|s| {
+            under(s, policy);
+            s.reserved.insert("/workspace/a".to_owned());
+            for (id, how) in [(7, "locations"), (8, "input"), (9, "diff")] {
+                asks_to_edit(s, id, "/workspace/a", how);
+                assert_eq!(chosen(s, id), "ro");
+                let last = s
+                    .log
+                    .iter()
+                    .rev()
+                    .find_map(|event| match (&event.kind, &event.by) {
+                        (EventKind::RequestSettled { .. }, By::Policy(ruling)) => Some(ruling.reason.clone()),
+                        _ => None,
+                    });
+                let reason = last.expect("it is recorded");
+                assert!(reason.contains("belongs to acpd itself"), "{reason}");
+            }
+            let call = json!({ "kind": "edit", "rawInput": { "path": "a" } });
+            let explain = Command::Explain {
+                tool_call: call.into(),
+                sight: Sight::Everything,
+            };
+            let Ok(Reply::Json(told)) = s.ask(explain) else {
+                panic!()
+            };
+            let told: Value = told.read().unwrap();
+            assert_eq!(told["decision"]["effect"], "deny");
+            assert_eq!(told["decision"]["subject"], "the reserved file /workspace/a");
+        });
+    }
+}
+
+#[test]
 fn an_explanation_is_about_the_place_as_well() {
     check(|s| {
         under(s, json!({ "deny": ["Edit(secret/**)"], "allow": ["Edit"] }));
         let call = json!({ "kind": "edit", "rawInput": { "path": "link" } });
-        let Ok(Reply::Json(told)) = s.ask(Command::Explain(call.into())) else {
+        let Ok(Reply::Json(told)) = s.ask(Command::Explain {
+            tool_call: call.into(),
+            sight: Sight::Everything,
+        }) else {
             panic!()
         };
         let told: Value = told.read().unwrap();

@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{Before, By, ErrorCode, EventKind, RawJson, TurnId};
 use acpd_proto::policy::{Policy, Scope};
-use acpd_proto::thread::{Answer, Command, MachineCall, MachineReply, Reply};
+use acpd_proto::thread::{Answer, Command, MachineCall, MachineReply, Reply, Sight};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -351,7 +351,10 @@ fn a_decision_is_explained_without_being_made() {
         under(s, json!({ "ask": ["Bash"], "allow": ["Bash(git *)"] }));
         let before = s.log.len();
         let call = json!({ "kind": "execute", "title": "harmless", "rawInput": { "command": "git push" } });
-        let Ok(Reply::Json(told)) = s.ask(Command::Explain(call.into())) else {
+        let Ok(Reply::Json(told)) = s.ask(Command::Explain {
+            tool_call: call.into(),
+            sight: Sight::Everything,
+        }) else {
             panic!()
         };
         let told: Value = told.read().unwrap();

@@ -196,7 +196,7 @@ fn a_question_says_what_always_will_hold_for() {
         ),
         (
             run(&json!({ "command": "../run.sh" })),
-            json!({ "notRemembered": "it cannot be told which file the program ../run.sh is" }),
+            json!({ "holds": "this command in /workspace" }),
         ),
         (
             run(&json!({ "command": "cd sub && ./run.sh" })),
@@ -228,11 +228,12 @@ fn a_question_says_what_always_will_hold_for() {
 /// A question of acpd's own offers no "always" that would not hold.
 #[test]
 fn acpd_offers_no_always_that_it_cannot_remember() {
-    for (command, expected) in [("git", 4), ("../git", 2)] {
+    let pager = json!([{ "name": "GIT_PAGER", "value": "x" }]);
+    for (env, expected) in [(json!([]), 4), (pager, 2)] {
         check(|s| {
             s.rule(Some(serde_json::from_value(json!({ "ask": ["Bash"] })).unwrap()));
             s.open_turn();
-            let params = json!({ "sessionId": "s-1", "command": command });
+            let params = json!({ "sessionId": "s-1", "command": "git", "env": env });
             s.calls("7", "terminal/create", &params.to_string());
             let asked = &s.params("item/commandExecution/requestApproval")[0];
             assert_eq!(asked["options"].as_array().unwrap().len(), expected, "{asked}");

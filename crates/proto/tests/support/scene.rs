@@ -1,6 +1,6 @@
 //! One thread, the agent process it may have, its log, and everything that left the machines.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ pub struct Scene {
     pub script: VecDeque<Result<MachineReply, Failure>>,
     /// Where paths lead; one that is not here is no link.
     pub links: BTreeMap<String, Result<String, Failure>>,
+    /// Paths that lead to the daemon's own files.
+    pub reserved: BTreeSet<String>,
     /// Whether what waits for [`Scene::look_up`] is looked up at once.
     pub looks_up: bool,
     /// Paths that are to be looked up, and for whom.
@@ -122,6 +124,7 @@ impl Scene {
             waiting: Vec::new(),
             script: VecDeque::new(),
             links: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             looks_up: true,
             unresolved: Vec::new(),
             policies: Policies {
@@ -334,7 +337,12 @@ impl Scene {
             };
             let paths = paths.iter().map(|path| (path.clone(), place(path))).collect();
             let roots = Vec::new();
-            let real = RealPaths { paths, roots };
+            let reserved = self.reserved.clone();
+            let real = RealPaths {
+                paths,
+                reserved,
+                roots,
+            };
             self.thread.handle(Input::Resolved { whose, real }, self.now);
         }
     }

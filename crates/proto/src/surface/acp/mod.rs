@@ -17,6 +17,7 @@ mod peer;
 mod question;
 mod requests;
 mod resumed;
+mod roles;
 mod session;
 mod splice;
 mod terminals;
@@ -26,6 +27,7 @@ pub use encode::frames;
 pub use frame::{Ending, Feature, Frame, Question, Terminal, What};
 pub use hello::Client;
 pub use peer::{Peer, PeerOutput};
+pub use roles::METHODS;
 pub use session::session_state;
 pub use splice::with_session;
 

@@ -14,6 +14,7 @@ use super::call::{Call, Listed, Reply};
 use super::encode::one_line;
 use super::hello::{self, Client};
 use super::lent::{Lent, number_of};
+use super::roles::role_for;
 use super::session::{Session, Way};
 use crate::queue::Queue;
 use crate::surface::export::rfc3339;
@@ -288,7 +289,7 @@ impl Peer {
             let message = format!("{EDITOR_REQUESTS} requests of this connection are unanswered already");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
-        self.need(role_for(method), method)?;
+        self.need(role_for(method)?, method)?;
         let (call, reply_to) = self.read(id.into(), method, params)?;
         self.call(call, Some(reply_to));
         Ok(())
@@ -440,15 +441,6 @@ impl Peer {
     pub(super) fn send(&mut self, mut out: Vec<u8>) {
         one_line(&mut out);
         self.out.push(PeerOutput::Send(out.into()));
-    }
-}
-
-/// The least role that may make a request.
-fn role_for(method: &str) -> Role {
-    match method {
-        "session/load" | "session/resume" | "session/list" | "session/close" => Role::Observer,
-        "authenticate" | "logout" | "providers/set" | "providers/disable" => Role::Owner,
-        _ => Role::Operator,
     }
 }
 

@@ -8,6 +8,7 @@ use super::params::{
     self, Authenticate, CancelRequest, ListSessions, OpenSession, SetConfigOption, SetMode, SetModel,
 };
 use super::peer::{Peer, Phase, Prompt, ReplyTo};
+use super::roles::{is_extension, unknown};
 use super::session::Way;
 use super::splice;
 use crate::agent::{AgentRequest, PassedOn};
@@ -108,11 +109,7 @@ impl Peer {
                     ReplyTo::Result(id),
                 )
             }
-            _ => {
-                let shown: String = method.chars().take(80).collect();
-                let message = format!("there is no method {shown:?}");
-                return Err(Failure::new(ErrorCode::MethodNotFound, message));
-            }
+            _ => return Err(unknown(method)),
         })
     }
 
@@ -231,11 +228,6 @@ fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, Failure> {
         },
         additional_directories: additional_directories.unwrap_or_default(),
     })
-}
-
-/// Those that begin with `_acpd/` are ours, and no agent's.
-fn is_extension(method: &str) -> bool {
-    method.starts_with('_') && !method.starts_with("_acpd/")
 }
 
 fn setting(method: &str, params: Option<&RawValue>) -> Result<AgentRequest, Failure> {

@@ -1,0 +1,309 @@
+//! Who may do what: every request of every surface, with the least role that may make it, against the real daemon.
+//!
+//! The table is complete. A method, a route or a client request that is missing in it fails the test.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::os::unix::net::UnixStream;
+
+use acpd_model::Role;
+use acpd_proto::surface::{acp, app};
+use serde_json::json;
+use support::{Client, Daemon, Door, Editor, PATIENCE, Place, acpd, exchange, send};
+
+/// Surface, request, least role. `anyone` needs no credentials.
+const TABLE: &str = "
+    app    agent/list                      observer
+    app    agent/running                   observer
+    app    agent/doctor                    operator
+    app    agent/authenticate              owner
+    app    agent/logout                    owner
+    app    agent/session/list              operator
+    app    agent/session/delete            operator
+    app    agent/request                   operator
+    app    agent/notify                    operator
+    app    thread/start                    operator
+    app    thread/resume                   observer
+    app    thread/list                     observer
+    app    thread/list/watch               observer
+    app    thread/list/unwatch             observer
+    app    thread/read                     observer
+    app    thread/search                   observer
+    app    thread/unsubscribe              observer
+    app    thread/name/set                 operator
+    app    thread/metadata/set             operator
+    app    thread/archive                  operator
+    app    thread/unarchive                operator
+    app    thread/delete                   owner
+    app    thread/rollback                 operator
+    app    thread/fork                     operator
+    app    thread/mode/set                 operator
+    app    thread/config/set               operator
+    app    thread/policy/set               owner
+    app    turn/start                      operator
+    app    turn/steer                      operator
+    app    turn/interrupt                  operator
+    app    item/approve                    approver
+    app    item/answer                     approver
+    app    policy/explain                  observer
+    app    policy/read                     observer
+    app    policy/remembered/list          observer
+    app    policy/remembered/revoke        owner
+
+    answer to-a-question                   approver
+
+    acp    initialize                      observer
+    acp    session/load                    observer
+    acp    session/resume                  observer
+    acp    session/list                    observer
+    acp    session/close                   observer
+    acp    session/new                     operator
+    acp    session/fork                    operator
+    acp    session/delete                  operator
+    acp    session/prompt                  operator
+    acp    session/set_mode                operator
+    acp    session/set_model               operator
+    acp    session/set_config_option       operator
+    acp    auth/status                     operator
+    acp    providers/list                  operator
+    acp    providers/set                   owner
+    acp    providers/disable               owner
+    acp    authenticate                    owner
+    acp    logout                          owner
+    acp    _acpd/lease/acquire             operator
+    acp    _acpd/lease/release             operator
+    acp    _any/extension                  operator
+
+    notice session/cancel                  operator
+
+    http   GET /healthz                    anyone
+    http   GET /readyz                     anyone
+    http   GET /                           anyone
+    http   GET /ws                         observer
+    http   GET /metrics                    observer
+    http   GET /api/threads/{thread}/export observer
+    http   GET /api/blobs/{id}             observer
+    http   POST /api/tickets               observer
+    http   POST /api/tickets/used          observer
+    http   GET /api/session                observer
+    http   POST /api/session               observer
+    http   DELETE /api/session             observer
+    http   POST /api/tokens/reload         owner
+    http   GET /acp                        observer
+    http   POST /acp                       observer
+    http   DELETE /acp                     observer
+";
+
+/// Whom a row is for.
+#[derive(Debug, Clone, Copy)]
+enum Least {
+    Anyone,
+    Role(Role),
+}
+
+impl Least {
+    fn admits(self, role: Option<Role>) -> bool {
+        match (self, role) {
+            (Self::Anyone, _) => true,
+            (Self::Role(least), Some(role)) => role.may(least),
+            (Self::Role(_), None) => false,
+        }
+    }
+}
+
+/// The requests of one surface, each with its least role.
+fn rows(surface: &str) -> Vec<(&'static str, Least)> {
+    let rows = TABLE.lines().map(str::trim).filter(|row| !row.is_empty());
+    let rows = rows.filter_map(|row| {
+        let (of, rest) = row.split_once(' ')?;
+        let (request, least) = rest.rsplit_once(' ')?;
+        let least = match least {
+            "anyone" => Least::Anyone,
+            role => Least::Role(
+                *Role::ALL
+                    .iter()
+                    .find(|known| known.name() == role)
+                    .unwrap_or_else(|| panic!("no role: {row}")),
+            ),
+        };
+        (of == surface).then_some((request.trim(), least))
+    });
+    rows.collect()
+}
+
+fn named(surface: &str) -> BTreeSet<&'static str> {
+    rows(surface).into_iter().map(|(request, _)| request).collect()
+}
+
+/// A daemon, and a token of each role.
+fn daemon() -> (Daemon, Vec<(Role, String)>) {
+    let place = Place::new("");
+    let tokens = Role::ALL.iter().map(|role| {
+        let name = format!("{role}-1");
+        let made = acpd(
+            &place,
+            &["token", "create", "--name", &name, "--role", role.name()],
+        );
+        (*role, made.stdout.trim().to_owned())
+    });
+    let tokens = tokens.collect();
+    (Daemon::at(place), tokens)
+}
+
+/// Fails with all that is not as the table has it.
+fn agree(wrong: &[String]) {
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_table_of_roles_is_complete() {
+    let methods: BTreeSet<_> = app::METHODS.iter().map(|method| method.name).collect();
+    assert_eq!(named("app"), methods);
+    let mut methods: BTreeSet<_> = acp::METHODS.iter().map(|(name, _)| *name).collect();
+    methods.insert("_any/extension");
+    assert_eq!(named("acp"), methods);
+    // Routes cannot be listed by a program, so they are read where they are written.
+    let sources = [
+        include_str!("../../gateway/src/door/routes.rs"),
+        include_str!("../../gateway/src/acp/http/mod.rs"),
+    ];
+    let mut routes = BTreeSet::from(["GET /".to_owned()]);
+    for line in sources.iter().flat_map(|source| source.lines()) {
+        let Some((path, handlers)) = line
+            .split_once(".route(\"")
+            .and_then(|(_, rest)| rest.split_once('"'))
+        else {
+            continue;
+        };
+        for method in ["get", "post", "put", "patch", "delete", "any"] {
+            let begins = |sign: char| handlers.contains(&format!("{sign}{method}("));
+            if begins(' ') || begins('.') {
+                routes.insert(format!("{} {path}", method.to_uppercase()));
+            }
+        }
+    }
+    assert_eq!(named("http"), routes.iter().map(String::as_str).collect());
+}
+
+#[test]
+fn each_role_may_make_the_requests_of_the_app_protocol_that_the_table_says() {
+    let (daemon, tokens) = daemon();
+    let thread = Client::new(&daemon).thread(&daemon);
+    let mut wrong = Vec::new();
+    for (role, token) in &tokens {
+        let mut client = Client::with_token(&daemon, token);
+        for (method, least) in rows("app") {
+            // Of no use to any method, so that nothing is done.
+            let error = client.try_call(method, &json!([])).err().unwrap_or_default();
+            if (error["data"]["code"] == "forbidden") == least.admits(Some(*role)) {
+                wrong.push(format!("{role}: {method}: {error}"));
+            }
+        }
+    }
+    let id = format!("req_1_{}", thread.trim_start_matches("thread_").replace('-', ""));
+    for (role, token) in &tokens {
+        let mut client = Client::with_token(&daemon, token);
+        let (_, least) = rows("answer")[0];
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "decision": "accept" } });
+        client.send(answer.to_string().into()).unwrap();
+        let rejected = &client.wait_for("serverRequest/rejected").params;
+        if (rejected["error"]["data"]["code"] == "forbidden") == least.admits(Some(*role)) {
+            wrong.push(format!("{role}: an answer: {rejected}"));
+        }
+    }
+    agree(&wrong);
+}
+
+/// An editor over HTTP.
+fn editor(daemon: &Daemon, token: &str) -> Editor {
+    let mut editor = Editor::http(&Door {
+        bearer: format!("Bearer {token}"),
+        ..Door::of(daemon)
+    });
+    editor.greet();
+    editor
+}
+
+#[test]
+fn each_role_may_make_the_requests_of_acp_that_the_table_says() {
+    let (daemon, tokens) = daemon();
+    let mut wrong = Vec::new();
+    for (role, token) in &tokens {
+        let mut editor = editor(&daemon, token);
+        for (method, least) in rows("acp") {
+            if method == "initialize" {
+                assert!(least.admits(Some(*role)), "that was the greeting");
+                continue;
+            }
+            let error = editor.try_call(method, &json!([])).err().unwrap_or_default();
+            if (error["data"]["acpd"]["code"] == "forbidden") == least.admits(Some(*role)) {
+                wrong.push(format!("{role}: {method}: {error}"));
+            }
+        }
+    }
+    agree(&wrong);
+}
+
+#[test]
+fn each_role_may_end_a_turn_over_acp_if_the_table_says_so() {
+    let (daemon, tokens) = daemon();
+    let (_, least) = rows("notice")[0];
+    for (role, token) in &tokens {
+        let mut owner = Client::new(&daemon);
+        let thread = owner.thread(&daemon);
+        let turn = owner.start(&thread, "permission");
+        let question = owner.question();
+        let mut editor = editor(&daemon, token);
+        let session = json!({ "sessionId": thread, "cwd": daemon.place.work(), "mcpServers": [] });
+        editor.call("session/load", &session);
+        editor.notify("session/cancel", &json!({ "sessionId": thread }));
+        // A notification is not answered; what comes behind it is.
+        editor.call("session/list", &json!({}));
+        if !least.admits(Some(*role)) {
+            owner.respond(&question, &json!({ "decision": "accept" }));
+        }
+        let said = owner.finish(&thread, &turn).said();
+        assert_eq!(
+            said == "allowed (allow_once)",
+            !least.admits(Some(*role)),
+            "{role}: {said}"
+        );
+    }
+}
+
+#[test]
+fn each_role_may_use_the_routes_that_the_table_says() {
+    let (daemon, tokens) = daemon();
+    let host = daemon.address().to_string();
+    let mut wrong = Vec::new();
+    let nobody = std::iter::once((None, String::new()));
+    let shown = tokens
+        .iter()
+        .map(|(role, token)| (Some(*role), format!("Bearer {token}")));
+    for (role, bearer) in nobody.chain(shown) {
+        for (route, least) in rows("http") {
+            let (method, path) = route.split_once(' ').unwrap();
+            let path = path.replace("{thread}", "x").replace("{id}", "x");
+            let mut headers = vec![("Host", &host[..])];
+            if role.is_some() {
+                headers.push(("Authorization", &bearer));
+            }
+            let (status, answer) = send(daemon.address(), method, &path, &headers, "");
+            let mut all = vec![("the port", status, answer)];
+            if role.is_some() {
+                // There a token counts as well, and not the user who shows it.
+                let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
+                socket.set_read_timeout(Some(PATIENCE)).unwrap();
+                let (status, answer) = exchange(&mut socket, method, &path, &headers, "");
+                all.push(("the socket", status, answer));
+            }
+            for (place, status, answer) in all {
+                if matches!(status, 401 | 403) == least.admits(role) {
+                    wrong.push(format!("{role:?} at {place}: {route}: {answer}"));
+                }
+            }
+        }
+    }
+    agree(&wrong);
+}

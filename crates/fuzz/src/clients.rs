@@ -1,0 +1,167 @@
+//! What clients send: frames of the app protocol, messages of editors.
+
+use std::time::Duration;
+
+use acpd_model::{Failure, Limits, RawJson, Role};
+use acpd_proto::surface::{acp, app};
+use acpd_proto::time::Now;
+use acpd_proto::wire::Message;
+use serde_json::Value;
+
+use crate::Target;
+
+/// Frames of the app protocol, one a line. Holds: every request is answered once, whatever it is; every answer is
+/// one JSON-RPC message.
+pub const APP_FRAMES: Target = Target {
+    name: "app_frames",
+    run: app_frames,
+    words: &[
+        "\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"",
+        "\"params\":{",
+        "\"threadId\":\"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4\"",
+        "\"decision\":\"accept\"",
+        "\"optionId\":\"x\"",
+        "policy/explain",
+        "turn/start",
+        "\"input\":[{\"type\":\"text\",\"text\":\"a\"}]",
+        "\"result\":",
+        "null",
+        "\\ud800",
+        "é",
+    ],
+};
+
+/// Messages of an editor, one a line: what stands in the bodies of ACP over HTTP, in WebSocket frames and in the lines
+/// of `acp.sock`. Holds: every request is answered once; every answer is one JSON-RPC message.
+pub const ACP_MESSAGES: Target = Target {
+    name: "acp_messages",
+    run: acp_messages,
+    words: &[
+        "\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"",
+        "session/new",
+        "session/prompt",
+        "session/cancel",
+        "\"sessionId\":\"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4\"",
+        "\"cwd\":\"/w\"",
+        "\"mcpServers\":[]",
+        "\"prompt\":[{\"type\":\"text\",\"text\":\"a\"}]",
+        "\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"y\"}",
+        "\"_meta\":{\"acpd\":{}}",
+        "$/cancel_request",
+        "null",
+        "\\ud800",
+    ],
+};
+
+const NOW: Now = Now {
+    mono: Duration::from_secs(5),
+    wall: 1_700_000_000_000,
+};
+
+/// The ids of requests in `frames`, in order; as JSON values, since spaces may go.
+fn requests(frames: &[&str]) -> Vec<Value> {
+    let ids = frames.iter().filter_map(|frame| match Message::parse(frame) {
+        Ok(Message::Request { id, .. }) => serde_json::from_str(id.get()).ok(),
+        _ => None,
+    });
+    ids.collect()
+}
+
+/// Adds the id that a message answers.
+fn take_answer(message: &[u8], answers: &mut Vec<Value>) {
+    let text = std::str::from_utf8(message).expect("a message is UTF-8");
+    assert!(!text.trim_end().contains('\n'), "a message is one line");
+    let message: Value = serde_json::from_str(text).expect("a message is JSON");
+    assert_eq!(message["jsonrpc"], "2.0");
+    if message.get("method").is_none() {
+        assert!(
+            message.get("result").is_some() != message.get("error").is_some(),
+            "{message}"
+        );
+        answers.push(message["id"].clone());
+    }
+}
+
+/// Each id is answered as often as it was asked.
+fn each_is_answered(frames: &[&str], answers: &[Value]) {
+    for id in requests(frames) {
+        let asked = requests(frames).iter().filter(|other| **other == id).count();
+        let answered = answers.iter().filter(|other| **other == id).count();
+        // An answer to what is no request at all has no id.
+        assert!(
+            answered == asked || id.is_null(),
+            "{id}: asked {asked} times, answered {answered} times"
+        );
+    }
+}
+
+/// Frames within a connection's bounds: beyond them the answer is another one.
+const FRAMES: usize = 32;
+
+fn app_frames(input: &[u8]) {
+    let input = String::from_utf8_lossy(input);
+    let frames: Vec<&str> = input.lines().take(FRAMES).collect();
+    for role in [Role::Observer, Role::Owner] {
+        let mut peer = app::Peer::new("fuzz".into(), role, Limits::default());
+        peer.handle_text(
+            r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"clientInfo":{"name":"x"}}}"#,
+            NOW,
+        );
+        peer.handle_text(r#"{"jsonrpc":"2.0","method":"initialized"}"#, NOW);
+        let mut answers = Vec::new();
+        for frame in &frames {
+            peer.handle_text(frame, NOW);
+            while let Some(output) = peer.poll_output() {
+                match output {
+                    app::PeerOutput::Send(message) => take_answer(&message, &mut answers),
+                    app::PeerOutput::Call { token, .. } => peer.reply(token, Ok(RawJson::trusted("{}"))),
+                }
+            }
+        }
+        each_is_answered(&frames, &answers);
+    }
+}
+
+/// A connection with one session open.
+const BEGINNING: [&str; 2] = [
+    r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}"#,
+    r#"{"jsonrpc":"2.0","id":"open","method":"session/resume","params":{"sessionId":"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4","cwd":"/w","mcpServers":[]}}"#,
+];
+
+fn acp_messages(input: &[u8]) {
+    let input = String::from_utf8_lossy(input);
+    let messages: Vec<&str> = input.lines().take(FRAMES).collect();
+    for role in [Role::Observer, Role::Owner] {
+        let mut peer = acp::Peer::new("fuzz".into(), role, "c".into());
+        let mut answers = Vec::new();
+        for message in BEGINNING.iter().chain(&messages) {
+            peer.handle_text(message);
+            while let Some(output) = peer.poll_output() {
+                match output {
+                    acp::PeerOutput::Send(message) => take_answer(&message, &mut answers),
+                    acp::PeerOutput::Ask { .. } => panic!("no agent asks anything"),
+                    acp::PeerOutput::Call { token, call } => peer.reply(token, done(&call)),
+                }
+            }
+        }
+        each_is_answered(&messages, &answers);
+    }
+}
+
+/// What the daemon answers that has one thread.
+fn done(call: &acp::Call) -> Result<acp::Reply, Failure> {
+    match call {
+        acp::Call::Hello => Ok(acp::Reply::Json(RawJson::trusted("{}"))),
+        acp::Call::Resume(thread, _) => Ok(acp::Reply::Opened(acp::Opened {
+            thread: *thread,
+            until: 0,
+            state: RawJson::trusted("{}"),
+            last_terminal: 0,
+            lease: None,
+            updates: Vec::new(),
+        })),
+        _ => Err(Failure::not_found("it")),
+    }
+}

@@ -1,0 +1,123 @@
+//! JSON that is passed on as it came.
+
+use acpd_model::{By, Event, EventKind, ItemId, MessageType, RawJson};
+use acpd_proto::surface::acp::with_session;
+use acpd_proto::wire::{Message, members, repeated_key};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Target;
+
+/// One JSON text. Holds: it comes out of an event, an envelope and an object that was changed elsewhere byte for byte.
+pub const PASS_THROUGH: Target = Target {
+    name: "json_pass_through",
+    run: pass_through,
+    words: &[
+        "{\"a\":1,\"a\":2}",
+        "{\"sessionId\":\"s\"}",
+        "\"session\\u0049d\":",
+        "\"_meta\":{}",
+        "123456789012345678901234567890",
+        "1e400",
+        "-0.0",
+        "\\ud83d\\ude00",
+        "\\ud800",
+        "\u{feff}",
+        " \t\r\n",
+        "[",
+        "]",
+        "{",
+        "}",
+        "\"",
+        ":",
+        ",",
+        "null",
+        "true",
+        "\u{1e}",
+        "\u{2028}",
+    ],
+};
+
+fn pass_through(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let Ok(json) = RawJson::parse(text.as_ref()) else {
+        assert!(
+            serde_json::from_str::<&RawValue>(&text).is_err(),
+            "only what is no JSON is refused"
+        );
+        return;
+    };
+    assert_eq!(
+        json.get(),
+        text.trim_matches([' ', '\t', '\r', '\n']),
+        "a value is kept as it was written"
+    );
+    survives_the_log(&json);
+    survives_an_envelope(&json);
+    survives_a_change(&json);
+}
+
+fn survives_the_log(json: &RawJson) {
+    let event = Event {
+        seq: 1,
+        at: 1,
+        turn: None,
+        by: By::Agent,
+        kind: EventKind::ItemContent {
+            item: ItemId(1),
+            role: MessageType::AgentMessage,
+            block: json.clone(),
+        },
+        raw: Some(json.clone()),
+        raw_params: None,
+    };
+    let mut written = Vec::new();
+    event.encode(&mut written).expect("an event can be written");
+    let read = Event::decode(&written).expect("what was written can be read");
+    assert_eq!(read.raw.as_ref().map(RawJson::get), Some(json.get()));
+    assert_eq!(read, event);
+}
+
+fn survives_an_envelope(json: &RawJson) {
+    let mut line = Vec::new();
+    acpd_proto::wire::request_with(&mut line, 7, "x", Some(json));
+    let line = String::from_utf8(line).expect("a line is UTF-8");
+    let Ok(Message::Request { params, .. }) = Message::parse(&line) else {
+        panic!("a request is read as one");
+    };
+    assert_eq!(params.map(RawValue::get), Some(json.get()));
+}
+
+fn survives_a_change(json: &RawJson) {
+    let mut found = Vec::new();
+    members(json, |key, value| found.push((key, value)));
+    let is_object = serde_json::from_str::<serde_json::Map<String, Value>>(json.get());
+    let Ok(object) = is_object else {
+        return;
+    };
+    for (_, value) in &found {
+        assert!(
+            serde_json::from_str::<&RawValue>(value).is_ok(),
+            "a member is a value"
+        );
+    }
+    if repeated_key(json).is_none() {
+        assert_eq!(found.len(), object.len(), "each member is found once");
+    }
+    let name = |key: &str| serde_json::from_str::<String>(&format!("\"{key}\"")).unwrap_or_default();
+    let changed = with_session(json, "another");
+    let mut now = Vec::new();
+    members(&changed, |key, value| now.push((key, value)));
+    assert_eq!(now.len(), found.len(), "nothing is added");
+    for (before, after) in found.iter().zip(&now) {
+        let is_session = name(before.0) == "sessionId" && after.1 == "\"another\"";
+        assert!(is_session || before == after, "{before:?} became {after:?}");
+    }
+    let has_session = object.get("sessionId").is_some_and(Value::is_string);
+    if has_session && repeated_key(json).is_none() {
+        assert_eq!(
+            changed.read::<Value>().expect("an object stays one")["sessionId"],
+            "another"
+        );
+    }
+}

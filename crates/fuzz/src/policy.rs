@@ -1,0 +1,205 @@
+//! What a policy reads: command lines of agents, rules of people, tool calls.
+
+use acpd_model::RawJson;
+use acpd_proto::policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
+
+use crate::Target;
+
+/// A command line. Holds: a line is allowed by a Bash rule only if it was read to its end, and then no line that has
+/// another command behind it; what is denied is not allowed with a variable, a launcher or a shell around it.
+pub const SHELL_LINES: Target = Target {
+    name: "shell_lines",
+    run: shell_lines,
+    words: &[
+        "git ",
+        "rm ",
+        ";",
+        "&&",
+        "||",
+        "|",
+        "&",
+        "\n",
+        "(",
+        ")",
+        "$(",
+        "`",
+        "'",
+        "\"",
+        "\\",
+        ">",
+        "<",
+        "<<E\n",
+        "\nE\n",
+        "<<<",
+        "<(",
+        "$((",
+        "))",
+        "${",
+        "}",
+        "{ ",
+        "$x",
+        "$'",
+        "$\"",
+        "#",
+        "X=1 ",
+        "CI=1 ",
+        "sh -c ",
+        "bash -c '",
+        "env ",
+        "command ",
+        "eval ",
+        "for x in a; do ",
+        "; done",
+        "if ",
+        "; then ",
+        "; fi",
+        "case a in a) ",
+        ";; esac",
+        "2>&1",
+        "&>",
+        ">&",
+        "~",
+        "*",
+        "!",
+        "time ",
+        "\\\n",
+        "é",
+        "\u{0}",
+    ],
+};
+
+/// A rule, and behind it a line that is judged by it. Holds: a rule is written as it was read; an error names a
+/// place in it; an allow rule allows nothing that is not known for certain.
+pub const RULES: Target = Target {
+    name: "rules",
+    run: rules,
+    words: &[
+        "Bash(",
+        "Read(",
+        "Edit(",
+        "Write(",
+        "Delete(",
+        "Move(",
+        "Search(",
+        "WebFetch(domain:",
+        "Tool(",
+        "mcp__a__",
+        ")",
+        "**",
+        "*",
+        "/",
+        "//",
+        "~/",
+        "..",
+        "\\",
+        "'",
+        "\"",
+        ":*",
+        "\n",
+        "é",
+        "xn--",
+        "[::1]",
+        "127.1",
+    ],
+};
+
+const GIT: &str = "Bash(git *)";
+
+fn policy(allow: &[&str], deny: &[&str], default: Option<Effect>) -> Policy {
+    let rules = |texts: &[&str]| texts.iter().map(|text| Rule::parse(text).unwrap()).collect();
+    Policy {
+        allow: rules(allow),
+        deny: rules(deny),
+        default,
+        ..Policy::default()
+    }
+}
+
+fn decide(policy: &Policy, request: &Request) -> Effect {
+    let layers = Layers {
+        thread: Some(policy),
+        ..Layers::default()
+    };
+    layers.decide(request).effect
+}
+
+fn shell_lines(input: &[u8]) {
+    let line = String::from_utf8_lossy(input);
+    let git = policy(&[GIT], &[], None);
+    let allowed = |line: &str| decide(&git, &Request::command_line(line, "/w")) == Effect::Allow;
+    let request = Request::command_line(&line, "/w");
+    assert!(!request.subjects().is_empty());
+    if allowed(&line) {
+        let is_read = request.subjects().iter().all(|subject| match subject {
+            Subject::Command(_) => true,
+            Subject::Redirect(path) => path.as_deref() == Some("/dev/null"),
+            _ => false,
+        });
+        assert!(is_read, "allowed, and not read: {:?}", request.subjects());
+        // As shells do it: quotes may stand anywhere in a word.
+        let unquoted = line.replace("\\\n", "").replace(['\'', '"', '\\'], "");
+        assert!(unquoted.contains("git"), "no word of git");
+        // A backslash at the end joins what follows to the last word.
+        assert!(line.ends_with('\\') || !allowed(&format!("{line}\nrm -rf x")));
+        assert!(!allowed(&format!("rm -rf x\n{line}")));
+    }
+    let no_rm = policy(&[], &["Bash(rm *)"], Some(Effect::Allow));
+    let denied = |line: &str| decide(&no_rm, &Request::command_line(line, "/w")) != Effect::Allow;
+    if denied(&line) {
+        let quoted = line.replace('\'', "'\\''");
+        for around in [
+            "sh -c '{}'",
+            "env sh -c '{}'",
+            "( sh -c '{}' )",
+            "CI=1 bash -c '{}'",
+        ] {
+            let around = around.replace("{}", &quoted);
+            assert!(denied(&around), "{around:?} is allowed");
+        }
+    }
+    let terminal = Request::terminal(&line, &[], Form::Program, &[], None, "/w");
+    assert!(!terminal.subjects().is_empty());
+    let call = serde_json::json!({ "kind": "execute", "rawInput": { "command": line } });
+    let call = Request::from_tool_call(&call.into(), "/w");
+    let judged = |subject| call.subjects().contains(subject);
+    assert!(
+        request.subjects().iter().all(judged),
+        "a call is judged as its command is"
+    );
+}
+
+fn rules(input: &[u8]) {
+    let input = String::from_utf8_lossy(input);
+    let (text, object) = input.split_once('\n').unwrap_or((&input, "a"));
+    let rule = match Rule::parse(text) {
+        Ok(rule) => rule,
+        Err(error) => {
+            assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
+            return;
+        }
+    };
+    assert_eq!(
+        Rule::parse(rule.text()).as_ref(),
+        Ok(&rule),
+        "it is written as it was read"
+    );
+    let allow = Policy {
+        allow: vec![rule],
+        ..Policy::default()
+    };
+    let url = serde_json::json!({ "kind": "fetch", "rawInput": { "url": object } });
+    for request in [
+        Request::command_line(object, "/w"),
+        Request::read_file(object, "/w"),
+        Request::write_file(object, "/w"),
+        Request::from_tool_call(&url.into(), "/w"),
+        Request::from_tool_call(&RawJson::of(object).unwrap(), "/w"),
+    ] {
+        let everything = allow.allow[0].text() == "*";
+        if decide(&allow, &request) == Effect::Allow && !everything {
+            // A bare rule for its tool is for all of that tool's uses.
+            let certain = request.subjects().iter().all(Subject::is_certain);
+            assert!(certain || !text.contains('('), "{:?}", request.subjects());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a tool does, told by its name for programs.
+//!
+//! The name comes in as an agent gives it; a kind comes out. An agent that calls a tool reading, and names one that
+//! writes, is judged by the name. A name can only make a call stricter.
+
+use super::request::Kind;
+
+/// Words of names that speak of notes to oneself, whatever is done with them.
+const NOTES: [&str; 6] = ["todo", "todos", "plan", "task", "tasks", "topic"];
+const RUNS: [&str; 24] = [
+    "sh",
+    "bash",
+    "zsh",
+    "shell",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "command",
+    "terminal",
+    "exec",
+    "execute",
+    "run",
+    "process",
+    "script",
+    "automation",
+    "computer",
+    "cron",
+    "cronjob",
+    "kill",
+    "spawn",
+    "stdin",
+    "eval",
+    "python",
+    "repl",
+];
+const DELETES: [&str; 5] = ["delete", "remove", "unlink", "rm", "rmdir"];
+const MOVES: [&str; 3] = ["move", "rename", "mv"];
+const EDITS: [&str; 20] = [
+    "write",
+    "edit",
+    "multiedit",
+    "editor",
+    "create",
+    "insert",
+    "replace",
+    "patch",
+    "append",
+    "update",
+    "save",
+    "overwrite",
+    "modify",
+    "manage",
+    "mkdir",
+    "touch",
+    "put",
+    "upload",
+    "undo",
+    "memory",
+];
+
+/// Returns the kind of a tool that the known agents call by exactly this name.
+pub fn kind_of_name(name: &str) -> Option<Kind> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "bash" | "shell" | "terminal" | "run_shell_command" | "run_command" | "run_terminal_cmd"
+        | "exec_command" | "execute_command" | "execute_bash" | "local_shell" | "unified_exec"
+        | "write_stdin" | "killshell" | "kill_shell" => Kind::Execute,
+        "read" | "notebookread" | "read_file" | "readfile" | "read_many_files" | "read_text_file" => {
+            Kind::Read
+        }
+        "write"
+        | "edit"
+        | "multiedit"
+        | "notebookedit"
+        | "write_file"
+        | "writefile"
+        | "create_file"
+        | "edit_file"
+        | "replace"
+        | "search_replace"
+        | "apply_patch"
+        | "patch"
+        | "strreplacefile"
+        | "insert_edit_into_file"
+        | "write_text_file"
+        | "save_memory" => Kind::Edit,
+        "delete_file" | "remove_file" => Kind::Delete,
+        "move_file" | "rename_file" => Kind::Move,
+        "grep" | "glob" | "ls" | "grep_search" | "search_file_content" | "list_directory" => Kind::Search,
+        "webfetch" | "websearch" | "web_fetch" | "google_web_search" => Kind::Fetch,
+        _ => return None,
+    })
+}
+
+/// Returns what the words in a tool's name say that it does. Only for a call that is said to be harmless: of any other the
+/// agent's kind says as much.
+pub fn kind_by_words(name: &str) -> Option<Kind> {
+    let words = words(name);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    if has(&NOTES) {
+        return None;
+    }
+    let kinds = [
+        (&RUNS[..], Kind::Execute),
+        (&DELETES, Kind::Delete),
+        (&MOVES, Kind::Move),
+        (&EDITS, Kind::Edit),
+    ];
+    kinds
+        .into_iter()
+        .find_map(|(list, kind)| has(list).then_some(kind))
+}
+
+/// Splits `writeFile`, `write_file` and `write-file` into the same words.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for character in name.chars() {
+        let begins = character.is_uppercase() && was_lower;
+        was_lower = character.is_lowercase();
+        if begins || !character.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| character.is_alphanumeric()) {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words
+}
