@@ -653,14 +653,14 @@ pub enum EventKind {
         /// What a person reads.
         title: String,
         /// The answers offered.
-        options: Vec<PermissionOption>,
+        options: Box<[PermissionOption]>,
         /// Whether the policy has the answer, so that nobody is asked; it follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         decided: bool,
         /// Ids of the always-options that are passed on to the agent as they are, so that it may remember the answer by
         /// itself. The others the daemon remembers, if one is picked.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        agent_remembers: Vec<String>,
+        #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+        agent_remembers: Box<[String]>,
         /// What the call would do, as it is decided on; empty in logs that were written before there was this member.
         #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
         subjects: Box<[CallSubject]>,
@@ -670,7 +670,7 @@ pub enum EventKind {
         always: Option<Box<Always>>,
         /// The whole tool call, where the agent said a part of it before and does not repeat it in the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        whole: Option<RawJson>,
+        whole: Option<Box<RawJson>>,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

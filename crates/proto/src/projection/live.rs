@@ -451,7 +451,7 @@ impl Live {
                 let open = OpenRequest {
                     id: *request,
                     event: event.clone(),
-                    options: options.clone(),
+                    options: options.to_vec(),
                 };
                 self.requests.insert(request.number, open);
             }

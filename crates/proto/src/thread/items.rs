@@ -210,7 +210,7 @@ impl Thread {
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
                 self.follow_tool(known.item, status, tool.has_diff);
             }
-            (None, Some(known)) if !tool.opens || (!asked && self.refused.remove(&known.item)) => {
+            (None, Some(known)) if (!asked && self.refused.remove(&known.item)) || !tool.opens => {
                 let kind = EventKind::ItemUpdated {
                     item: known.item,
                     status: known.status,

@@ -155,12 +155,12 @@ impl Thread {
             item: Some(item),
             about,
             title,
-            options,
+            options: options.into(),
             subjects,
             decided: ruled.is_some(),
-            agent_remembers,
+            agent_remembers: agent_remembers.into(),
             always,
-            whole,
+            whole: whole.map(Box::new),
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);

@@ -1,7 +1,7 @@
 //! An agent asks before it acts.
 
 use acpd_model::event::{Outcome, TurnStatus};
-use acpd_model::{By, ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
 
@@ -482,11 +482,9 @@ fn a_question_without_a_tool_call_is_refused() {
             assert_eq!(answer["error"]["code"], -32602, "{params}");
         }
         assert_eq!(s.thread.live().last_request, 0);
-        assert!(
-            !s.log
-                .iter()
-                .any(|event| event.by == By::Daemon && event.raw.is_some())
-        );
+        let refused = |kind: &&EventKind| matches!(kind, EventKind::CallRefused { .. });
+        assert_eq!(s.kinds().filter(refused).count(), 4, "each is recorded");
+        assert!(s.params("item/toolCall/started").is_empty(), "and is no call");
         s.stops_with("end_turn");
     });
 }

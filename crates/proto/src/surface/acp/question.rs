@@ -37,7 +37,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
     let asked = event.raw.as_ref().filter(|raw| raw.get().starts_with('{'));
     let asked = asked.cloned().unwrap_or_else(|| RawJson::trusted("{}"));
     let call = match whole {
-        Some(whole) => whole.clone(),
+        Some(whole) => (**whole).clone(),
         None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
     };
     let call = tool_call(&call, *request, by_agent, title, subjects);

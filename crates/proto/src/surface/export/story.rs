@@ -180,7 +180,7 @@ impl Story {
                 },
                 request: *request,
                 title: title.clone(),
-                options: options.clone(),
+                options: options.to_vec(),
                 subjects: subjects.clone(),
                 always: always.clone(),
                 answer: None,
