@@ -14,6 +14,7 @@ pub mod agents;
 pub mod answers;
 mod batch;
 mod board;
+mod budget;
 mod calls;
 mod clock;
 pub mod config;

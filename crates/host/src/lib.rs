@@ -29,7 +29,7 @@ mod terminal;
 
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
-pub use files::{Reserved, Target, Workspace};
+pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
 pub use supervision::{Supervision, keep};

@@ -226,6 +226,16 @@ pub const GRANTS: usize = 256;
 pub const VIOLATIONS: usize = 64;
 /// Callbacks of one agent that may be worked on at once.
 pub const AGENT_CALLS: usize = 256;
+/// Bytes that callbacks of one agent process may hold: of files and outputs that they bring into memory, until the answer is in the
+/// agent's pipe. What does not fit waits. The same again for what the agent's unanswered callbacks of one thread bring along
+/// themselves, such as the contents of files to write; what does not fit there is refused.
+pub const AGENT_CALL_BYTES: u32 = 64 << 20;
+/// Of a file that an agent reads, the bytes for which room is made before it is known how large it is.
+pub const READ_FIRST_BYTES: u64 = 64 << 10;
+/// Bytes of a callback, or of its answer, that need no room in the budgets of [`AGENT_CALL_BYTES`]: [`AGENT_CALLS`] bounds those.
+pub const SMALL_CALL_BYTES: usize = 64 << 10;
+/// Most that a byte of text takes as JSON: control characters are written as `\u001f`.
+pub const JSON_GROWTH: u64 = 6;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
 /// Seconds that an agent may read nothing while all room for what waits for it is taken; then it is stopped.

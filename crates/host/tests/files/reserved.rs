@@ -7,7 +7,7 @@ use std::sync::Arc;
 use acpd_host::{Reserved, Workspace};
 use acpd_model::{ErrorCode, Failure};
 
-use super::Scene;
+use super::{Roomy, Scene};
 
 /// A workspace around `data`, where a daemon keeps its files, and `config/acpd.toml`.
 fn around(scene: &Scene, roots: &[&str]) -> Workspace {

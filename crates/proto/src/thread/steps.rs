@@ -75,6 +75,8 @@ pub struct Thread {
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
     pub(super) working: BTreeMap<u64, super::machine::Work>,
+    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
+    pub(super) large_calls: BTreeMap<u64, usize>,
     /// Editors that have the thread open, in the order in which they came.
     pub(super) editors: Vec<super::lease::Attached>,
     /// Callbacks in the agent's own words, until it is known who answers them.
@@ -150,6 +152,7 @@ impl Thread {
             echo: super::echo::Echo::default(),
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
+            large_calls: BTreeMap::new(),
             editors: Vec::new(),
             words: BTreeMap::new(),
             in_editors: BTreeMap::new(),
