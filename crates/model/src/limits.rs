@@ -249,6 +249,12 @@ pub const DEPARTED_SESSIONS: usize = 256;
 pub const ELICITATIONS: usize = 256;
 /// Threads that may wait to come into a shared agent process, and messages of all its threads that may wait for it.
 pub const SHARED_INBOX: usize = 64;
+/// Tool calls of one thread that may be open at once. When one more begins, the oldest that nobody is asked about is ended.
+pub const OPEN_TOOL_CALLS: usize = 4096;
+/// Files of all those that are shown as changes of their own; of more, only the tool calls tell.
+pub const OPEN_FILE_CHANGES: usize = 1024;
+/// Bytes of the files that one turn has changed: what they were before it, and their diffs.
+pub const TURN_FILES_BYTES: usize = 32 << 20;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
 /// Output of a terminal kept when the agent names no limit, in bytes.

@@ -425,7 +425,7 @@ impl Thread {
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, content);
         if turn == begun {
-            self.note_file(ItemOutcome::Completed, &path, old, content);
+            self.files.note(&path, old, content);
         }
         let replaced = Some(old.replaced());
         let end = ItemEnd::FileChange { path, diff, replaced };
@@ -439,9 +439,6 @@ impl Thread {
             },
             None,
         );
-        if turn == begun {
-            self.emit_turn_diff();
-        }
     }
 }
 
