@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use acpd_host::catalog::homes_of_others;
 use acpd_host::{
     Environment, Fit, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate,
     Workspace,
@@ -71,16 +72,23 @@ impl Drop for Machine {
 }
 
 impl Machine {
-    /// Opens the workspace of a thread, but for what is `reserved`. What callbacks bring into memory is taken from `budget`.
+    /// Opens the workspace of a thread, but for what is `reserved` or other agents' own. What callbacks bring into memory is taken from `budget`.
     pub fn new(
         spec: &Spec,
         agent: AgentConfig,
-        reserved: Arc<Reserved>,
+        reserved: &Reserved,
         told: mpsc::Sender<Box<FromMachine>>,
         budget: Budget,
         metrics: Arc<Metrics>,
     ) -> Self {
         let directories = crate::paths::directories(spec);
+        let words = std::iter::once(&agent.command).chain(&agent.args);
+        let others = std::env::var_os("HOME").map(|home| {
+            let home = PathBuf::from(home);
+            let home = home.canonicalize().unwrap_or(home);
+            homes_of_others(&spec.agent, words.map(String::as_str), &home)
+        });
+        let reserved = Arc::new(reserved.and(others.unwrap_or_default(), &directories));
         let workspace = Workspace::open(directories.iter().cloned()).without(reserved);
         Self {
             workspace: Arc::new(workspace),
@@ -207,12 +215,18 @@ impl Machine {
             .directories
             .iter()
             .filter_map(|root| root.canonicalize().ok());
-        for root in roots {
-            if real.starts_with(root) {
-                return Ok(named.to_owned());
-            }
+        if !roots.into_iter().any(|root| real.starts_with(root)) {
+            return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
         }
-        Err(Failure::invalid_params(format!("path outside workspace: {cwd}")))
+        if self.workspace.is_reserved(&real) {
+            return Err(Failure::new(
+                ErrorCode::Forbidden,
+                format!(
+                    "the terminal's cwd {cwd:?} is inside acpd's own data directory: no command of an agent begins there"
+                ),
+            ));
+        }
+        Ok(named.to_owned())
     }
 
     /// Does what brings a file's text into memory, once there is room for it, of which each byte takes up to `growth`. How long
@@ -391,7 +405,7 @@ mod tests {
         Machine::new(
             spec,
             AgentConfig::default(),
-            Arc::default(),
+            &Reserved::default(),
             told,
             Budget::default(),
             metrics,
@@ -403,12 +417,17 @@ mod tests {
         let place = std::env::temp_dir().join(format!("acpd-cwd-{}", std::process::id()));
         let work = place.join("work");
         std::fs::create_dir_all(work.join("sub")).unwrap();
+        std::fs::create_dir_all(work.join("data/deep")).unwrap();
         std::os::unix::fs::symlink("/", work.join("out")).unwrap();
+        std::os::unix::fs::symlink("data/deep", work.join("to-data")).unwrap();
         let spec = Spec {
             cwd: work.display().to_string(),
             ..Spec::default()
         };
-        let machine = machine(&spec, mpsc::channel(1).0);
+        let mut machine = machine(&spec, mpsc::channel(1).0);
+        let reserved = Reserved::new(vec![work.join("data")], Vec::new());
+        let workspace = Workspace::open(std::iter::once(work.clone()));
+        machine.workspace = Arc::new(workspace.without(Arc::new(reserved)));
         for (cwd, inside) in [
             ("", true),
             ("/sub", true),
@@ -417,6 +436,9 @@ mod tests {
             ("/out", false),
             ("/out/etc", false),
             ("/none", false),
+            ("/data", false),
+            ("/data/deep", false),
+            ("/to-data", false),
         ] {
             let cwd = format!("{}{cwd}", work.display());
             assert_eq!(machine.inside(&cwd).is_ok(), inside, "{cwd}");

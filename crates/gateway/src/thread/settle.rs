@@ -156,7 +156,7 @@ impl ThreadActor {
                             self.host = Some(Machine::new(
                                 &self.machine.live().spec,
                                 config,
-                                Arc::clone(&self.around.reserved),
+                                &self.around.reserved,
                                 self.host_told.clone(),
                                 handle.process.budget().clone(),
                                 Arc::clone(&self.around.metrics),

@@ -129,6 +129,12 @@ impl Workspace {
         text.map_err(|_| failure::invalid(path, "leads to a name that is not UTF-8"))
     }
 
+    /// Whether a directory is one of those that are reserved, or below one, under any name.
+    pub fn is_reserved(&self, directory: &std::path::Path) -> bool {
+        let opened = cap_std::fs::Dir::open_ambient_dir(directory, cap_std::ambient_authority());
+        opened.is_ok_and(|dir| self.reserved.is_inside(&dir))
+    }
+
     /// The directories whose names have links in them: as they were given, and without links.
     pub fn other_names(&self) -> Vec<(String, String)> {
         let text = |path: &std::path::Path| path.to_str().map(str::to_owned);
