@@ -18,6 +18,7 @@ use crate::settings::Settings;
 
 /// Serves until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    acpd_gateway::give_back_large_buffers();
     start_logging(args.log_format);
     if args.demo {
         settings

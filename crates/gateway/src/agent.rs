@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Program};
-use acpd_model::limits::{AGENT_BATCHES, AGENT_STALL_SECS, AGENT_WRITES};
-use acpd_model::{Failure, Limits};
+use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
+use acpd_model::{ErrorCode, Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::Gone;
-use acpd_proto::wire::LineDecoder;
+use acpd_proto::wire::{LineDecoder, RpcError};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Charge};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
@@ -33,11 +34,18 @@ pub enum FromAgent {
     Gone(Box<Gone>),
 }
 
+/// Something for an agent, and what that holds of its budget until the agent's pipe has taken it.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub command: AgentCommand,
+    pub charge: Option<Charge>,
+}
+
 /// An agent that a thread talks to. Dropping it ends the process, unless others share that.
 #[derive(Debug)]
 pub struct AgentHandle {
     // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
-    commands: mpsc::Sender<Box<AgentCommand>>,
+    commands: mpsc::Sender<Box<Order>>,
     /// What it does.
     pub events: mpsc::Receiver<FromAgent>,
     stop: CancellationToken,
@@ -56,9 +64,43 @@ impl Drop for AgentHandle {
 /// The agent's side of a handle.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    pub commands: mpsc::Receiver<Box<AgentCommand>>,
+    pub commands: mpsc::Receiver<Box<Order>>,
     pub told: mpsc::Sender<FromAgent>,
     pub stop: CancellationToken,
+}
+
+impl Order {
+    /// Sees to it that an answer is charged for what it holds.
+    fn new(command: AgentCommand, charge: Option<Charge>, budget: &Budget) -> Self {
+        let AgentCommand::Answer { call, result } = command else {
+            return Self { command, charge };
+        };
+        let bytes = match &result {
+            Ok(result) => result.get().len(),
+            Err(error) => error.bytes(),
+        };
+        let charge = match charge {
+            Some(mut charge) => {
+                charge.shrink(bytes as u64);
+                Some(charge)
+            }
+            None if bytes > SMALL_CALL_BYTES => budget.try_take(bytes as u64),
+            None => None,
+        };
+        let result = if charge.is_none() && bytes > SMALL_CALL_BYTES {
+            Err(RpcError::new(
+                ErrorCode::Overloaded.rpc(),
+                format!(
+                    "the answer has {bytes} bytes, which the answers that this agent has not read yet leave no room for \
+                     (limit {AGENT_CALL_BYTES} bytes): read them, then ask again"
+                ),
+            ))
+        } else {
+            result
+        };
+        let command = AgentCommand::Answer { call, result };
+        Self { command, charge }
+    }
 }
 
 impl AgentHandle {
@@ -85,11 +127,14 @@ impl AgentHandle {
     /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`]. One that
     /// reads nothing, so that there is no more room for what waits for it, is stopped after a while: its thread could
     /// do nothing else.
-    pub async fn tell(&self, command: AgentCommand) {
-        let Err(TrySendError::Full(command)) = self.commands.try_send(Box::new(command)) else {
+    ///
+    /// What is large must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
+    pub async fn tell(&self, command: AgentCommand, charge: Option<Charge>) {
+        let order = Order::new(command, charge, self.process.budget());
+        let Err(TrySendError::Full(order)) = self.commands.try_send(Box::new(order)) else {
             return;
         };
-        let sent = tokio::time::timeout(self.patience, self.commands.send(command)).await;
+        let sent = tokio::time::timeout(self.patience, self.commands.send(order)).await;
         if sent.is_err() {
             tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
             self.stop.cancel();
@@ -195,7 +240,11 @@ impl Actor {
                 },
                 () = self.stdin.write(), if self.stdin.waits() => {}
                 command = commands.recv(), if has_room => match command {
-                    Some(command) => self.connection.handle_command(*command, self.clock.now()),
+                    Some(order) => {
+                        let Order { command, charge } = *order;
+                        self.stdin.charge(charge);
+                        self.connection.handle_command(command, self.clock.now());
+                    }
                     None => break,
                 },
                 () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
@@ -361,6 +410,37 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_answer_that_nobody_made_room_for_takes_what_is_left_or_is_an_error() {
+        let budget = Budget::default();
+        let free = || budget.try_take(u64::from(AGENT_CALL_BYTES)).is_some();
+        let answer = |bytes: usize, charge| {
+            let result = RawJson::of(&"x".repeat(bytes - 2)).map_err(|_| unreachable!());
+            let order = Order::new(AgentCommand::Answer { call: 7, result }, charge, &budget);
+            let AgentCommand::Answer { call: 7, result } = order.command else {
+                panic!("it is another command");
+            };
+            (result, order.charge)
+        };
+        let large = AGENT_CALL_BYTES as usize / 2 + 1;
+        let (first, charge) = answer(large, None);
+        assert!(first.is_ok() && charge.is_some() && !free());
+        let (second, none) = answer(large, None);
+        assert_eq!(
+            second.map_err(|error| error.code),
+            Err(ErrorCode::Overloaded.rpc())
+        );
+        assert!(none.is_none());
+        let (small, none) = answer(SMALL_CALL_BYTES, None);
+        assert!(small.is_ok() && none.is_none());
+        drop(charge);
+        // What was made room for is charged for as much as it is.
+        let (_, charge) = answer(10, budget.try_take(u64::MAX));
+        assert!(charge.is_some() && budget.try_take(u64::from(AGENT_CALL_BYTES) - 10).is_some());
+        drop(charge);
+        assert!(free());
+    }
+
     /// More than the pipe and the outbox hold.
     #[tokio::test]
     async fn an_agent_that_reads_nothing_fills_no_memory_and_is_stopped() {
@@ -372,10 +452,13 @@ mod tests {
             params: None,
         };
         handle
-            .tell(AgentCommand::Notify {
-                method: "_x".into(),
-                params: Some(text),
-            })
+            .tell(
+                AgentCommand::Notify {
+                    method: "_x".into(),
+                    params: Some(text),
+                },
+                None,
+            )
             .await;
         let mut told = 0;
         while !handle.stop.is_cancelled() {
@@ -383,7 +466,7 @@ mod tests {
                 told <= AGENT_WRITES + 2,
                 "what is not taken is not collected without end"
             );
-            handle.tell(notify()).await;
+            handle.tell(notify(), None).await;
             told += 1;
         }
         assert!(words(handle).await.is_empty());

@@ -14,6 +14,7 @@ pub mod agents;
 pub mod answers;
 mod batch;
 mod board;
+mod budget;
 mod calls;
 mod clock;
 pub mod config;
@@ -50,6 +51,7 @@ mod terminals;
 mod thread;
 
 pub use acpd_host::catalog;
+pub use acpd_host::give_back_large_buffers;
 pub use acpd_host::keep;
 pub use acpd_proto::agent::Quirks;
 pub use acpd_proto::policy;

@@ -3,16 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use acpd_host::catalog::homes_of_others;
 use acpd_host::{
-    Environment, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+    Environment, Fit, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate,
+    Workspace,
 };
+use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::policy::RealPaths;
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply, Whose};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Charge};
 use crate::config::AgentConfig;
 use crate::metrics::Metrics;
 use crate::terminals::{Held, Terminals};
@@ -26,6 +31,8 @@ pub enum FromMachine {
         call: u64,
         /// How it went.
         result: Result<MachineReply, Failure>,
+        /// What the result holds of the budget of the agent's process.
+        charge: Option<Charge>,
     },
     /// It was found out where paths lead.
     Resolved {
@@ -52,19 +59,36 @@ pub struct Machine {
     agent: AgentConfig,
     terminals: Terminals,
     told: mpsc::Sender<Box<FromMachine>>,
+    budget: Budget,
+    /// Ends those that wait for room in it.
+    ends: CancellationToken,
     metrics: Arc<Metrics>,
 }
 
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.ends.cancel();
+    }
+}
+
 impl Machine {
-    /// Opens the workspace of a thread, but for what is `reserved`.
+    /// Opens the workspace of a thread, but for what is `reserved` or other agents' own. What callbacks bring into memory is taken from `budget`.
     pub fn new(
         spec: &Spec,
         agent: AgentConfig,
-        reserved: Arc<Reserved>,
+        reserved: &Reserved,
         told: mpsc::Sender<Box<FromMachine>>,
+        budget: Budget,
         metrics: Arc<Metrics>,
     ) -> Self {
         let directories = crate::paths::directories(spec);
+        let words = std::iter::once(&agent.command).chain(&agent.args);
+        let others = std::env::var_os("HOME").map(|home| {
+            let home = PathBuf::from(home);
+            let home = home.canonicalize().unwrap_or(home);
+            homes_of_others(&spec.agent, words.map(String::as_str), &home)
+        });
+        let reserved = Arc::new(reserved.and(others.unwrap_or_default(), &directories));
         let workspace = Workspace::open(directories.iter().cloned()).without(reserved);
         Self {
             workspace: Arc::new(workspace),
@@ -72,6 +96,8 @@ impl Machine {
             agent,
             terminals: Terminals::default(),
             told,
+            budget,
+            ends: CancellationToken::new(),
             metrics,
         }
     }
@@ -90,19 +116,17 @@ impl Machine {
                 line,
                 limit,
             } => {
-                return self.on_disk(call, move |files| {
+                return self.on_disk(call, JSON_GROWTH, move |files, room| {
                     let (path, at) = (path.as_str(), at.as_deref());
-                    files
-                        .read_text(Target { path, at }, line, limit)
-                        .map(|content| MachineReply::Read { content })
+                    let text = files.read_text_within(Target { path, at }, line, limit, room)?;
+                    Ok(text.map(|content| MachineReply::Read { content }))
                 });
             }
             MachineCall::WriteFile { path, at, content } => {
-                return self.on_disk(call, move |files| {
+                return self.on_disk(call, 1, move |files, room| {
                     let (path, at) = (path.as_str(), at.as_deref());
-                    files
-                        .write_text(Target { path, at }, &content)
-                        .map(|old| MachineReply::Written { old })
+                    let old = files.write_text_within(Target { path, at }, &content, room)?;
+                    Ok(old.map(|old| MachineReply::Written { old }))
                 });
             }
             MachineCall::CreateTerminal {
@@ -136,7 +160,7 @@ impl Machine {
                     },
                 );
             }
-            MachineCall::TerminalOutput { terminal_id } => self.with(call, &terminal_id, output),
+            MachineCall::TerminalOutput { terminal_id } => self.output(call, &terminal_id),
             MachineCall::WaitForTerminalExit { terminal_id } => {
                 self.with(call, &terminal_id, |held| async move {
                     MachineReply::Exited(ended(match held {
@@ -191,24 +215,61 @@ impl Machine {
             .directories
             .iter()
             .filter_map(|root| root.canonicalize().ok());
-        for root in roots {
-            if real.starts_with(root) {
-                return Ok(named.to_owned());
-            }
+        if !roots.into_iter().any(|root| real.starts_with(root)) {
+            return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
         }
-        Err(Failure::invalid_params(format!("path outside workspace: {cwd}")))
+        if self.workspace.reserves(cwd) {
+            return Err(Failure::new(
+                ErrorCode::Forbidden,
+                format!(
+                    "the terminal's cwd {cwd:?} belongs to acpd or to another agent: no command of this agent starts there"
+                ),
+            ));
+        }
+        Ok(named.to_owned())
     }
 
+    /// Does what brings a file's text into memory, once there is room for it, of which each byte takes up to `growth`. How long
+    /// it is comes out when it is opened; if there is too little room for it then, it is opened again when there is enough.
     fn on_disk(
         &self,
         call: u64,
-        work: impl FnOnce(&Workspace) -> Result<MachineReply, Failure> + Send + 'static,
+        growth: u64,
+        work: impl Fn(&Workspace, u64) -> Result<Fit<MachineReply>, Failure> + Send + Sync + 'static,
     ) {
+        let work = Arc::new(work);
         let workspace = Arc::clone(&self.workspace);
-        self.answer(call, async move {
-            let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
-            done.unwrap_or_else(|_| Err(Failure::new(ErrorCode::Internal, "the file could not be handled")))
+        let memory = self.memory();
+        self.charged(call, async move {
+            let mut room = READ_FIRST_BYTES;
+            loop {
+                let charge = memory.take(room * growth).await?;
+                let (work, workspace) = (Arc::clone(&work), Arc::clone(&workspace));
+                let done = tokio::task::spawn_blocking(move || work(&workspace, room)).await;
+                let unhandled = |_| Failure::new(ErrorCode::Internal, "the file could not be handled");
+                match done.map_err(unhandled)?? {
+                    Fit::Done(reply) => return Ok((reply, Some(charge))),
+                    Fit::Needs(bytes) => room = bytes,
+                }
+            }
         });
+    }
+
+    /// Answers with a terminal's output, once there is room for as much as it may be.
+    fn output(&self, call: u64, terminal_id: &str) -> Result<(), Failure> {
+        let held = self.held(terminal_id)?;
+        let memory = self.memory();
+        self.charged(call, async move {
+            let charge = match &held {
+                Held::Whole(terminal) => {
+                    let bytes = terminal.output_limit() as u64 * JSON_GROWTH;
+                    Some(memory.take(bytes).await?)
+                }
+                Held::Over { .. } => None,
+            };
+            Ok((output(held), charge))
+        });
+        Ok(())
     }
 
     fn create(&mut self, call: u64, terminal_id: String, spec: &TerminalSpec) {
@@ -226,6 +287,7 @@ impl Machine {
             let mut next = FromMachine::Done {
                 call,
                 result: Ok(MachineReply::Created),
+                charge: None,
             };
             loop {
                 if told.send(Box::new(next)).await.is_err() {
@@ -260,25 +322,60 @@ impl Machine {
         terminal_id: &str,
         work: impl FnOnce(Held) -> F,
     ) -> Result<(), Failure> {
-        let held = self.terminals.get(terminal_id).cloned();
-        let held = held
-            .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))?;
-        let work = work(held);
+        let work = work(self.held(terminal_id)?);
         self.answer(call, async move { Ok(work.await) });
         Ok(())
     }
 
+    fn memory(&self) -> Memory {
+        Memory {
+            budget: self.budget.clone(),
+            ends: self.ends.clone(),
+        }
+    }
+
+    fn held(&self, terminal_id: &str) -> Result<Held, Failure> {
+        let held = self.terminals.get(terminal_id).cloned();
+        held.ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))
+    }
+
     fn answer(&self, call: u64, work: impl Future<Output = Result<MachineReply, Failure>> + Send + 'static) {
+        self.charged(call, async move { work.await.map(|reply| (reply, None)) });
+    }
+
+    fn charged(
+        &self,
+        call: u64,
+        work: impl Future<Output = Result<(MachineReply, Option<Charge>), Failure>> + Send + 'static,
+    ) {
         let told = self.told.clone();
         tokio::spawn(async move {
-            let result = work.await;
+            let (result, charge) = match work.await {
+                Ok((reply, charge)) => (Ok(reply), charge),
+                Err(failure) => (Err(failure), None),
+            };
+            let done = FromMachine::Done { call, result, charge };
             // A thread that is gone has no agent to answer.
-            let _ = told.send(Box::new(FromMachine::Done { call, result })).await;
+            let _ = told.send(Box::new(done)).await;
         });
     }
 }
 
-async fn output(held: Held) -> MachineReply {
+/// Room for what callbacks bring into memory, as long as the agent is there.
+struct Memory {
+    budget: Budget,
+    ends: CancellationToken,
+}
+
+impl Memory {
+    /// Waits for room. What waits when the agent goes was not begun, and is not any more.
+    async fn take(&self, bytes: u64) -> Result<Charge, Failure> {
+        let taken = self.ends.run_until_cancelled(self.budget.take(bytes)).await;
+        taken.ok_or_else(|| Failure::agent("the agent is gone"))
+    }
+}
+
+fn output(held: Held) -> MachineReply {
     let (output, truncated, exit) = match held {
         Held::Whole(terminal) => terminal.output(),
         Held::Over { exit, wrote } => (String::new(), wrote, Some(exit)),
@@ -305,7 +402,14 @@ mod tests {
 
     fn machine(spec: &Spec, told: mpsc::Sender<Box<FromMachine>>) -> Machine {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
-        Machine::new(spec, AgentConfig::default(), Arc::default(), told, metrics)
+        Machine::new(
+            spec,
+            AgentConfig::default(),
+            &Reserved::default(),
+            told,
+            Budget::default(),
+            metrics,
+        )
     }
 
     #[test]
@@ -313,12 +417,17 @@ mod tests {
         let place = std::env::temp_dir().join(format!("acpd-cwd-{}", std::process::id()));
         let work = place.join("work");
         std::fs::create_dir_all(work.join("sub")).unwrap();
+        std::fs::create_dir_all(work.join("data/deep")).unwrap();
         std::os::unix::fs::symlink("/", work.join("out")).unwrap();
+        std::os::unix::fs::symlink("data/deep", work.join("to-data")).unwrap();
         let spec = Spec {
             cwd: work.display().to_string(),
             ..Spec::default()
         };
-        let machine = machine(&spec, mpsc::channel(1).0);
+        let mut machine = machine(&spec, mpsc::channel(1).0);
+        let reserved = Reserved::new(vec![work.join("data")], Vec::new());
+        let workspace = Workspace::open(std::iter::once(work.clone()));
+        machine.workspace = Arc::new(workspace.without(Arc::new(reserved)));
         for (cwd, inside) in [
             ("", true),
             ("/sub", true),
@@ -327,6 +436,9 @@ mod tests {
             ("/out", false),
             ("/out/etc", false),
             ("/none", false),
+            ("/data", false),
+            ("/data/deep", false),
+            ("/to-data", false),
         ] {
             let cwd = format!("{}{cwd}", work.display());
             assert_eq!(machine.inside(&cwd).is_ok(), inside, "{cwd}");

@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 
@@ -50,6 +51,15 @@ pub struct Process {
     memory: AtomicU64,
     /// Whether all that use it were told to let it go.
     leaving: AtomicBool,
+    /// What its callbacks may bring into memory.
+    budget: Budget,
+}
+
+impl Process {
+    /// What its callbacks may bring into memory.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
 }
 
 /// Room for a process, as long as this is there.
@@ -269,6 +279,7 @@ impl Task {
             pid: AtomicU32::new(0),
             memory: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
+            budget: Budget::default(),
         });
         self.processes.push(Arc::downgrade(&process));
         Ok(Slot(process))

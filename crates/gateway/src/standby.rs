@@ -140,7 +140,7 @@ impl Standby {
         // As long as it is used it is kept.
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
         self.note();
-        self.handle.tell(AgentCommand::Ask { ask, request }).await;
+        self.handle.tell(AgentCommand::Ask { ask, request }, None).await;
         Ok(answer)
     }
 
@@ -233,7 +233,7 @@ impl Standby {
         if self.config != *config || !self.fits(&start.cwd) {
             return Err(start);
         }
-        self.handle.tell(AgentCommand::Open(Box::new(start))).await;
+        self.handle.tell(AgentCommand::Open(Box::new(start)), None).await;
         Ok((self.handle, self.early))
     }
 }

@@ -18,6 +18,7 @@ use crate::agents::Agents;
 use crate::answers::Answers;
 use crate::batch::Batch;
 use crate::board::Board;
+use crate::budget::Charge;
 use crate::clock::Clock;
 use crate::editors::{Attachment, Editors};
 use crate::machine::{FromMachine, Machine};
@@ -119,6 +120,9 @@ pub struct ThreadActor {
     host: Option<Machine>,
     host_told: mpsc::Sender<Box<FromMachine>>,
     host_tells: mpsc::Receiver<Box<FromMachine>>,
+    /// What the machine's latest answer holds of the agent's budget. The answer leaves for the agent as the thread settles,
+    /// or never.
+    charge: Option<Charge>,
     /// Only where editors have come: most threads never see one.
     editors: Option<Box<Editors>>,
     publish: broadcast::Sender<Arc<Batch>>,
@@ -179,6 +183,7 @@ impl ThreadActor {
             host: None,
             host_told,
             host_tells,
+            charge: None,
             editors: None,
             policies_of: None,
             replies: HashMap::new(),
@@ -421,7 +426,10 @@ impl ThreadActor {
 
     fn hear_machine(&mut self, from: FromMachine) {
         let input = match from {
-            FromMachine::Done { call, result } => Input::Machine { call, result },
+            FromMachine::Done { call, result, charge } => {
+                self.charge = charge;
+                Input::Machine { call, result }
+            }
             FromMachine::Resolved { whose, real } => Input::Resolved { whose, real },
             FromMachine::Terminal { terminal_id, event } => {
                 if let (Some(host), MachineEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {

@@ -8,6 +8,7 @@
     allow(dead_code, reason = "marks are looked for in /proc")
 )]
 
+mod allocator;
 pub mod catalog;
 mod children;
 mod command;
@@ -27,9 +28,10 @@ mod table;
 mod tail;
 mod terminal;
 
+pub use allocator::give_back_large_buffers;
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
-pub use files::{Reserved, Target, Workspace};
+pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
 pub use supervision::{Supervision, keep};

@@ -64,6 +64,11 @@ impl Written {
         self.kept().tail.written()
     }
 
+    /// See [`Tail::limit`].
+    pub fn limit(&self) -> usize {
+        self.kept().tail.limit()
+    }
+
     /// See [`Tail::text`].
     pub fn text(&self) -> (String, bool) {
         let kept = self.kept();

@@ -21,6 +21,11 @@ impl Tail {
         }
     }
 
+    /// Bytes that it keeps at most.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Adds what was written.
     pub fn push(&mut self, bytes: &[u8]) {
         self.written += bytes.len() as u64;

@@ -114,6 +114,11 @@ impl Terminal {
         })
     }
 
+    /// Bytes of output that it keeps at most.
+    pub fn output_limit(&self) -> usize {
+        self.written.limit()
+    }
+
     /// What it has written so far, whether the beginning was dropped, and how it ended if it has.
     pub fn output(&self) -> (String, bool, Option<Exit>) {
         // First: of a command that has ended it is all.

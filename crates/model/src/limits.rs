@@ -229,6 +229,16 @@ pub const GRANTS: usize = 256;
 pub const VIOLATIONS: usize = 64;
 /// Callbacks of one agent that may be worked on at once.
 pub const AGENT_CALLS: usize = 256;
+/// Bytes that callbacks of one agent process may hold: of files and outputs that they bring into memory, until the answer is in the
+/// agent's pipe. What does not fit waits. The same again for what the agent's unanswered callbacks of one thread bring along
+/// themselves, such as the contents of files to write; what does not fit there is refused.
+pub const AGENT_CALL_BYTES: u32 = 64 << 20;
+/// Of a file that an agent reads, the bytes for which room is made before it is known how large it is.
+pub const READ_FIRST_BYTES: u64 = 64 << 10;
+/// Bytes of a callback, or of its answer, that need no room in the budgets of [`AGENT_CALL_BYTES`]: [`AGENT_CALLS`] bounds those.
+pub const SMALL_CALL_BYTES: usize = 64 << 10;
+/// Most that a byte of text takes as JSON: control characters are written as `\u001f`.
+pub const JSON_GROWTH: u64 = 6;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
 /// Seconds that an agent may read nothing while all room for what waits for it is taken; then it is stopped.
@@ -242,6 +252,12 @@ pub const DEPARTED_SESSIONS: usize = 256;
 pub const ELICITATIONS: usize = 256;
 /// Threads that may wait to come into a shared agent process, and messages of all its threads that may wait for it.
 pub const SHARED_INBOX: usize = 64;
+/// Tool calls of one thread that may be open at once. When one more begins, the oldest that nobody is asked about is ended.
+pub const OPEN_TOOL_CALLS: usize = 4096;
+/// Files of all those that are shown as changes of their own; of more, only the tool calls tell.
+pub const OPEN_FILE_CHANGES: usize = 1024;
+/// Bytes of the files that one turn has changed: what they were before it, and their diffs.
+pub const TURN_FILES_BYTES: usize = 32 << 20;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
 /// Output of a terminal kept when the agent names no limit, in bytes.

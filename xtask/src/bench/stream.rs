@@ -5,9 +5,13 @@ use std::time::{Duration, Instant};
 
 use acpd_log::{Durability, EventLog, Sqlite};
 use acpd_model::item::ToolStatus;
-use acpd_model::{By, Event, EventKind, ItemId, ItemStart, RawJson, Seq, Summary, ThreadId, TurnId};
+use acpd_model::limits::OPEN_TOOL_CALLS;
+use acpd_model::{By, Event, EventKind, ItemId, ItemStart, Limits, RawJson, Seq, Summary, ThreadId, TurnId};
+use acpd_proto::agent::{AgentEvent, Update};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::frame;
+use acpd_proto::thread::{Gone, Input, Thread};
+use acpd_proto::time::Now;
 
 use super::Binaries;
 use super::daemon::{Daemon, Relay};
@@ -33,6 +37,12 @@ pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
         live.fold(event);
     });
     add(report, "an update: a tool status applied, p99", took, 1.0);
+    add(
+        report,
+        "all tool calls that may be open: ended at once",
+        all_end(),
+        1000.0,
+    );
     add(
         report,
         "an update: stored by itself, p99",
@@ -75,6 +85,32 @@ fn update(seq: Seq) -> Event {
         raw: Some(RawJson::from(&update)),
         raw_params: None,
     }
+}
+
+/// What it takes to end as many tool calls as may be open, each with a change of a file, when their agent goes.
+fn all_end() -> Vec<u64> {
+    let moment = |millis| Now {
+        mono: Duration::from_millis(millis),
+        wall: 1_700_000_000_000,
+    };
+    let thread = ThreadId(uuid::Uuid::from_u128(9 << 76));
+    let mut thread = Thread::new(thread, Limits::default(), moment(0));
+    for number in 0..OPEN_TOOL_CALLS {
+        let update = serde_json::json!({
+            "sessionUpdate": "tool_call", "toolCallId": format!("call-{number}"), "title": "work", "kind": "edit",
+            "content": [{ "type": "diff", "path": format!("/w/{number}"), "oldText": "1\n", "newText": "2\n" }],
+        });
+        if let Ok(update) = Update::parse(&update.to_string(), None) {
+            thread.handle(Input::Agent(AgentEvent::Update(update)), moment(1));
+        }
+    }
+    let gone = Gone {
+        reason: "it is over".into(),
+        stderr: String::new(),
+    };
+    let begun = Instant::now();
+    thread.handle(Input::AgentGone(gone), moment(2));
+    vec![nanos(begun.elapsed())]
 }
 
 /// Nanoseconds that each took.

@@ -13,14 +13,14 @@ use std::time::Duration;
 use acpd_host::{AgentProcess, Environment, Program};
 use acpd_model::limits::SHARED_INBOX;
 use acpd_model::{Failure, Limits};
-use acpd_proto::agent::{AgentCommand, AgentEvent, News, Seat, SharedAgent};
+use acpd_proto::agent::{AgentEvent, News, Seat, SharedAgent};
 use acpd_proto::thread::Gone;
 use acpd_proto::wire::LineDecoder;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
 use super::Joining;
-use crate::agent::{Ends, FromAgent, read, sleep_until};
+use crate::agent::{Ends, FromAgent, Order, read, sleep_until};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
@@ -29,7 +29,7 @@ use crate::stdin::Stdin;
 
 /// What a thread does.
 enum FromSeat {
-    Tells(Box<AgentCommand>),
+    Tells(Box<Order>),
     Leaves,
 }
 
@@ -161,7 +161,11 @@ impl Actor {
     fn hear(&mut self, seat: Seat, said: FromSeat) {
         let now = self.clock.now();
         match said {
-            FromSeat::Tells(command) => self.agent.handle_command(seat, *command, now),
+            FromSeat::Tells(order) => {
+                let Order { command, charge } = *order;
+                self.stdin.charge(charge);
+                self.agent.handle_command(seat, command, now);
+            }
             FromSeat::Leaves => self.agent.leave(seat, now),
         }
     }
@@ -279,7 +283,7 @@ async fn hand_over(told: &mut BTreeMap<Seat, Told>) {
 /// Carries what one thread says, until it leaves or the process ends.
 async fn carry(
     seat: Seat,
-    mut commands: mpsc::Receiver<Box<AgentCommand>>,
+    mut commands: mpsc::Receiver<Box<Order>>,
     stop: tokio_util::sync::CancellationToken,
     inbox: mpsc::Sender<(Seat, FromSeat)>,
 ) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
-use acpd_proto::agent::Start;
+use acpd_proto::agent::{AgentCommand, Start};
 use acpd_proto::projection::{Chunks, extract};
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{Effect, Gone, Input, Reply};
@@ -44,6 +44,7 @@ impl ThreadActor {
             let idle = self.machine.may_rest() || self.machine.is_letting_go();
             using.note(idle, rank, self.around.clock.now().wall);
         }
+        self.charge = None;
         // The machine has the other of the two; a quiet thread keeps neither.
         self.machine.take_events(&mut Vec::new());
         Ok(())
@@ -147,17 +148,20 @@ impl ThreadActor {
                     Ok(Runnable { config, .. }) => {
                         start.quirks = config.quirks;
                         start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
-                        self.host = Some(Machine::new(
-                            spec,
-                            config.clone(),
-                            Arc::clone(&self.around.reserved),
-                            self.host_told.clone(),
-                            Arc::clone(&self.around.metrics),
-                        ));
                         let single = config.chunks == Some(Chunks::Single);
                         let agent = spec.agent.clone();
                         self.machine.set_single_chunks(single);
-                        self.start_agent(&agent, &config, start).await
+                        let started = self.start_agent(&agent, &config, start).await;
+                        started.inspect(|handle| {
+                            self.host = Some(Machine::new(
+                                &self.machine.live().spec,
+                                config,
+                                &self.around.reserved,
+                                self.host_told.clone(),
+                                handle.process.budget().clone(),
+                                Arc::clone(&self.around.metrics),
+                            ));
+                        })
                     }
                     Err(failure) => Err(failure),
                 };
@@ -190,7 +194,9 @@ impl ThreadActor {
             }
             Effect::Agent(command) => {
                 if let Some(agent) = &self.agent {
-                    agent.tell(command).await;
+                    let answers = matches!(command, AgentCommand::Answer { .. });
+                    let charge = self.charge.take_if(|_| answers);
+                    agent.tell(command, charge).await;
                 }
             }
             Effect::Delete { call } => self.vanishes = Some(Vanishing { call }),

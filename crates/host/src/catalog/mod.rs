@@ -7,6 +7,7 @@
 
 mod download;
 mod error;
+mod homes;
 mod install;
 mod known;
 mod registry;
@@ -24,6 +25,7 @@ use acpd_model::limits::REGISTRY_BYTES;
 use serde::Serialize;
 
 pub use error::CatalogError;
+pub use homes::{HOMES, homes_of_others};
 pub use install::Installed;
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{How, Launch, find_program};

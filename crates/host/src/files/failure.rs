@@ -13,12 +13,13 @@ pub(super) fn invalid(path: &str, what: &str) -> Failure {
     Failure::invalid_params(format!("{path} {what}"))
 }
 
-/// What is at `path` is the daemon's own.
+/// What is at `path` is the daemon's own, or another agent's.
 pub(super) fn reserved(path: &str) -> Failure {
     Failure::new(
         ErrorCode::Forbidden,
         format!(
-            "{path} belongs to acpd itself (its data directory or configuration): no policy opens it to agents"
+            "{path} belongs to acpd itself (its data directory or configuration), or is where another agent keeps its settings and \
+             credentials: no policy opens it to this one"
         ),
     )
 }

@@ -41,6 +41,25 @@ impl<'a> From<&'a String> for Target<'a> {
     }
 }
 
+/// What became of work for which only so much room was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fit<T> {
+    /// It is done.
+    Done(T),
+    /// Nothing was done: a text takes so many bytes, which is more.
+    Needs(u64),
+}
+
+impl<T> Fit<T> {
+    /// The same with another result.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fit<U> {
+        match self {
+            Self::Done(done) => Fit::Done(change(done)),
+            Self::Needs(bytes) => Fit::Needs(bytes),
+        }
+    }
+}
+
 /// The directories that an agent may touch, with all that is below them. Whatever is mounted there belongs to them.
 #[derive(Debug)]
 pub struct Workspace {
@@ -68,29 +87,37 @@ impl Workspace {
     /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. What is returned
     /// must be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long; of a file that
     /// is larger, lines can be asked for.
-    pub fn read_text<'a>(
+    ///
+    /// Of a text that takes more than `room` bytes nothing is brought into memory.
+    pub fn read_text_within<'a>(
         &self,
         target: impl Into<Target<'a>>,
         line: Option<u64>,
         limit: Option<u64>,
-    ) -> Result<String, Failure> {
+        room: u64,
+    ) -> Result<Fit<String>, Failure> {
         let Target { path, at } = target.into();
         let place = self.find(path, at, Parents::Needed)?;
         if line.is_none() && limit.is_none() {
-            read::whole(&place, path)
+            read::whole(&place, path, room)
         } else {
-            read::lines(&place, path, line.unwrap_or(1), limit.unwrap_or(u64::MAX))
+            read::lines(&place, path, line.unwrap_or(1), limit.unwrap_or(u64::MAX), room)
         }
     }
 
     /// Replaces the file as a whole, or makes it, and the directories above it. After a failure the old file is as
     /// it was, and nothing but such directories is new.
     ///
-    /// Answers what was there before.
-    pub fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure> {
+    /// Answers what was there before. If that takes more than `room` bytes, nothing is written.
+    pub fn write_text_within<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        content: &str,
+        room: u64,
+    ) -> Result<Fit<Before>, Failure> {
         let Target { path, at } = target.into();
         let place = self.find(path, at, Parents::Made)?;
-        write::replace(&place, path, content)
+        write::replace(&place, path, content, room)
     }
 
     /// The name without links of what `path` means, also of what is not there yet: what is above it, and its name.

@@ -13,18 +13,22 @@ use cap_std::fs::{FileType, FileTypeExt};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::Fit;
 use super::failure::{changed, invalid, of_errno, of_io, reserved};
 use super::walk::Place;
 
-/// The whole file.
-pub(super) fn whole(place: &Place, path: &str) -> Result<String, Failure> {
+/// The whole file, if it takes no more than `room` bytes.
+pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>, Failure> {
     let (file, size) = open(place, path)?;
     if size > READ_FILE_BYTES {
         return Err(too_large(path, size));
     }
+    if size > room {
+        return Ok(Fit::Needs(size));
+    }
     // One byte more than it has, so that its end is seen without growing.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    file.take(READ_FILE_BYTES + 1)
+    file.take(room + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| of_io(path, &error))?;
     // It may have grown since it was measured, and files of the kernel's own measure 0.
@@ -32,16 +36,38 @@ pub(super) fn whole(place: &Place, path: &str) -> Result<String, Failure> {
     if read > READ_FILE_BYTES {
         return Err(too_large(path, read));
     }
-    text(bytes, path)
+    if read > room {
+        return Ok(Fit::Needs(READ_FILE_BYTES));
+    }
+    text(bytes, path).map(Fit::Done)
 }
 
-/// `limit` lines from line `line`.
-pub(super) fn lines(place: &Place, path: &str, line: u64, limit: u64) -> Result<String, Failure> {
-    let (file, _) = open(place, path)?;
-    slice(file, path, line.max(1) - 1, limit)
+/// `limit` lines from line `line`, if they take no more than `room` bytes.
+pub(super) fn lines(
+    place: &Place,
+    path: &str,
+    line: u64,
+    limit: u64,
+    room: u64,
+) -> Result<Fit<String>, Failure> {
+    let (file, size) = open(place, path)?;
+    let lines = slice(file, path, line.max(1) - 1, limit, room)?;
+    Ok(match lines {
+        Some(text) => Fit::Done(text),
+        // They are no more than the file, unless that has grown.
+        None if size > room => Fit::Needs(size.min(READ_FILE_BYTES)),
+        None => Fit::Needs(READ_FILE_BYTES),
+    })
 }
 
-fn slice(mut from: impl Read, path: &str, mut skip: u64, mut take: u64) -> Result<String, Failure> {
+/// `None` if they take more than `room` bytes, which is an error only where there cannot be more of it.
+fn slice(
+    mut from: impl Read,
+    path: &str,
+    mut skip: u64,
+    mut take: u64,
+    room: u64,
+) -> Result<Option<String>, Failure> {
     let mut chunk = vec![0; READ_CHUNK_BYTES];
     let mut scanned = 0_u64;
     let mut kept = Vec::new();
@@ -59,7 +85,11 @@ fn slice(mut from: impl Read, path: &str, mut skip: u64, mut take: u64) -> Resul
         }
         if skip == 0 {
             let end = after_lines(bytes, &mut take);
-            if (kept.len() + end) as u64 > READ_FILE_BYTES {
+            let needed = (kept.len() + end) as u64;
+            if needed > room && room < READ_FILE_BYTES {
+                return Ok(None);
+            }
+            if needed > READ_FILE_BYTES {
                 return Err(invalid(
                     path,
                     &format!(
@@ -77,7 +107,7 @@ fn slice(mut from: impl Read, path: &str, mut skip: u64, mut take: u64) -> Resul
             ));
         }
     }
-    text(kept, path)
+    text(kept, path).map(Some)
 }
 
 /// How far the next `count` lines reach into `bytes`; counts them off.
@@ -180,11 +210,24 @@ mod tests {
             (4, 1, ""),
             (u64::MAX - 1, u64::MAX, ""),
         ] {
-            assert_eq!(slice(file.as_bytes(), "/f", line, limit).unwrap(), expected);
-            assert_eq!(
-                slice(Drops(file.as_bytes()), "/f", line, limit).unwrap(),
-                expected
-            );
+            let expected = Some(expected.to_owned());
+            assert_eq!(slice(file.as_bytes(), "/f", line, limit, 99).unwrap(), expected);
+            let drops = Drops(file.as_bytes());
+            assert_eq!(slice(drops, "/f", line, limit, 99).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_fit_are_not_kept() {
+        let file = "12345\n12345\n".as_bytes();
+        for (skip, take, room, fits) in [
+            (0, 1, 6, true),
+            (0, 1, 5, false),
+            (1, 9, 6, true),
+            (0, 9, 11, false),
+        ] {
+            let lines = slice(file, "/f", skip, take, room).unwrap();
+            assert_eq!(lines.is_some(), fits, "{take} lines in {room}");
         }
     }
 
@@ -219,10 +262,10 @@ mod tests {
     #[test]
     fn an_endless_file_is_given_up() {
         let endless = std::io::repeat(b'x');
-        let failure = slice(endless, "/f", 0, 1).unwrap_err();
+        let failure = slice(endless, "/f", 0, 1, READ_FILE_BYTES).unwrap_err();
         assert_eq!(failure.code, ErrorCode::InvalidParams);
         assert!(failure.message.contains("bytes in these lines"), "{failure}");
-        let failure = slice(std::io::repeat(0), "/f", 1, 1).unwrap_err();
+        let failure = slice(std::io::repeat(0), "/f", 1, 1, READ_FILE_BYTES).unwrap_err();
         assert!(failure.message.contains("too large to look for"), "{failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! What no workspace hands out, whatever directories it has: the daemon's own files.
+//! What no workspace hands out, whatever directories it has: the daemon's own files, and what other agents keep.
 //!
 //! They are told apart by device and inode, looked up each time: so neither another name nor a hard link leads to them, and
 //! a file that was replaced since is still known.
@@ -50,6 +50,20 @@ impl Identity {
     }
 }
 
+/// Whether `inner`, which need not exist yet, is `outer` or below it: by its name, or by where that leads.
+fn contains(outer: &Path, inner: &Path) -> bool {
+    let Some(outer) = Identity::of_path(outer) else {
+        return false;
+    };
+    let real = inner.canonicalize().ok();
+    let ancestors = inner
+        .ancestors()
+        .chain(real.iter().flat_map(|real| real.ancestors()));
+    ancestors
+        .filter_map(Identity::of_path)
+        .any(|above| above == outer)
+}
+
 impl Reserved {
     /// Reserves `directories` and `files`, which need not exist yet.
     pub fn new(directories: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
@@ -72,6 +86,21 @@ impl Reserved {
             || real
                 .metadata()
                 .is_ok_and(|found| found.is_file() && self.is_file(&found))
+    }
+
+    /// Reserves `others` as well, files or directories, for a workspace of `roots`. One that a root lies in was opened on purpose,
+    /// and one that no root holds is out of reach in any case.
+    #[must_use]
+    pub fn and(&self, others: Vec<PathBuf>, roots: &[PathBuf]) -> Self {
+        let mut all = self.clone();
+        for other in others {
+            let is_held = roots.iter().any(|root| contains(root, &other));
+            if is_held && !roots.iter().any(|root| contains(&other, root)) {
+                all.files.push(other.clone());
+                all.directories.push(other);
+            }
+        }
+        all
     }
 
     /// Whether `dir` is one of the directories.

@@ -9,12 +9,13 @@ use cap_std::fs::{Dir, File, Metadata, MetadataExt, Permissions, PermissionsExt}
 use cap_tempfile::TempFile;
 use rustix::fs::{Access, AtFlags};
 
+use super::Fit;
 use super::failure::{invalid, of_errno, of_io};
 use super::read;
 use super::walk::Place;
 
-/// Puts `content` at the place; answers what was there.
-pub(super) fn replace(place: &Place, path: &str, content: &str) -> Result<Before, Failure> {
+/// Puts `content` at the place; answers what was there, if that takes no more than `room` bytes.
+pub(super) fn replace(place: &Place, path: &str, content: &str, room: u64) -> Result<Fit<Before>, Failure> {
     let found = match place.dir.symlink_metadata(&place.name) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -37,11 +38,15 @@ pub(super) fn replace(place: &Place, path: &str, content: &str) -> Result<Before
         rustix::fs::accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::empty())
             .map_err(|errno| of_errno(path, errno))?;
         // Whatever stands against showing the old text does not stand against the new one.
-        before = read::whole(place, path).map_or(Before::Unknown, Before::Text);
+        before = match read::whole(place, path, room) {
+            Ok(Fit::Done(text)) => Before::Text(text),
+            Ok(Fit::Needs(bytes)) => return Ok(Fit::Needs(bytes)),
+            Err(_) => Before::Unknown,
+        };
     }
     let fill = |file: &mut File| file.write_all(content.as_bytes());
     swap(&place.dir, &place.name, found.as_ref(), fill).map_err(|error| of_io(path, &error))?;
-    Ok(before)
+    Ok(Fit::Done(before))
 }
 
 /// Gives `name` to a new file that `fill` fills. If anything fails, nothing has happened.

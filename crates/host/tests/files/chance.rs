@@ -4,7 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use crate::Scene;
+use crate::{Roomy, Scene};
 
 /// Names that occur in paths. Those that lead out by themselves come last.
 const NAMES: [&str; 18] = [

@@ -8,7 +8,7 @@ use acpd_host::Workspace;
 use acpd_model::limits::{PATH_LINKS, READ_FILE_BYTES};
 use acpd_model::{ErrorCode, Failure};
 
-use crate::{Scene, Seen};
+use crate::{Roomy, Scene, Seen};
 
 /// What has to come of reading, or of writing.
 #[derive(Debug, Clone, Copy)]

@@ -16,8 +16,44 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 
-use acpd_host::Workspace;
+use acpd_host::{Fit, Target, Workspace};
+use acpd_model::limits::READ_FILE_BYTES;
+use acpd_model::{Before, Failure};
 use rustix::fs::{CWD, FileType, Mode};
+
+/// Files for which there is all the room that they may take.
+trait Roomy {
+    fn read_text<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        line: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<String, Failure>;
+    fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure>;
+}
+
+impl Roomy for Workspace {
+    fn read_text<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        line: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<String, Failure> {
+        self.read_text_within(target, line, limit, READ_FILE_BYTES)
+            .map(done)
+    }
+
+    fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure> {
+        self.write_text_within(target, content, READ_FILE_BYTES).map(done)
+    }
+}
+
+fn done<T: std::fmt::Debug>(fit: Fit<T>) -> T {
+    match fit {
+        Fit::Done(done) => done,
+        Fit::Needs(bytes) => panic!("{bytes} bytes are more than may be read"),
+    }
+}
 
 /// A directory with a workspace `w` in it, and beside it what no agent may touch: `outside` and `w-evil`.
 struct Scene {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use acpd_model::ErrorCode;
 use rustix::fs::{CWD, RenameFlags};
 
-use crate::Scene;
+use crate::{Roomy, Scene};
 
 /// Exchanges two names, in one step, again and again until `work` is done. Nothing outside may have changed then.
 fn while_swapping(scene: &Scene, one: &str, other: &str, work: impl FnOnce()) {

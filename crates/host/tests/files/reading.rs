@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use acpd_model::ErrorCode;
+use acpd_host::{Fit, Workspace};
 use acpd_model::limits::{READ_CHUNK_BYTES, READ_FILE_BYTES};
+use acpd_model::{Before, ErrorCode};
 
-use crate::Scene;
+use crate::{Roomy, Scene};
 
 #[test]
 fn lines_are_counted_from_one() {
@@ -91,4 +92,32 @@ fn names_that_are_no_text_are_reached_through_links() {
         scene.files.read_text(&scene.path("w/link"), None, None).unwrap(),
         "odd"
     );
+}
+
+#[test]
+fn a_text_for_which_there_is_no_room_is_not_read_and_none_is_replaced() {
+    let scene = Scene::new();
+    let path = scene.path("w/file");
+    scene.write("w/file", "one\ntwo\nthree\n");
+    let needs = |line, room| scene.files.read_text_within(&path, line, None, room).unwrap();
+    assert_eq!(needs(None, 14), Fit::Done("one\ntwo\nthree\n".into()));
+    assert_eq!(needs(None, 13), Fit::Needs(14));
+    assert_eq!(needs(Some(2), 10), Fit::Done("two\nthree\n".into()));
+    assert_eq!(needs(Some(2), 9), Fit::Needs(14));
+    // A file of the kernel's own measures nothing, whatever is in it.
+    let kernel = Workspace::open(std::iter::once("/proc/self".into()));
+    for line in [None, Some(1)] {
+        let status = kernel
+            .read_text_within("/proc/self/status", line, None, 5)
+            .unwrap();
+        assert_eq!(status, Fit::Needs(READ_FILE_BYTES));
+    }
+    let write = |room| scene.files.write_text_within(&path, "new", room).unwrap();
+    assert_eq!(write(13), Fit::Needs(14));
+    assert_eq!(std::fs::read_to_string(&path).unwrap().len(), 14);
+    assert_eq!(write(14), Fit::Done(Before::Text("one\ntwo\nthree\n".into())));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    // What cannot be shown takes no room.
+    scene.write("w/file", [0xff; 20]);
+    assert_eq!(write(20), Fit::Done(Before::Unknown));
 }

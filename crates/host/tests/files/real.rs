@@ -4,7 +4,7 @@
 use acpd_host::{Target, Workspace};
 use acpd_model::ErrorCode;
 
-use crate::Scene;
+use crate::{Roomy, Scene};
 
 #[test]
 fn a_path_is_told_by_its_name_without_links() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use acpd_host::{Reserved, Workspace};
 use acpd_model::{ErrorCode, Failure};
 
-use super::Scene;
+use super::{Roomy, Scene};
 
 /// A workspace around `data`, where a daemon keeps its files, and `config/acpd.toml`.
 fn around(scene: &Scene, roots: &[&str]) -> Workspace {
@@ -145,5 +145,51 @@ fn what_was_replaced_or_moved_is_still_reserved() {
     for name in ["w/config/acpd.toml", "w/hard"] {
         let failure = files.read_text(&scene.path(name), None, None).unwrap_err();
         assert!(is_reserved(&failure), "{name}: {failure}");
+    }
+}
+
+/// A workspace of `roots`, where `w` is the user's home and another agent keeps `.codex` and `.codex.json`.
+fn at_home(scene: &Scene, roots: &[&str]) -> Workspace {
+    let roots: Vec<PathBuf> = roots.iter().map(|name| scene.base.join(name)).collect();
+    let others = ["w/.codex", "w/.codex.json"].map(|name| scene.base.join(name));
+    let reserved = Reserved::default().and(others.into(), &roots);
+    Workspace::open(roots.into_iter()).without(Arc::new(reserved))
+}
+
+#[test]
+fn what_other_agents_keep_is_reserved_unless_the_workspace_is_there() {
+    let scene = Scene::new();
+    let files = at_home(&scene, &["w"]);
+    // Also before there is anything.
+    for name in ["w/.codex/auth.json", "w/.codex.json"] {
+        let failure = files.write_text(&scene.path(name), "mine").unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+    }
+    fs::create_dir_all(scene.base.join("w/.codex/sub")).unwrap();
+    for name in ["w/.codex/auth.json", "w/.codex/sub/deep", "w/.codex.json"] {
+        scene.write(name, "secret");
+    }
+    std::os::unix::fs::symlink(".codex", scene.base.join("w/link")).unwrap();
+    fs::hard_link(scene.base.join("w/.codex/auth.json"), scene.base.join("w/hard")).unwrap();
+    let files = at_home(&scene, &["w"]);
+    for name in [
+        "w/.codex/auth.json",
+        "w/.codex/sub/deep",
+        "w/.codex.json",
+        "w/link/auth.json",
+        "w/hard",
+    ] {
+        let failure = files.read_text(&scene.path(name), None, None).unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+    }
+    assert_eq!(
+        files.read_text(&scene.path("w/file"), None, None).unwrap(),
+        "inside"
+    );
+    // A person who opens it as the workspace, or as one more directory, means it.
+    for roots in [&["w/.codex"][..], &["w", "w/.codex/sub"]] {
+        let files = at_home(&scene, roots);
+        let read = files.read_text(&scene.path("w/.codex/sub/deep"), None, None);
+        assert_eq!(read.unwrap(), "secret", "{roots:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use acpd_host::Workspace;
 use acpd_model::{Before, ErrorCode};
 
-use crate::Scene;
+use crate::{Roomy, Scene};
 
 fn workspace(scene: &Scene, names: &[&str]) -> Workspace {
     Workspace::open(names.iter().map(|name| scene.base.join(name)))

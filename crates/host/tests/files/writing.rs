@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use acpd_model::limits::READ_FILE_BYTES;
 use acpd_model::{Before, ErrorCode};
 
-use crate::{Scene, Seen};
+use crate::{Roomy, Scene, Seen};
 
 fn text(text: &str) -> Before {
     Before::Text(text.to_owned())

@@ -210,8 +210,10 @@ impl Call {
             Self::CreateTerminal {
                 command, args, env, ..
             } => {
-                let args: usize = args.iter().map(String::len).sum();
-                let env: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
+                // Texts without a letter take room as well.
+                let text = |text: &String| size_of::<String>() + text.len();
+                let args: usize = args.iter().map(text).sum();
+                let env: usize = env.iter().map(|(name, value)| text(name) + text(value)).sum();
                 command.len() + args + env
             }
             Self::Extension { params, .. } => params.as_ref().map_or(0, |params| params.get().len()),

@@ -13,6 +13,7 @@ use acpd_model::{
 use super::dropped::Dropped;
 use super::item::ItemView;
 use super::names::Names;
+use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use crate::agent::Capabilities;
 use crate::policy::{Policy, Remembered, RememberedRule, Scope};
@@ -50,15 +51,6 @@ pub struct ClientTurn {
     pub id: TurnId,
     /// How it ended, once it has.
     pub status: Option<TurnStatus>,
-}
-
-/// An item that is not finished.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenItem {
-    /// The tool call that it belongs to.
-    pub parent: Option<ItemId>,
-    /// Its content so far.
-    pub view: ItemView,
 }
 
 /// A tool call of the session, finished or not.
@@ -124,7 +116,7 @@ pub struct Live {
     /// Client turn ids → turns, so that the same one twice is one turn.
     pub client_turns: BTreeMap<String, ClientTurn>,
     /// Unfinished items, in the order in which they began.
-    pub items: BTreeMap<ItemId, OpenItem>,
+    pub items: OpenItems,
     /// The session's tool calls by the agent's id.
     pub tools: BTreeMap<String, ToolRef>,
     /// Unanswered questions by number.
@@ -179,7 +171,7 @@ impl Live {
             turn: None,
             queue: VecDeque::new(),
             client_turns: BTreeMap::new(),
-            items: BTreeMap::new(),
+            items: OpenItems::default(),
             tools: BTreeMap::new(),
             requests: BTreeMap::new(),
             last_terminal: 0,
@@ -396,7 +388,7 @@ impl Live {
                 );
             }
             EventKind::ItemCompleted { item, .. } => {
-                if let Some(ItemView::Tool(tool)) = self.items.remove(item).map(|open| open.view) {
+                if let Some(ItemView::Tool(tool)) = self.items.remove(*item).map(|open| open.view) {
                     self.note_finished(&tool, *item);
                 }
             }
@@ -405,7 +397,7 @@ impl Live {
             | EventKind::ItemUpdated { item, .. }
             | EventKind::UserMessageAdded { item, .. }
             | EventKind::TerminalOutput { item, .. } => {
-                if let Some(open) = self.items.get_mut(item) {
+                if let Some(open) = self.items.get_mut(*item) {
                     open.view.apply(&event.kind, event.raw.as_ref());
                 }
             }

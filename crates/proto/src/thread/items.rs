@@ -1,14 +1,16 @@
 //! What the agent reports becomes items and state.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::{TURN_DIFF_BYTES, VIOLATIONS};
-use acpd_model::{Before, By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
+use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_CALLS, VIOLATIONS};
+use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
 
 use super::steps::{Speaking, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
 use crate::fanout::{Delta, Source};
-use crate::projection::{ItemView, Part, unified_diff};
+use crate::projection::{FileDiff, ItemView, Part, unified_diff};
 
 impl Thread {
     /// Keeps an update that changes nothing.
@@ -218,6 +220,7 @@ impl Thread {
                 self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
             }
             _ => {
+                self.make_room_for_tool();
                 let item = self.next_item();
                 if let Some(speaking) = &mut self.speaking {
                     speaking.broken = true;
@@ -240,6 +243,24 @@ impl Thread {
                 }
                 self.follow_tool(item, status, tool.has_diff);
             }
+        }
+    }
+
+    /// Ends the oldest tool call where there are too many, as far as nobody is asked about it. What is still said of it is
+    /// recorded like all that is said too late.
+    fn make_room_for_tool(&mut self) {
+        if self.live.items.tools().len() < OPEN_TOOL_CALLS {
+            return;
+        }
+        let questions = self.live.requests.values();
+        let asked: BTreeSet<ItemId> = questions.filter_map(|open| open.event.kind.item()).collect();
+        let mut tools = self.live.items.tools().iter();
+        if let Some(oldest) = tools.find(|tool| !asked.contains(tool)).copied() {
+            self.violation(
+                None,
+                "left more tool calls open than are followed: the oldest are ended",
+            );
+            self.complete_tool(oldest, ItemOutcome::Failed);
         }
     }
 
@@ -283,10 +304,20 @@ impl Thread {
         let Some(ItemView::Tool(view)) = self.live.items.get(&tool).map(|open| &open.view) else {
             return;
         };
-        let mut paths: Vec<String> = view.diffs().into_iter().map(|diff| diff.path).collect();
-        paths.dedup();
+        let mut paths: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for diff in view.diffs() {
+            if seen.insert(diff.path.clone()) {
+                paths.push(diff.path);
+            }
+        }
+        let known = self.live.items.files_of(tool);
+        let known: BTreeSet<String> = known.map(|(_, path)| path.to_owned()).collect();
         for path in paths {
-            if self.files_of(tool).iter().all(|(_, known)| *known != path) {
+            if self.live.items.count_files() >= OPEN_FILE_CHANGES {
+                return self.violation(Some(tool), "shows more files than are told one by one");
+            }
+            if !known.contains(&path) {
                 let item = self.next_item();
                 let kind = EventKind::ItemStarted {
                     item,
@@ -298,30 +329,23 @@ impl Thread {
         }
     }
 
-    fn files_of(&self, tool: ItemId) -> Vec<(ItemId, String)> {
-        self.live
-            .items
-            .range(tool..)
-            .filter(|(_, open)| open.parent == Some(tool))
-            .filter_map(|(id, open)| match &open.view {
-                ItemView::File { path } => Some((*id, path.clone())),
-                _ => None,
-            })
-            .collect()
-    }
-
     /// Ends a tool call, its files first.
     fn complete_tool(&mut self, tool: ItemId, outcome: ItemOutcome) {
         let turn = self.current_turn();
         self.unreported.remove(&tool);
-        let files = self.files_of(tool);
+        let files = self.live.items.files_of(tool);
+        let files: Vec<(ItemId, String)> = files.map(|(item, path)| (item, path.to_owned())).collect();
         let diffs = match self.live.items.get(&tool).map(|open| &open.view) {
             Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
             _ => Vec::new(),
         };
+        // Several edits of one file: the first has what was there, the last what is there now.
+        let mut edits_of: BTreeMap<&str, Vec<&FileDiff>> = BTreeMap::new();
+        for diff in &diffs {
+            edits_of.entry(&diff.path).or_default().push(diff);
+        }
         for (item, path) in &files {
-            // Several edits of one file: the first has what was there, the last what is there now.
-            let edits: Vec<_> = diffs.iter().filter(|diff| diff.path == *path).collect();
+            let edits = edits_of.remove(path.as_str()).unwrap_or_default();
             let diff = edits
                 .iter()
                 .map(|d| unified_diff(path, &d.before(), &d.new_text))
@@ -341,40 +365,19 @@ impl Thread {
                 },
                 None,
             );
-            if let (Some(first), Some(last)) = (edits.first(), edits.last()) {
-                self.note_file(outcome, path, &first.before(), &last.new_text);
+            if let (Some(first), Some(last), ItemOutcome::Completed) = (edits.first(), edits.last(), outcome)
+            {
+                self.files.note(path, &first.before(), &last.new_text);
             }
         }
         self.complete(tool, outcome);
-        if outcome == ItemOutcome::Completed && !files.is_empty() {
-            self.emit_turn_diff();
-        }
     }
 
-    /// Remembers what a file was before the turn, and what it is now.
-    pub(super) fn note_file(&mut self, outcome: ItemOutcome, path: &str, old: &Before, new: &str) {
-        if outcome != ItemOutcome::Completed {
-            return;
-        }
-        match self.files.get_mut(path) {
-            Some((_, now)) => new.clone_into(now),
-            None => {
-                self.files.insert(path.to_owned(), (old.clone(), new.to_owned()));
-            }
-        }
-    }
-
+    /// Shows what the turn has changed in files, if that is something else by now. However many calls end at once, it is shown once.
     pub(super) fn emit_turn_diff(&mut self) {
-        let Some(turn) = self.current_turn() else { return };
-        let mut diff = String::new();
-        for (path, (old, new)) in &self.files {
-            diff.push_str(&unified_diff(path, old, new));
+        if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
+            self.emit(Some(turn), By::Daemon, EventKind::DiffUpdated { diff }, None);
         }
-        if diff.len() > TURN_DIFF_BYTES {
-            diff.truncate(diff.floor_char_boundary(TURN_DIFF_BYTES));
-            diff.push_str("\n\\ the rest of this diff was left out\n");
-        }
-        self.emit(Some(turn), By::Daemon, EventKind::DiffUpdated { diff }, None);
     }
 
     /// Ends one item with what it holds.
@@ -418,6 +421,7 @@ impl Thread {
                 self.complete(item, outcome);
             }
         }
+        self.emit_turn_diff();
         self.end_message(outcome);
     }
 

@@ -1,6 +1,8 @@
 //! Callbacks of the agent: which of them are carried out, and what comes of it.
 
-use acpd_model::limits::AGENT_CALLS;
+use std::collections::BTreeSet;
+
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, SMALL_CALL_BYTES};
 use acpd_model::{
     Before, By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, RawJson, TurnId,
 };
@@ -112,8 +114,36 @@ impl Thread {
             let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
+        let bytes = request.bytes() + words.as_ref().map_or(0, |words| words.get().len());
+        if let Err(failure) = self.hold(call, bytes) {
+            return self.refuse_on_record(call, request.method(), &failure);
+        }
         self.words.extend(words.map(|words| (call, words)));
         self.consider(call, request);
+    }
+
+    /// Notes what a callback holds in memory until it is done. One that is larger than all the room is taken when there is no
+    /// other.
+    fn hold(&mut self, call: u64, bytes: usize) -> Result<(), Failure> {
+        if bytes <= SMALL_CALL_BYTES {
+            return Ok(());
+        }
+        let asked: BTreeSet<u64> = (self.asked.values().copied())
+            .chain(self.held.values().map(|held| held.call))
+            .collect();
+        let working = &self.working;
+        self.large_calls
+            .retain(|call, _| working.contains_key(call) || asked.contains(call));
+        let held: usize = self.large_calls.values().sum();
+        if held > 0 && held + bytes > AGENT_CALL_BYTES as usize {
+            let message = format!(
+                "the unanswered requests of this agent hold {held} bytes already, and this one has {bytes} \
+                 (limit {AGENT_CALL_BYTES} bytes): wait for an answer first"
+            );
+            return Err(Failure::new(ErrorCode::Overloaded, message));
+        }
+        self.large_calls.insert(call, bytes);
+        Ok(())
     }
 
     /// One that was told to go gets nothing done any more.
@@ -395,7 +425,7 @@ impl Thread {
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, content);
         if turn == begun {
-            self.note_file(ItemOutcome::Completed, &path, old, content);
+            self.files.note(&path, old, content);
         }
         let replaced = Some(old.replaced());
         let end = ItemEnd::FileChange { path, diff, replaced };
@@ -409,9 +439,6 @@ impl Thread {
             },
             None,
         );
-        if turn == begun {
-            self.emit_turn_diff();
-        }
     }
 }
 

@@ -32,6 +32,7 @@ mod shown;
 mod steer;
 mod steps;
 mod terminals;
+mod turn_files;
 mod turns;
 mod undecided;
 mod unreported;

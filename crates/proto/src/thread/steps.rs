@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_model::event::ThreadCreated;
 use acpd_model::{
-    Before, By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, TurnId,
+    By, Event, EventKind, Failure, ItemId, Limits, MessageType, RawJson, Summary, ThreadId, TurnId,
 };
 
 use super::command::{Command, Effect, Input, MachineCall, Reply};
@@ -75,6 +75,8 @@ pub struct Thread {
     pub(super) asked: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
     pub(super) working: BTreeMap<u64, super::machine::Work>,
+    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
+    pub(super) large_calls: BTreeMap<u64, usize>,
     /// Editors that have the thread open, in the order in which they came.
     pub(super) editors: Vec<super::lease::Attached>,
     /// Callbacks in the agent's own words, until it is known who answers them.
@@ -83,8 +85,8 @@ pub struct Thread {
     pub(super) in_editors: BTreeMap<String, super::lent_terminals::InEditor>,
     /// What the daemon itself asks editors about them.
     pub(super) final_outputs: super::final_output::FinalOutputs,
-    /// Files that the running turn changed: path → text before the turn and text now.
-    pub(super) files: BTreeMap<String, (Before, String)>,
+    /// Files that the running turn changed.
+    pub(super) files: super::turn_files::TurnFiles,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
     /// late is never taken for an answer to a callback of the next process.
     pub(super) calls_before: u64,
@@ -152,11 +154,12 @@ impl Thread {
             echo: super::echo::Echo::default(),
             asked: BTreeMap::new(),
             working: BTreeMap::new(),
+            large_calls: BTreeMap::new(),
             editors: Vec::new(),
             words: BTreeMap::new(),
             in_editors: BTreeMap::new(),
             final_outputs: super::final_output::FinalOutputs::default(),
-            files: BTreeMap::new(),
+            files: super::turn_files::TurnFiles::default(),
             calls_before: 0,
             calls: 0,
             calls_abandoned: 0,
@@ -249,6 +252,7 @@ impl Thread {
             Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
             Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
         }
+        self.emit_turn_diff();
     }
 
     /// Does what is due.

@@ -141,6 +141,11 @@ impl RpcError {
         }
     }
 
+    /// How long what it says is.
+    pub fn bytes(&self) -> usize {
+        self.message.len() + self.data.as_ref().map_or(0, |data| data.get().len())
+    }
+
     /// Reads an error object; one that is not shaped like an error is kept whole as `data`.
     fn read(raw: &RawValue) -> Self {
         serde_json::from_str(raw.get()).unwrap_or_else(|_| Self {

@@ -1,6 +1,6 @@
 //! Files and terminals that an agent uses through us.
 
-use acpd_model::limits::{AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
 use acpd_model::{Before, ErrorCode, EventKind, Failure, ItemEnd};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::extract;
@@ -767,6 +767,61 @@ fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
         assert_eq!((output, truncated), ("a".repeat(40) + &"é".repeat(30), true));
         let (output, _) = says("b".repeat(1000));
         assert_eq!(output, "a".repeat(40) + &"é".repeat(30), "that is only shown");
+        s.stops_with("end_turn");
+    });
+}
+
+/// Params of a write whose unanswered call holds about `bytes`: the content and the agent's own words for it.
+fn a_write_of(bytes: usize) -> String {
+    let content = "x".repeat(bytes / 2);
+    format!(r#"{{"sessionId":"s-1","path":"/w/f","content":"{content}"}}"#)
+}
+
+#[test]
+fn unanswered_callbacks_hold_so_many_bytes_and_no_more() {
+    check(|s| {
+        s.open_turn();
+        let half = AGENT_CALL_BYTES as usize / 2;
+        s.calls(r#""a""#, "fs/write_text_file", &a_write_of(half));
+        s.calls(r#""b""#, "fs/write_text_file", &a_write_of(half));
+        assert_eq!(s.waiting.len(), 1, "the second takes a little more than is left");
+        let error = &s.answer_to(&json!("b"))["error"];
+        assert!(
+            error["message"].as_str().unwrap().contains("bytes already"),
+            "{error}"
+        );
+        // What is small is done all the same.
+        s.calls(
+            r#""c""#,
+            "fs/read_text_file",
+            r#"{"sessionId":"s-1","path":"/w/f"}"#,
+        );
+        assert_eq!(s.waiting.len(), 2);
+        // What was withdrawn is written nevertheless, and holds its bytes until it is.
+        s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"a"}}"#);
+        s.calls(r#""d""#, "fs/write_text_file", &a_write_of(half));
+        assert_eq!(s.waiting.len(), 2);
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.calls(r#""e""#, "fs/write_text_file", &a_write_of(half));
+        assert_eq!(s.waiting.len(), 2);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn one_callback_that_is_larger_than_all_the_room_is_done_alone() {
+    check(|s| {
+        s.open_turn();
+        s.calls(
+            r#""a""#,
+            "fs/write_text_file",
+            &a_write_of(AGENT_CALL_BYTES as usize + 2000),
+        );
+        s.calls(r#""b""#, "fs/write_text_file", &a_write_of(200_000));
+        assert_eq!(s.waiting.len(), 1);
+        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.calls(r#""c""#, "fs/write_text_file", &a_write_of(200_000));
+        assert_eq!(s.waiting.len(), 1);
         s.stops_with("end_turn");
     });
 }

@@ -1,5 +1,6 @@
 //! Tool calls and plans: sparse, out of order, late, repeated.
 
+use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_CALLS};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use acpd_proto::projection::Item;
 use acpd_proto::thread::Answer;
@@ -394,5 +395,84 @@ fn a_plan_replaces_the_one_before_also_when_it_is_empty() {
         );
         assert_eq!(plans[1]["entries"], json!([]));
         s.stops_with("end_turn");
+    });
+}
+
+/// How many notices contain that.
+fn told(scene: &Scene, words: &str) -> usize {
+    let notices = scene.params("thread/notice");
+    let fits = |notice: &&Value| notice["message"].as_str().unwrap().contains(words);
+    notices.iter().filter(fits).count()
+}
+
+/// Opens so many tool calls more, with numbers from `first`.
+fn open_calls(scene: &mut Scene, first: usize, count: usize) {
+    for number in first..first + count {
+        scene.update(&tool(&format!("t{number}"), false, r#","status":"in_progress""#));
+    }
+}
+
+#[test]
+fn of_too_many_open_tool_calls_the_oldest_is_ended() {
+    check(|s| {
+        s.open_turn();
+        // Somebody is asked about the very first one.
+        s.asks_permission("7", "asked");
+        open_calls(s, 0, OPEN_TOOL_CALLS - 1);
+        assert_eq!(s.params("item/toolCall/completed").len(), 0);
+        open_calls(s, OPEN_TOOL_CALLS, 2);
+        let ended = s.params("item/toolCall/completed");
+        let items: Vec<&str> = ended.iter().map(|end| end["itemId"].as_str().unwrap()).collect();
+        assert_eq!(items, ["item_3", "item_4"]);
+        assert_eq!(s.end_of(ItemId(3)).0, ItemOutcome::Failed);
+        assert_eq!(told(s, "left more tool calls open"), 1);
+        // What the agent still says of such a call is recorded, and opens it no second time.
+        s.update(&tool("t0", true, r#","status":"completed","rawOutput":"late""#));
+        assert_eq!(s.params("item/updated").pop().unwrap()["itemId"], "item_3");
+        assert_eq!(s.params("item/toolCall/started").len(), OPEN_TOOL_CALLS + 2);
+        // Others go on as ever.
+        s.update(&tool("t2", true, r#","status":"completed""#));
+        assert_eq!(s.params("item/toolCall/completed").len(), 3);
+        s.stops_with("end_turn");
+        assert_eq!(s.params("item/toolCall/completed").len(), OPEN_TOOL_CALLS + 2);
+    });
+}
+
+#[test]
+fn however_many_calls_end_with_their_turn_its_diff_is_told_once() {
+    check(|s| {
+        s.open_turn();
+        for number in 0..50 {
+            let shown = diff(&format!("/w/{number}"), "null", "new\\n");
+            s.update(&tool(
+                &format!("t{number}"),
+                false,
+                &format!(r#","content":[{shown}]"#),
+            ));
+        }
+        s.stops_with("end_turn");
+        let diffs = s.params("turn/diff/updated");
+        assert_eq!(diffs.len(), 1);
+        assert_eq!(diffs[0]["diff"].as_str().unwrap().matches("+new").count(), 50);
+    });
+}
+
+#[test]
+fn of_too_many_files_the_tool_calls_tell() {
+    check(|s| {
+        s.open_turn();
+        for (id, files) in [("a", OPEN_FILE_CHANGES - 1), ("b", 3)] {
+            let shown: Vec<String> = (0..files)
+                .map(|n| diff(&format!("/w/{id}{n}"), "null", ""))
+                .collect();
+            s.update(&tool(id, false, &format!(r#","content":[{}]"#, shown.join(","))));
+        }
+        assert_eq!(s.params("item/fileChange/started").len(), OPEN_FILE_CHANGES);
+        assert_eq!(told(s, "shows more files than"), 1);
+        s.update(&tool("a", true, r#","status":"completed""#));
+        assert_eq!(s.params("item/fileChange/completed").len(), OPEN_FILE_CHANGES - 1);
+        s.stops_with("end_turn");
+        let (_, call) = read(s, ItemId(u32::try_from(OPEN_FILE_CHANGES).unwrap() + 2));
+        assert_eq!(call["content"].as_array().unwrap().len(), 3);
     });
 }

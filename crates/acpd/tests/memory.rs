@@ -1,0 +1,130 @@
+//! What an agent brings into the daemon's memory by its callbacks is bounded, whatever it reads, writes and leaves unread.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, wait_until};
+
+/// An agent whose prompts say what it sends: `{"method", "params", "count"}`. It reads none of the answers until there is a file
+/// `go` in its directory; then it says how many there were, how long the longest was, and the errors among them.
+const GREEDY: &str = r#"
+import json, os, sys, time
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+def hear():
+    line = sys.stdin.buffer.readline()
+    return line or sys.exit()
+for result in ({"protocolVersion": 1}, {"sessionId": "s"}):
+    send({"id": json.loads(hear())["id"], "result": result})
+while True:
+    prompt = json.loads(hear())
+    order = json.loads(prompt["params"]["prompt"][0]["text"])
+    params = {"sessionId": "s", **order["params"]}
+    if "letters" in order:
+        params["content"] = "x" * order["letters"]
+    for number in range(order["count"]):
+        send({"id": f"c{number}", "method": order["method"], "params": params})
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    answers = [hear() for _ in range(order["count"])]
+    errors = sorted(json.loads(answer)["error"]["message"] for answer in answers if b'"error":' in answer[:200])
+    said = {"answers": len(answers), "longest": max(map(len, answers)), "errors": errors}
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": json.dumps(said)}}
+    send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+    send({"id": prompt["id"], "result": {"stopReason": "end_turn"}})
+"#;
+
+fn greedy(more: &str) -> Daemon {
+    Daemon::with(&format!(
+        "{more}[agents.greedy]\ncommand = \"python3\"\nargs = [\"-c\", '''{GREEDY}''']\n"
+    ))
+}
+
+/// What the system counts of the daemon's memory, in MiB.
+fn memory(daemon: &Daemon, what: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix(what));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.expect("the system counts it") >> 10
+}
+
+fn letters(count: usize) -> String {
+    "x".repeat(count)
+}
+
+#[test]
+fn files_that_an_agent_reads_and_does_not_take_fill_no_memory() {
+    let daemon = greedy("");
+    let work = daemon.place.work();
+    let large = work.join("large");
+    std::fs::write(&large, letters(10 << 20)).unwrap();
+    // Each byte of it takes six in JSON.
+    std::fs::write(work.join("control"), "\u{1}".repeat(10 << 20)).unwrap();
+    for (name, count, longest, most) in [("large", 24, 10 << 20, 200), ("control", 2, 60 << 20, 450)] {
+        let mut client = Client::new(&daemon);
+        let thread = client.thread_of(&daemon, "greedy");
+        let order = json!({
+            "method": "fs/read_text_file", "params": { "path": work.join(name) }, "count": count,
+        });
+        let turn = client.start(&thread, &order.to_string());
+        client.wait_for("thread/file/read");
+        std::fs::write(work.join("go"), "").unwrap();
+        let end = client.finish(&thread, &turn);
+        let said: Value = serde_json::from_str(&end.said()).unwrap();
+        assert_eq!(
+            (&said["answers"], &said["errors"]),
+            (&json!(count), &json!([])),
+            "{name}"
+        );
+        assert!(said["longest"].as_u64().unwrap() > longest, "{name}: {said}");
+        std::fs::remove_file(work.join("go")).unwrap();
+        let peak = memory(&daemon, "VmHWM:");
+        assert!(peak < most, "{name}: the daemon took {peak} MiB");
+    }
+    wait_until("the memory is given back", || memory(&daemon, "VmRSS:") < 100);
+}
+
+#[test]
+fn what_an_agent_wants_to_write_fills_no_memory_while_it_waits_for_an_answer() {
+    let daemon = greedy("[policy]\nask = [\"*\"]\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread_of(&daemon, "greedy");
+    let work = daemon.place.work();
+    let (count, letters) = (40, 6 << 20);
+    let order = json!({
+        "method": "fs/write_text_file", "params": { "path": work.join("f") }, "count": count, "letters": letters,
+    });
+    std::fs::write(work.join("go"), "").unwrap();
+    let turn = client.start(&thread, &order.to_string());
+    // What fits is asked, the rest is refused at once.
+    let mut questions = Vec::new();
+    let mut refused = 0;
+    while questions.len() + refused < count {
+        let message = client.next();
+        if message.is_question() {
+            questions.push(message);
+        } else if message.method == "thread/notice" {
+            refused += 1;
+        }
+    }
+    assert!((1..=10).contains(&questions.len()), "{}", questions.len());
+    for question in &questions {
+        client.respond(question, &json!({ "decision": "accept" }));
+    }
+    let end = client.finish(&thread, &turn);
+    let said: Value = serde_json::from_str(&end.said()).unwrap();
+    let errors = said["errors"].as_array().unwrap();
+    assert_eq!((errors.len(), &said["answers"]), (refused, &json!(count)));
+    assert!(
+        errors
+            .iter()
+            .all(|error| error.as_str().unwrap().contains("67108864 bytes")),
+        "{said}"
+    );
+    assert_eq!(std::fs::metadata(work.join("f")).unwrap().len(), letters);
+    let peak = memory(&daemon, "VmHWM:");
+    assert!(peak < 450, "the daemon took {peak} MiB");
+}
