@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 use crate::children;
 use crate::command::Program;
 use crate::mark::{Mark, VARIABLE};
+#[cfg(target_os = "linux")]
+use crate::seal::Seal;
 use crate::sweep::{self, Whose};
 
 /// A running child. Dropping it kills it and all that came from it.
@@ -63,6 +65,7 @@ impl Leader {
             command.env(VARIABLE, mark.text());
             separate(command, mark);
             attach(command)?;
+            finish(command);
             command.spawn()
         };
         let (child, mark) = children::start(spawn, pid_of)?;
@@ -258,6 +261,27 @@ fn on_linux(limit: u64) -> std::io::Result<()> {
     close_others();
     Ok(())
 }
+
+/// What comes last before the program: after it some of what came before is not allowed any more.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
+)]
+fn finish(command: &mut Command) {
+    let seal = Seal::new();
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
+    // they need was made before the fork.
+    unsafe {
+        command.pre_exec(move || {
+            seal.install();
+            Ok(())
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn finish(_: &mut Command) {}
 
 /// Descriptors that were open before us, and that nobody marked, are not the child's business either. Those
 /// that are meant for the child are 0 to 2.

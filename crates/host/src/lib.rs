@@ -20,6 +20,8 @@ mod origin;
 mod output;
 mod process;
 mod pty;
+#[cfg(target_os = "linux")]
+mod seal;
 mod supervision;
 mod sweep;
 #[cfg(target_os = "linux")]

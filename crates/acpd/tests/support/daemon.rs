@@ -225,6 +225,29 @@ impl Daemon {
         }
     }
 
+    /// In a place that is there already, started by a program that becomes the daemon: its name and its arguments.
+    pub fn behind(place: Place, wrapper: &[&str]) -> Self {
+        let inner = place.command(&["serve"]);
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(place.work());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let (child, address) = launch_as(&place, command);
+        Self {
+            place,
+            child: Some(child),
+            address,
+        }
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
