@@ -158,6 +158,15 @@ impl Drop for Leftover {
     }
 }
 
+/// Lets agents read the script above.
+fn with_script() -> Place {
+    let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+    Place::new(&format!(
+        "[sandbox]\nread = [{:?}]",
+        scripts.display().to_string()
+    ))
+}
+
 fn hides_behind_a_terminal(daemon: &Daemon) {
     let mut client = Client::new(daemon);
     let thread = client.thread(daemon);
@@ -170,13 +179,14 @@ fn hides_behind_a_terminal(daemon: &Daemon) {
 
 #[test]
 fn a_process_that_hides_does_not_outlive_its_terminal() {
-    hides_behind_a_terminal(&Daemon::start());
+    hides_behind_a_terminal(&Daemon::at(with_script()));
+    hides_behind_a_terminal(&Daemon::at(Place::without_sandbox("")));
 }
 
 /// As for users other than root, whose processes can remove the mark where there is no sandbox.
 #[test]
 fn an_orphan_without_a_mark_does_not_outlive_its_terminal() {
-    let place = Place::new("");
+    let place = Place::without_sandbox("");
     let unprivileged = ["setpriv", "--bounding-set", "-sys_admin", "--"];
     hides_behind_a_terminal(&Daemon::behind(place, &unprivileged));
 }
@@ -184,7 +194,7 @@ fn an_orphan_without_a_mark_does_not_outlive_its_terminal() {
 #[test]
 fn a_process_that_hides_does_not_outlive_a_daemon_that_is_killed() {
     for keeper_too in [false, true] {
-        let mut daemon = Daemon::start();
+        let mut daemon = Daemon::at(with_script());
         let mut client = Client::new(&daemon);
         let thread = client.thread(&daemon);
         let (command, token) = escape(&daemon, "stay");

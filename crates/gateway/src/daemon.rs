@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Reserved, Supervision};
+use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
@@ -30,6 +30,7 @@ use crate::door::{
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::running::Running;
+use crate::sandbox;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
 use crate::starts::Starts;
@@ -126,18 +127,21 @@ impl Daemon {
         token: Option<Token>,
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
+        let reserved = Arc::new(config.reserved());
         let Config {
             listen,
             server,
             data_dir,
-            config_file,
+            config_file: _,
             durability,
             agents,
             default_agent,
             policy,
+            sandbox,
             limits,
             keeper,
         } = config;
+        sandbox::announce(&agents, &sandbox);
         let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
         let ServerConfig {
             hosts,
@@ -164,9 +168,6 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
-        let key = tls.as_ref().and_then(|tls| tls.key.clone());
-        let own_files = config_file.into_iter().chain(key).collect();
-        let reserved = Arc::new(Reserved::new(vec![data_dir.clone()], own_files));
         let tls = match tls {
             Some(config) => {
                 let names = tls::names(&names, listen.ip());
@@ -188,7 +189,7 @@ impl Daemon {
         let around = Surroundings {
             log: log.clone(),
             metrics: Arc::clone(&metrics),
-            agents: Arc::new(Agents::new(agents, &data_dir)),
+            agents: Arc::new(Agents::new(agents, sandbox, &data_dir)),
             shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, running.clone()),
             running,
             limits,
@@ -360,6 +361,7 @@ mod tests {
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
             policy: None,
+            sandbox: crate::sandbox::SandboxSettings::default(),
             limits: Limits::default(),
             keeper: None,
         };

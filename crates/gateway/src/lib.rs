@@ -40,6 +40,7 @@ mod peer;
 mod policies;
 mod recall;
 mod running;
+pub mod sandbox;
 mod search;
 mod shared;
 mod standby;
@@ -49,6 +50,7 @@ mod subscribers;
 mod terminals;
 mod thread;
 
+pub use acpd_host::Reserved;
 pub use acpd_host::catalog;
 pub use acpd_host::keep;
 pub use acpd_proto::agent::Quirks;

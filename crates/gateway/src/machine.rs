@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_host::{
-    Environment, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+    Program, Reserved, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
 };
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
@@ -50,6 +50,7 @@ pub struct Machine {
     /// The workspace's directories, as they were named.
     directories: Vec<PathBuf>,
     agent: AgentConfig,
+    sandbox: Option<Sandbox>,
     terminals: Terminals,
     told: mpsc::Sender<Box<FromMachine>>,
     metrics: Arc<Metrics>,
@@ -60,6 +61,7 @@ impl Machine {
     pub fn new(
         spec: &Spec,
         agent: AgentConfig,
+        sandbox: Option<Sandbox>,
         reserved: Arc<Reserved>,
         told: mpsc::Sender<Box<FromMachine>>,
         metrics: Arc<Metrics>,
@@ -70,6 +72,7 @@ impl Machine {
             workspace: Arc::new(workspace),
             directories,
             agent,
+            sandbox,
             terminals: Terminals::default(),
             told,
             metrics,
@@ -97,6 +100,10 @@ impl Machine {
                         .map(|content| MachineReply::Read { content })
                 });
             }
+            MachineCall::WriteFile { path, .. } if self.is_readonly() => Err(Failure::new(
+                ErrorCode::Forbidden,
+                format!("{path} may only be read: the agent's sandbox is \"readonly\" in the configuration"),
+            )),
             MachineCall::WriteFile { path, at, content } => {
                 return self.on_disk(call, move |files| {
                     let (path, at) = (path.as_str(), at.as_deref());
@@ -117,8 +124,7 @@ impl Machine {
                     Ok(cwd) => cwd,
                     Err(failure) => return self.answer(call, async { Err(failure) }),
                 };
-                let mut environment =
-                    Environment::build(std::env::vars(), &self.agent.pass_env, &self.agent.env);
+                let mut environment = self.agent.environment();
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
                 environment.extend(env);
                 let program = Program {
@@ -126,6 +132,7 @@ impl Machine {
                     args,
                     env: environment,
                     cwd,
+                    sandbox: self.sandbox.clone(),
                 };
                 return self.create(
                     call,
@@ -165,6 +172,12 @@ impl Machine {
         if let Err(failure) = result {
             self.answer(call, async { Err(failure) });
         }
+    }
+
+    fn is_readonly(&self) -> bool {
+        self.sandbox
+            .as_ref()
+            .is_some_and(|sandbox| sandbox.grants().readonly)
     }
 
     /// A terminal has told its end, with so many bytes of output.
@@ -305,7 +318,7 @@ mod tests {
 
     fn machine(spec: &Spec, told: mpsc::Sender<Box<FromMachine>>) -> Machine {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
-        Machine::new(spec, AgentConfig::default(), Arc::default(), told, metrics)
+        Machine::new(spec, AgentConfig::default(), None, Arc::default(), told, metrics)
     }
 
     #[test]

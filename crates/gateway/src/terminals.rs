@@ -104,6 +104,7 @@ mod tests {
             args: Vec::new(),
             env: Environment::build(std::env::vars(), &[], &std::collections::BTreeMap::new()),
             cwd: std::env::temp_dir(),
+            sandbox: None,
         };
         let spec = TerminalSpec {
             program,

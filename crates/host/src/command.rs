@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::sandbox::Sandbox;
+
 /// A program to run: an argument vector, never a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -14,6 +16,8 @@ pub struct Program {
     pub env: BTreeMap<String, String>,
     /// Where it runs.
     pub cwd: PathBuf,
+    /// What it may use; everything, without one.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// What a terminal says that it is, in `TERM`.

@@ -20,6 +20,7 @@ mod origin;
 mod output;
 mod process;
 mod pty;
+mod sandbox;
 #[cfg(target_os = "linux")]
 mod seal;
 mod supervision;
@@ -34,6 +35,7 @@ pub use exit::Exit;
 pub use files::{Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
+pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};

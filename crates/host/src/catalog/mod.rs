@@ -24,7 +24,8 @@ use acpd_model::limits::REGISTRY_BYTES;
 use serde::Serialize;
 
 pub use error::CatalogError;
-pub use install::Installed;
+pub use install::{Installed, folder_of};
+pub use known::homes;
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{How, Launch, find_program};
 
