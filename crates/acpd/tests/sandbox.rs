@@ -93,6 +93,21 @@ fn a_terminal_reaches_the_workspace_and_no_secrets() {
     assert!(said.contains("workspace"), "{said}");
 }
 
+#[test]
+fn a_program_that_is_not_granted_is_refused_with_the_setting() {
+    let mut scene = Scene::new("");
+    let program = scene.in_home("tools/mine", "#!/bin/sh\n");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let turn = scene
+        .client
+        .turn(&scene.thread, &format!("terminal {}", program.display()));
+    let said = turn.said();
+    assert!(
+        said.contains("\"read\" of its sandbox") && said.contains("tools/mine"),
+        "{said}"
+    );
+}
+
 /// An agent that runs a line by `sh` when it is prompted, and says how that ended.
 fn probe(line: &str, sandbox: &str) -> String {
     let script = format!(
