@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use acpd_gateway::Reserved;
 use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
 use acpd_gateway::catalog::How;
 use acpd_gateway::doctor::{Hello, Report, examine, login_command, terminal_logins};
 use acpd_gateway::policy::shell_line;
+use acpd_gateway::sandbox::Confinement;
 use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -23,15 +25,20 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
         return running::running(&settings, args).await;
     }
     let registry_url = settings.registry_url;
+    let reserved = settings.daemon.reserved();
     let limits = settings.daemon.limits;
-    let agents = Agents::new(settings.daemon.agents, &settings.daemon.data_dir);
+    let agents = Agents::new(
+        settings.daemon.agents,
+        settings.daemon.sandbox,
+        &settings.daemon.data_dir,
+    );
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
         AgentsCommand::Running(_) => {}
         AgentsCommand::Install(args) => install(&agents, args)?,
         AgentsCommand::Update(args) => update(&agents, args.url.as_ref().unwrap_or(&registry_url))?,
-        AgentsCommand::Login(args) => return login(&agents, &limits, args).await,
-        AgentsCommand::Doctor(args) => return doctor(&agents, &limits, args).await,
+        AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,
+        AgentsCommand::Doctor(args) => return doctor(&agents, &reserved, &limits, args).await,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,12 +116,17 @@ fn tell_of_skipped(skipped: &[String]) {
 
 /// Starts an agent and shows what it says of itself.
 /// Signs a person in with the agent's own program. The exit code is the program's.
-async fn login(agents: &Agents, limits: &Limits, args: &AgentsLoginArgs) -> anyhow::Result<ExitCode> {
+async fn login(
+    agents: &Agents,
+    reserved: &Reserved,
+    limits: &Limits,
+    args: &AgentsLoginArgs,
+) -> anyhow::Result<ExitCode> {
     let found = agents
         .find(&args.name)
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let report = examine(&found.config, cwd, limits).await;
+    let report = examine(&found.config, reserved, cwd, limits).await;
     let Some(hello) = report.hello else {
         bail!("{}", report.error.unwrap_or_default());
     };
@@ -141,13 +153,18 @@ async fn login(agents: &Agents, limits: &Limits, args: &AgentsLoginArgs) -> anyh
     })
 }
 
-async fn doctor(agents: &Agents, limits: &Limits, args: &AgentsDoctorArgs) -> anyhow::Result<ExitCode> {
+async fn doctor(
+    agents: &Agents,
+    reserved: &Reserved,
+    limits: &Limits,
+    args: &AgentsDoctorArgs,
+) -> anyhow::Result<ExitCode> {
     let found = agents.find(&args.name).map_err(|failure| match &failure.detail {
         Some(detail) => anyhow::anyhow!("{failure} ({detail})"),
         None => anyhow::anyhow!("{failure}"),
     })?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let mut report = examine(&found.config, cwd, limits).await;
+    let mut report = examine(&found.config, reserved, cwd, limits).await;
     if let (Some(error), How::Npx | How::Uvx) = (&mut report.error, found.how) {
         error.push_str(&format!(
             " (what is not installed is fetched on first use; \"acpd agents install {}\" does that beforehand)",
@@ -181,6 +198,7 @@ fn told(name: &str, report: &Report) -> String {
             out.push_str(&format!("failed after {} ms: {}\n", report.millis, plain(error)));
         }
     }
+    out.push_str(&confined(&report.sandbox));
     for line in &report.stray_lines {
         out.push_str(&format!("no message: {}\n", plain(line)));
     }
@@ -190,6 +208,41 @@ fn told(name: &str, report: &Report) -> String {
         for line in report.stderr.lines() {
             out.push_str(&format!("  {}\n", plain(line)));
         }
+    }
+    out
+}
+
+/// What it may use, and which setting that is.
+fn confined(sandbox: &Confinement) -> String {
+    let reason = sandbox
+        .reason
+        .as_ref()
+        .map(|reason| format!(" ({})", plain(reason)));
+    let mut out = format!("sandbox: {}{}\n", sandbox.mode, reason.unwrap_or_default());
+    if sandbox.mode == "off" {
+        return out;
+    }
+    let paths = |paths: &[std::path::PathBuf]| {
+        let shown: Vec<_> = paths
+            .iter()
+            .map(|path| plain(&path.display().to_string()))
+            .collect();
+        shown.join(", ")
+    };
+    let workspace = if sandbox.mode == "readonly" {
+        "reads"
+    } else {
+        "writes"
+    };
+    out.push_str(&format!("  {workspace} the workspace\n"));
+    out.push_str(&format!("  writes (sandbox.write): {}\n", paths(&sandbox.write)));
+    out.push_str(&format!("  reads (sandbox.read): {}\n", paths(&sandbox.read)));
+    out.push_str(&format!("  TCP (sandbox.network): {}\n", plain(&sandbox.network)));
+    for gap in &sandbox.gaps {
+        out.push_str(&format!("  not enforced by this kernel: {gap}\n"));
+    }
+    for path in &sandbox.missing {
+        out.push_str(&format!("  does not exist: {}\n", plain(path)));
     }
     out
 }

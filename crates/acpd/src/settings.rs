@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use acpd_gateway::policy::{Policy, shell_line};
+use acpd_gateway::sandbox::{self, SandboxSettings};
 use acpd_gateway::{AgentConfig, Config, PolicyBook, ServerConfig, catalog};
 use acpd_log::Durability;
 use acpd_model::Limits;
@@ -27,6 +28,7 @@ struct File {
     agents: BTreeMap<String, AgentConfig>,
     default_agent: Option<String>,
     policy: Option<Policy>,
+    sandbox: SandboxSettings,
     registry_url: Option<String>,
     limits: Limits,
 }
@@ -73,8 +75,13 @@ impl Settings {
             Ok(text) => {
                 let file: File = toml::from_str(&text)
                     .with_context(|| format!("the configuration {} is wrong", path.display()))?;
-                let File { limits, .. } = &file;
-                if let Err(wrong) = limits.check() {
+                let File {
+                    limits,
+                    agents,
+                    sandbox,
+                    ..
+                } = &file;
+                if let Err(wrong) = limits.check().and_then(|()| sandbox::check(agents, sandbox)) {
                     bail!("the configuration {} is wrong: {wrong}", path.display());
                 }
                 (file, Some(absolute(&path)?))
@@ -90,6 +97,7 @@ impl Settings {
             agents,
             default_agent,
             policy,
+            sandbox,
             registry_url,
             limits,
         } = file;
@@ -124,6 +132,7 @@ impl Settings {
             agents,
             default_agent,
             policy,
+            sandbox,
             limits,
             keeper: None,
         };

@@ -16,6 +16,11 @@ fn agent_script() -> String {
     format!("#!/bin/sh\nexec '{}' --pace 0\n", fake_agent().display())
 }
 
+/// Lets scripts that are agents run the fake agent.
+fn reads_fake_agent() -> String {
+    format!("[sandbox]\nread = [{:?}]\n", fake_agent().display().to_string())
+}
+
 /// A registry with the agents `looped`, whose checksum is right, `wrong`, whose checksum is not, and a broken entry.
 fn registry(address: SocketAddr) -> String {
     let os = if cfg!(target_os = "macos") {
@@ -140,7 +145,10 @@ fn the_list_has_the_configuration_then_the_registry() {
 fn an_agent_is_fetched_and_runs_without_configuration() {
     let address = serve_registry();
     let place = Place::new("");
-    place.configure(&format!("registry_url = \"http://{address}/registry.json\"\n"));
+    place.configure(&format!(
+        "registry_url = \"http://{address}/registry.json\"\n{}",
+        reads_fake_agent()
+    ));
     let unknown = acpd(&place, &["agents", "install", "looped"]);
     assert_eq!(unknown.code, Some(1));
     assert!(
@@ -300,7 +308,7 @@ fn clients_have_an_agent_looked_at_as_well() {
 #[test]
 fn a_look_at_an_agent_that_npx_runs() {
     let place = Place::new("");
-    place.configure("");
+    place.configure(&reads_fake_agent());
     let npx = format!(
         "#!/bin/sh\necho \"args: $*\" >&2\necho 'npm notice'\nexec '{}'\n",
         fake_agent().display()

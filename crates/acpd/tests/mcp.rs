@@ -25,7 +25,7 @@ fn servers_of_the_configuration_come_after_those_of_the_thread() {
     ));
     let mut client = Client::new(&daemon);
     let own = json!({ "name": "mine", "command": "own", "args": [], "env": [] });
-    let params = json!({ "agentType": "told", "cwd": std::env::temp_dir(), "mcpServers": [&own] });
+    let params = json!({ "agentType": "told", "cwd": daemon.place.work(), "mcpServers": [&own] });
     let started = client.call("thread/start", &params);
     let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
     let said = client.turn(&thread, "which?").said();

@@ -5,7 +5,7 @@
 mod support;
 
 use rustix::process::Signal;
-use support::{Client, Daemon, children_of, exists, signal, wait_until, with_argument};
+use support::{Client, Daemon, Place, children_of, exists, signal, wait_until, with_argument};
 
 /// A daemon with an agent in mid-turn that has started processes which ignore SIGTERM, in sessions of their
 /// own, without an environment, and with parents that are gone.
@@ -130,4 +130,93 @@ fn the_keeper_holds_nothing_of_the_daemon() {
     }
     assert_eq!(litter.daemon.stop().code(), Some(0));
     assert!(!exists(keeper));
+}
+
+/// The command of a terminal that starts a process without a mark, an environment and parents, and the argument by which that
+/// process is found.
+fn escape(daemon: &Daemon, stay: &str) -> (String, String) {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/escape.py");
+    let token = format!("{}", 6_000_000_000 + u64::from(daemon.pid()));
+    let command = format!("terminal python3 {} {token} {stay}", script.display());
+    (command.trim_end().to_owned(), token)
+}
+
+/// Ends the processes with an argument when a test is over, however it ends.
+struct Leftover(String);
+
+impl Leftover {
+    fn wait_for_nothing(&self) {
+        wait_until("what hides is ended", || with_argument(&self.0).is_empty());
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        for pid in with_argument(&self.0) {
+            signal(pid, Signal::KILL);
+        }
+    }
+}
+
+/// Lets agents read the script above.
+fn with_script() -> Place {
+    let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+    Place::new(&format!(
+        "[sandbox]\nread = [{:?}]",
+        scripts.display().to_string()
+    ))
+}
+
+fn hides_behind_a_terminal(daemon: &Daemon) {
+    let mut client = Client::new(daemon);
+    let thread = client.thread(daemon);
+    let (command, token) = escape(daemon, "");
+    let leftover = Leftover(token);
+    let turn = client.turn(&thread, &command);
+    assert!(turn.said().contains("hidden"), "{}", turn.said());
+    leftover.wait_for_nothing();
+}
+
+#[test]
+fn a_process_that_hides_does_not_outlive_its_terminal() {
+    hides_behind_a_terminal(&Daemon::at(with_script()));
+    hides_behind_a_terminal(&Daemon::at(Place::without_sandbox("")));
+}
+
+/// As for users other than root, whose processes can remove the mark where there is no sandbox.
+#[test]
+fn an_orphan_without_a_mark_does_not_outlive_its_terminal() {
+    let place = Place::without_sandbox("");
+    let unprivileged = ["setpriv", "--bounding-set", "-sys_admin", "--"];
+    hides_behind_a_terminal(&Daemon::behind(place, &unprivileged));
+}
+
+#[test]
+fn a_process_that_hides_does_not_outlive_a_daemon_that_is_killed() {
+    for keeper_too in [false, true] {
+        let mut daemon = Daemon::at(with_script());
+        let mut client = Client::new(&daemon);
+        let thread = client.thread(&daemon);
+        let (command, token) = escape(&daemon, "stay");
+        let leftover = Leftover(token);
+        client.start(&thread, &command);
+        client.wait_for("item/terminalCommand/output");
+        assert_eq!(
+            with_argument(&leftover.0).len(),
+            2,
+            "the script and what it has started"
+        );
+        if keeper_too {
+            let children = children_of(daemon.pid());
+            let keepers = with_argument("keep")
+                .into_iter()
+                .filter(|pid| children.contains(pid));
+            keepers.for_each(|pid| signal(pid, Signal::KILL));
+        }
+        daemon.kill();
+        if keeper_too {
+            daemon.restart();
+        }
+        leftover.wait_for_nothing();
+    }
 }

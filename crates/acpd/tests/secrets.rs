@@ -154,7 +154,8 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
         "[policy]\nbase = \"readonly\"\n",
         "[policy]\nbase = \"permissive\"\n",
     ] {
-        let daemon = Daemon::with(policy);
+        // Without one, the thread's workspace is one that a sandbox refuses.
+        let daemon = Daemon::at(Place::without_sandbox(policy));
         let mut client = Client::new(&daemon);
         let (data, config) = (daemon.place.data(), daemon.place.config());
         let thread = thread_around(&mut client, &daemon);
@@ -207,7 +208,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
 #[test]
 fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
     const REFUSED: &str = "not the owner at this socket";
-    let daemon = Daemon::start();
+    let daemon = Daemon::at(Place::without_sandbox(""));
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/peer.py");

@@ -1,11 +1,10 @@
 //! The agent actor: one process and its connection.
 
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Environment, Program};
+use acpd_host::{AgentProcess, Program, Sandbox};
 use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
 use acpd_model::{ErrorCode, Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
@@ -152,6 +151,7 @@ pub(crate) async fn start(
     around: &Surroundings,
     name: &str,
     config: &AgentConfig,
+    sandbox: Option<Sandbox>,
     start: Start,
 ) -> Result<AgentHandle, Failure> {
     if config.share {
@@ -159,25 +159,27 @@ pub(crate) async fn start(
         return Box::pin(around.shared.join(name, config, start)).await;
     }
     let slot = around.running.start(name).await?;
-    spawn(config, start, &around.limits, around.clock, &around.metrics, slot)
+    let program = config.program(start.cwd.clone().into(), sandbox);
+    spawn(
+        &program,
+        start,
+        &around.limits,
+        around.clock,
+        &around.metrics,
+        slot,
+    )
 }
 
 /// Starts the process and the task that owns it.
 fn spawn(
-    config: &AgentConfig,
+    program: &Program,
     start: Start,
     limits: &Limits,
     clock: Clock,
     metrics: &Metrics,
     slot: Slot,
 ) -> Result<AgentHandle, Failure> {
-    let program = Program {
-        command: config.command.clone(),
-        args: config.args.clone(),
-        env: Environment::build(std::env::vars(), &config.pass_env, &config.env),
-        cwd: PathBuf::from(&start.cwd),
-    };
-    let mut process = AgentProcess::spawn(&program)?;
+    let mut process = AgentProcess::spawn(program)?;
     slot.started(process.id());
     let (handle, ends) = AgentHandle::new(slot.process());
     let stdin = Stdin::new(process.stdin.take());
@@ -383,7 +385,8 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
         let running = Running::open(&limits, Clock::new(), Arc::clone(&metrics));
         let slot = running.start("sh").await.unwrap();
-        spawn(&config, start, &limits, Clock::new(), &metrics, slot).unwrap()
+        let program = config.program(start.cwd.clone().into(), None);
+        spawn(&program, start, &limits, Clock::new(), &metrics, slot).unwrap()
     }
 
     /// The lines without meaning that it wrote until its end.

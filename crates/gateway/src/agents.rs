@@ -11,11 +11,13 @@ use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
 use crate::config::AgentConfig;
+use crate::sandbox::SandboxSettings;
 
 /// Every agent that has a name here.
 #[derive(Debug)]
 pub struct Agents {
     configured: BTreeMap<String, AgentConfig>,
+    sandbox: SandboxSettings,
     catalog: Catalog,
 }
 
@@ -66,10 +68,12 @@ pub struct Listed {
 }
 
 impl Agents {
-    /// Those of a configuration, and those of the catalog in a data directory.
-    pub fn new(configured: BTreeMap<String, AgentConfig>, data_dir: &Path) -> Self {
+    /// Those of a configuration, with the sandbox for those that have none of their own; and those of the catalog in a data
+    /// directory.
+    pub fn new(configured: BTreeMap<String, AgentConfig>, sandbox: SandboxSettings, data_dir: &Path) -> Self {
         Self {
             configured,
+            sandbox,
             catalog: Catalog::new(data_dir),
         }
     }
@@ -89,6 +93,12 @@ impl Agents {
 
     /// How to run the agent of that name.
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
+        let mut found = self.find_program_of(name)?;
+        found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&self.sandbox);
+        Ok(found)
+    }
+
+    fn find_program_of(&self, name: &str) -> Result<Runnable, Failure> {
         match self.configured.get(name) {
             Some(config) => find_configured(config, || self.catalog.look()).map_err(|reason| {
                 Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use acpd_host::Reserved;
+use acpd_host::{Program, Reserved, Sandbox};
 use acpd_log::Durability;
 use acpd_model::Limits;
 use acpd_proto::agent::Quirks;
@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::door::ServerConfig;
 use crate::mcp::McpServer;
+use crate::sandbox::SandboxSettings;
 
 /// Everything that a daemon needs to know.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Config {
     pub default_agent: Option<String>,
     /// What agents may do.
     pub policy: Option<Policy>,
+    /// How agents are confined that do not say so themselves.
+    pub sandbox: SandboxSettings,
     /// Every bound.
     pub limits: Limits,
     /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`; it ends the agents of a daemon that was
@@ -42,11 +45,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// The daemon's own files, which no policy opens to agents.
+    /// The daemon's own files, which no agent gets at.
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
-        let files = self.config_file.iter().cloned().chain(key);
-        Reserved::new(vec![self.data_dir.clone()], files.collect())
+        let files = self.config_file.iter().cloned().chain(key).collect();
+        Reserved::new(vec![self.data_dir.clone()], files)
     }
 }
 
@@ -83,4 +86,20 @@ pub struct AgentConfig {
     /// What it may do, for every thread.
     #[serde(default)]
     pub policy: Option<Policy>,
+    /// How it and its terminals are confined.
+    #[serde(default)]
+    pub sandbox: SandboxSettings,
+}
+
+impl AgentConfig {
+    /// Its program in a directory.
+    pub fn program(&self, cwd: PathBuf, sandbox: Option<Sandbox>) -> Program {
+        Program {
+            command: self.command.clone(),
+            args: self.args.clone(),
+            env: self.environment(),
+            cwd,
+            sandbox,
+        }
+    }
 }

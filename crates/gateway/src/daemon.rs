@@ -30,6 +30,7 @@ use crate::door::{
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::running::Running;
+use crate::sandbox;
 use crate::search::index_backlog;
 use crate::shared::SharedAgents;
 use crate::starts::Starts;
@@ -136,9 +137,11 @@ impl Daemon {
             agents,
             default_agent,
             policy,
+            sandbox,
             limits,
             keeper,
         } = config;
+        sandbox::announce(&agents, &sandbox);
         let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
         let ServerConfig {
             hosts,
@@ -186,7 +189,7 @@ impl Daemon {
         let around = Surroundings {
             log: log.clone(),
             metrics: Arc::clone(&metrics),
-            agents: Arc::new(Agents::new(agents, &data_dir)),
+            agents: Arc::new(Agents::new(agents, sandbox, &data_dir)),
             shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, running.clone()),
             running,
             limits,
@@ -358,6 +361,7 @@ mod tests {
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
             policy: None,
+            sandbox: crate::sandbox::SandboxSettings::default(),
             limits: Limits::default(),
             keeper: None,
         };

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use acpd_host::{AgentProcess, Environment, Program};
+use acpd_host::{AgentProcess, Environment, Reserved};
 use acpd_model::limits::STRAY_LINES;
 use acpd_model::{Failure, Limits, RawJson};
 use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::config::AgentConfig;
+use crate::sandbox::Confinement;
 
 /// What a look at an agent found.
 #[derive(Debug, Serialize)]
@@ -32,6 +33,8 @@ pub struct Report {
     pub stderr: String,
     /// First lines of its standard output that are no message.
     pub stray_lines: Vec<String>,
+    /// What it may use.
+    pub sandbox: Confinement,
     /// The result of `initialize`, as it came.
     #[serde(skip)]
     pub raw: Option<RawJson>,
@@ -58,13 +61,8 @@ pub struct Hello {
 const PROTOCOL_VERSION: i64 = 1;
 
 /// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
-pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Report {
-    let program = Program {
-        command: config.command.clone(),
-        args: config.args.clone(),
-        env: Environment::build(std::env::vars(), &config.pass_env, &config.env),
-        cwd,
-    };
+pub async fn examine(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> Report {
+    let (sandbox, confinement) = config.confine_to_look(reserved, &cwd);
     let mut report = Report {
         command: std::iter::once(&config.command)
             .chain(&config.args)
@@ -75,8 +73,17 @@ pub async fn examine(config: &AgentConfig, cwd: PathBuf, limits: &Limits) -> Rep
         millis: 0,
         stderr: String::new(),
         stray_lines: Vec::new(),
+        sandbox: confinement,
         raw: None,
     };
+    let sandbox = match sandbox {
+        Ok(sandbox) => sandbox,
+        Err(failure) => {
+            report.error = Some(failure.to_string());
+            return report;
+        }
+    };
+    let program = config.program(cwd, sandbox);
     let began = Instant::now();
     let mut process = match AgentProcess::spawn(&program) {
         Ok(process) => process,
@@ -133,7 +140,8 @@ pub fn terminal_logins(hello: &Hello) -> Vec<AuthMethod> {
 
 /// The agent's own program, as a person signs in with it: with the environment that it has as an agent.
 pub fn login_command(config: &AgentConfig, method: &AuthMethod) -> std::process::Command {
-    let mut env = Environment::build(std::env::vars(), &config.pass_env, &config.env);
+    // A person's own doing: it opens browsers and keyrings, outside of any sandbox.
+    let mut env = Environment::here(&config.pass_env, &config.env);
     env.extend(method.env.clone().unwrap_or_default());
     let mut command = std::process::Command::new(&config.command);
     command

@@ -16,6 +16,7 @@ use crate::config::AgentConfig;
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::running::Running;
+use crate::sandbox::SandboxSettings;
 use crate::shared::SharedAgents;
 use crate::starts::Starts;
 use crate::subscribers::Subscribers;
@@ -39,7 +40,7 @@ pub fn surroundings_of(
     Surroundings {
         log,
         policies: watch::channel(PolicyBook::new(None, &agents)).1,
-        agents: Arc::new(Agents::new(agents, data_dir)),
+        agents: Arc::new(Agents::new(agents, SandboxSettings::default(), data_dir)),
         shared: SharedAgents::open(Arc::clone(&limits), clock, Arc::clone(&metrics), running.clone()),
         metrics,
         running,

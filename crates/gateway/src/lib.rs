@@ -41,6 +41,7 @@ mod peer;
 mod policies;
 mod recall;
 mod running;
+pub mod sandbox;
 mod search;
 mod shared;
 mod standby;
@@ -50,6 +51,7 @@ mod subscribers;
 mod terminals;
 mod thread;
 
+pub use acpd_host::Reserved;
 pub use acpd_host::catalog;
 pub use acpd_host::give_back_large_buffers;
 pub use acpd_host::keep;

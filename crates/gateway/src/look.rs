@@ -41,13 +41,20 @@ impl Calls {
     /// Starts an agent to see whether it works.
     async fn examine(&self, agent_type: String) -> Result<RawJson, Failure> {
         let found = self.around.agents.find(&agent_type)?;
-        let report = examine(&found.config, anywhere(), &self.around.limits).await;
+        let report = examine(
+            &found.config,
+            &self.around.reserved,
+            anywhere(),
+            &self.around.limits,
+        )
+        .await;
         let millis = u64::try_from(report.millis).unwrap_or(u64::MAX);
         Ok(json!({
             "agentType": agent_type,
             "hello": report.hello,
             "error": report.error,
             "millis": millis,
+            "sandbox": report.sandbox,
             "stderr": report.stderr,
             "strayLines": report.stray_lines,
         })

@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_host::catalog::homes_of_others;
 use acpd_host::{
-    Environment, Fit, Program, Reserved, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate,
-    Workspace,
+    Fit, Program, Reserved, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
 };
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
@@ -57,6 +55,7 @@ pub struct Machine {
     /// The workspace's directories, as they were named.
     directories: Vec<PathBuf>,
     agent: AgentConfig,
+    sandbox: Option<Sandbox>,
     terminals: Terminals,
     told: mpsc::Sender<Box<FromMachine>>,
     budget: Budget,
@@ -76,24 +75,20 @@ impl Machine {
     pub fn new(
         spec: &Spec,
         agent: AgentConfig,
+        sandbox: Option<Sandbox>,
         reserved: &Reserved,
         told: mpsc::Sender<Box<FromMachine>>,
         budget: Budget,
         metrics: Arc<Metrics>,
     ) -> Self {
         let directories = crate::paths::directories(spec);
-        let words = std::iter::once(&agent.command).chain(&agent.args);
-        let others = std::env::var_os("HOME").map(|home| {
-            let home = PathBuf::from(home);
-            let home = home.canonicalize().unwrap_or(home);
-            homes_of_others(&spec.agent, words.map(String::as_str), &home)
-        });
-        let reserved = Arc::new(reserved.and(others.unwrap_or_default(), &directories));
+        let reserved = Arc::new(reserved.and(agent.homes_of_others(), &directories));
         let workspace = Workspace::open(directories.iter().cloned()).without(reserved);
         Self {
             workspace: Arc::new(workspace),
             directories,
             agent,
+            sandbox,
             terminals: Terminals::default(),
             told,
             budget,
@@ -122,6 +117,10 @@ impl Machine {
                     Ok(text.map(|content| MachineReply::Read { content }))
                 });
             }
+            MachineCall::WriteFile { path, .. } if self.is_readonly() => Err(Failure::new(
+                ErrorCode::Forbidden,
+                format!("{path} may only be read: the agent's sandbox is \"readonly\" in the configuration"),
+            )),
             MachineCall::WriteFile { path, at, content } => {
                 return self.on_disk(call, 1, move |files, room| {
                     let (path, at) = (path.as_str(), at.as_deref());
@@ -141,8 +140,7 @@ impl Machine {
                     Ok(cwd) => cwd,
                     Err(failure) => return self.answer(call, async { Err(failure) }),
                 };
-                let mut environment =
-                    Environment::build(std::env::vars(), &self.agent.pass_env, &self.agent.env);
+                let mut environment = self.agent.environment();
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
                 environment.extend(env);
                 let program = Program {
@@ -150,6 +148,7 @@ impl Machine {
                     args,
                     env: environment,
                     cwd,
+                    sandbox: self.sandbox.clone(),
                 };
                 return self.create(
                     call,
@@ -189,6 +188,12 @@ impl Machine {
         if let Err(failure) = result {
             self.answer(call, async { Err(failure) });
         }
+    }
+
+    fn is_readonly(&self) -> bool {
+        self.sandbox
+            .as_ref()
+            .is_some_and(|sandbox| sandbox.grants().readonly)
     }
 
     /// A terminal has told its end, with so many bytes of output.
@@ -405,6 +410,7 @@ mod tests {
         Machine::new(
             spec,
             AgentConfig::default(),
+            None,
             &Reserved::default(),
             told,
             Budget::default(),

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_host::Sandbox;
 use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
 use acpd_model::{Failure, RawJson};
 use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
@@ -29,6 +30,7 @@ pub struct Standby {
     name: String,
     config: AgentConfig,
     cwd: String,
+    sandbox: Option<Sandbox>,
     capabilities: Capabilities,
     handle: AgentHandle,
     /// What it said that is for its thread, and how many bytes that is.
@@ -69,12 +71,19 @@ impl Standby {
             quirks: config.quirks,
             ..Start::new(cwd.clone(), patience)
         };
-        let handle = start(around, name, config, held).await;
+        let workspace = [cwd.clone().into()];
+        let sandbox = match config.confine(&around.reserved, &workspace) {
+            Ok(sandbox) => sandbox,
+            // No session can be opened in this directory, so all that is asked is what needs none.
+            Err(_) => config.confine(&around.reserved, &[])?,
+        };
+        let handle = start(around, name, config, sandbox.clone(), held).await;
         let handle = handle.map_err(|failure| cannot(name, failure))?;
         let mut standby = Self {
             name: name.to_owned(),
             config: config.clone(),
             cwd,
+            sandbox,
             capabilities: Capabilities::default(),
             using: around.running.join(Arc::clone(&handle.process), None).await?,
             handle,
@@ -219,18 +228,19 @@ impl Standby {
     }
 
     /// Whether it can open a session in `cwd`. One that somebody has signed in to can in any directory, as agents can that
-    /// hold several sessions.
+    /// hold several sessions; but not one that is confined to its own.
     pub fn fits(&self, cwd: &str) -> bool {
-        self.asked.is_empty() && (self.cwd == cwd || self.signed_in)
+        self.asked.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
     }
 
     /// Gives the process to a thread, if it was started as the thread's agent is now: the way to it, and what it has said.
     pub async fn open(
         self,
         config: &AgentConfig,
+        sandbox: Option<&Sandbox>,
         start: Start,
     ) -> Result<(AgentHandle, Vec<AgentEvent>), Start> {
-        if self.config != *config || !self.fits(&start.cwd) {
+        if self.config != *config || self.sandbox.as_ref() != sandbox || !self.fits(&start.cwd) {
             return Err(start);
         }
         self.handle.tell(AgentCommand::Open(Box::new(start)), None).await;

@@ -102,8 +102,9 @@ mod tests {
         let program = Program {
             command: "true".into(),
             args: Vec::new(),
-            env: Environment::build(std::env::vars(), &[], &std::collections::BTreeMap::new()),
+            env: Environment::here(&[], &std::collections::BTreeMap::new()),
             cwd: std::env::temp_dir(),
+            sandbox: None,
         };
         let spec = TerminalSpec {
             program,

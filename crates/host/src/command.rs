@@ -1,7 +1,10 @@
 //! What to run, and in which environment.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+use crate::sandbox::Sandbox;
 
 /// A program to run: an argument vector, never a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub struct Program {
     pub env: BTreeMap<String, String>,
     /// Where it runs.
     pub cwd: PathBuf,
+    /// What it may use; everything, without one.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// What a terminal says that it is, in `TERM`.
@@ -60,6 +65,13 @@ const ALLOWED: &[&str] = &[
 ];
 
 impl Environment {
+    /// As [`build`](Self::build), of this process's own environment. Variables that are not UTF-8 are left out.
+    pub fn here(pass: &[String], set: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        Self::build(std::env::vars_os().filter_map(text), pass, set)
+    }
+
     /// What of `from` passes the built-in list and the names in `pass`, with `set` added on top.
     pub fn build(
         from: impl Iterator<Item = (String, String)>,

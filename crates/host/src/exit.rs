@@ -61,6 +61,12 @@ pub(crate) fn cannot_start(program: &Program, error: &io::Error) -> String {
             format!("the program {command:?} cannot be run: the interpreter that it names was not found")
         }
         (io::ErrorKind::NotFound, _) => format!("the program {command:?} was not found"),
+        (io::ErrorKind::PermissionDenied, _) if program.sandbox.is_some() => {
+            format!(
+                "the program {command:?} may not be executed, or the directory {place} may not be entered; a program that is \
+                 elsewhere than others must be listed in \"read\" of its sandbox in the configuration"
+            )
+        }
         (io::ErrorKind::PermissionDenied, _) => {
             format!(
                 "the program {command:?} may not be executed, or the directory {place} may not be entered"

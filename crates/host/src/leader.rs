@@ -17,6 +17,9 @@ use tokio::task::JoinHandle;
 use crate::children;
 use crate::command::Program;
 use crate::mark::{Mark, VARIABLE};
+use crate::sandbox::Sandbox;
+#[cfg(target_os = "linux")]
+use crate::seal::Seal;
 use crate::sweep::{self, Whose};
 
 /// A running child. Dropping it kills it and all that came from it.
@@ -54,15 +57,17 @@ pub(crate) fn command(program: &Program) -> Command {
 }
 
 impl Leader {
-    /// Starts it in a session of its own, with a mark. What `attach` does to the command comes after that.
+    /// Starts it in a session of its own, with a mark. What `attach` does to the command comes after that, and the sandbox last.
     pub fn start(
         command: &mut Command,
+        sandbox: Option<&Sandbox>,
         attach: impl FnOnce(&mut Command) -> std::io::Result<()>,
     ) -> std::io::Result<Self> {
         let spawn = |mark: Mark| {
             command.env(VARIABLE, mark.text());
             separate(command, mark);
             attach(command)?;
+            finish(command, sandbox.cloned());
             command.spawn()
         };
         let (child, mark) = children::start(spawn, pid_of)?;
@@ -258,6 +263,30 @@ fn on_linux(limit: u64) -> std::io::Result<()> {
     close_others();
     Ok(())
 }
+
+/// What comes last before the program: after it some of what came before is not allowed any more.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
+)]
+fn finish(command: &mut Command, sandbox: Option<Sandbox>) {
+    let seal = Seal::new();
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
+    // they need was made before the fork.
+    unsafe {
+        command.pre_exec(move || {
+            if let Some(sandbox) = &sandbox {
+                sandbox.enter()?;
+            }
+            seal.install();
+            Ok(())
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn finish(_: &mut Command, _: Option<Sandbox>) {}
 
 /// Descriptors that were open before us, and that nobody marked, are not the child's business either. Those
 /// that are meant for the child are 0 to 2.

@@ -21,6 +21,9 @@ mod origin;
 mod output;
 mod process;
 mod pty;
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod seal;
 mod supervision;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -34,6 +37,7 @@ pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
+pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};

@@ -7,7 +7,7 @@
 //! `ACPD_PROCESS`, for people and for those who may read it. A program can drop that, or forbid its reading
 //! (`ssh-agent` does), so on Linux the mark is also the hard limit of a process's real-time CPU time: some ten
 //! thousand years, so no limit at all. It passes through fork, exec, `setsid` and `env -i`, anybody may read
-//! it, and only root can raise it.
+//! it, and [`crate::seal`] keeps it from being changed.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -50,15 +50,16 @@ impl AgentProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut leader = Leader::start(&mut command, |_| Ok(())).map_err(|error| {
-            let reason = cannot_start(program, &error);
-            if error.kind() == std::io::ErrorKind::NotFound && reason.ends_with("was not found") {
-                return Failure::agent(format!(
-                    "{reason}: install it, or give its full path in the configuration"
-                ));
-            }
-            Failure::agent(reason)
-        })?;
+        let mut leader =
+            Leader::start(&mut command, program.sandbox.as_ref(), |_| Ok(())).map_err(|error| {
+                let reason = cannot_start(program, &error);
+                if error.kind() == std::io::ErrorKind::NotFound && reason.ends_with("was not found") {
+                    return Failure::agent(format!(
+                        "{reason}: install it, or give its full path in the configuration"
+                    ));
+                }
+                Failure::agent(reason)
+            })?;
         let child = &mut leader.child;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

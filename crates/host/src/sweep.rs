@@ -4,7 +4,8 @@
 //! become another's.
 //!
 //! A process belongs to an agent or terminal if it carries the mark, is in the session, or has an ancestor
-//! that does. Group and session alone miss what called `setsid`; the mark alone misses what root has changed.
+//! that does. Group and session alone miss what called `setsid`; the mark alone misses what has removed it, which only processes
+//! outside of a sandbox can. An orphan without a mark belongs to whoever ends next.
 
 use std::time::Duration;
 
@@ -111,7 +112,9 @@ mod system {
             Whose::Leader(mark, leader) => {
                 let session = leader.map(Pid::as_raw_pid);
                 let fits = |e: &&Entry| Some(e.session) == session || e.carries(|carried| carried == mark);
-                table.iter().filter(fits).map(|e| e.pid).collect()
+                let mut pids = unmarked_orphans(table);
+                pids.extend(table.iter().filter(fits).map(|e| e.pid));
+                pids
             }
             Whose::Run(run) => {
                 let mut pids = orphans(table);
@@ -146,6 +149,15 @@ mod system {
             let given = |e: &&Entry| e.parent == own && e.session != session && !known(e.pid);
             table.iter().filter(given).map(|e| e.pid).collect()
         })
+    }
+
+    /// Orphans that have removed both of their marks. Whose they were cannot be told, so they are ended with whoever ends next.
+    fn unmarked_orphans(table: &[Entry]) -> BTreeSet<i32> {
+        let mut pids = orphans(table);
+        let hides = |e: &&Entry| table::is_ours(e) && !e.carries(|_| true);
+        let hidden: BTreeSet<i32> = table.iter().filter(hides).map(|e| e.pid).collect();
+        pids.retain(|pid| hidden.contains(pid));
+        pids
     }
 
     fn reap_from(table: &[Entry]) {

@@ -73,6 +73,11 @@ pub(crate) fn shared(asked: Instant) -> Arc<Vec<Entry>> {
     table
 }
 
+/// Whether a process is not older than we, so that its marks were read and it can be of an agent.
+pub(crate) fn is_ours(entry: &Entry) -> bool {
+    entry.started >= own_start()
+}
+
 fn own_start() -> u64 {
     static START: OnceLock<u64> = OnceLock::new();
     let pid = i32::try_from(std::process::id()).unwrap_or(0);

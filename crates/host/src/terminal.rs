@@ -93,7 +93,10 @@ impl Terminal {
         let (master, slave) = pty::open().map_err(no_terminal)?;
         let output = Output::read(master, spec.output_bytes.min(TERMINAL_BYTES_MAX)).map_err(no_terminal)?;
         let mut command = leader::command(&spec.program);
-        let leader = Leader::start(&mut command, |command| pty::attach(command, slave)).map_err(failed)?;
+        let leader = Leader::start(&mut command, spec.program.sandbox.as_ref(), |command| {
+            pty::attach(command, slave)
+        })
+        .map_err(failed)?;
         // It has our copies of the command's end; as long as they are open, output has no end.
         drop(command);
         let (kills, killed) = mpsc::channel(1);

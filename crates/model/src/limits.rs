@@ -280,6 +280,8 @@ pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
 pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
 /// Milliseconds that a child of a command that has ended may hold the terminal's output open.
 pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
+/// Entries of a directory that are granted one by one to a sandbox, where it must not be granted as a whole.
+pub const SANDBOX_ENTRIES: usize = 4096;
 /// Milliseconds between SIGTERM and SIGKILL for what a process that has ended by itself left behind.
 pub const LEFTOVER_MILLIS: u64 = 500;
 /// Milliseconds that SIGKILL is sent again and again to processes that do not go, or make new ones.

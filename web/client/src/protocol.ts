@@ -62,6 +62,8 @@ export interface AgentExamined {
   hello?: AgentHello | null;
   /** Milliseconds from the start of the process to its answer, or to its failure. */
   millis: number;
+  /** What it and its terminals may use. */
+  sandbox?: AgentSandbox | null;
   /** The last of its standard error. */
   stderr: string;
   /** First lines of its standard output that are no message. */
@@ -125,6 +127,24 @@ export interface AgentRequestParams {
 }
 
 export type AgentRunningParams = NoParams;
+
+/** How an agent is confined. */
+export interface AgentSandbox {
+  /** What the kernel does not enforce. */
+  gaps: string[];
+  /** Paths of the configuration that do not exist, for which nothing is granted. */
+  missing: string[];
+  /** `workspace`, `readonly` or `off`. */
+  mode: string;
+  /** `on`, `off`, or ports with commas between. */
+  network: string;
+  /** Paths that may be read, beside those that may be written; empty without a sandbox. */
+  read: string[];
+  /** Why it is not confined although nobody wanted that, or why it cannot be confined here. */
+  reason?: string | null;
+  /** Paths that may be written, beside the workspace. */
+  write: string[];
+}
 
 /** Which of the agent's sessions. */
 export interface AgentSessionDeleteParams {

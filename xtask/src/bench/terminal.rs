@@ -122,8 +122,9 @@ async fn empty(command: &str) -> anyhow::Result<Duration> {
     let program = Program {
         command: "sh".into(),
         args: vec!["-c".into(), command.into()],
-        env: Environment::build(std::env::vars(), &[], &BTreeMap::new()),
+        env: Environment::here(&[], &BTreeMap::new()),
         cwd: "/".into(),
+        sandbox: None,
     };
     let spec = TerminalSpec {
         program,

@@ -160,10 +160,17 @@ impl Agent {
             .iter()
             .map(|(name, value)| format!("{name} = {value:?}"))
             .collect();
+        // In the sandbox that agents have by default, with what their installation beside this repository and the count of their
+        // starts need.
+        std::fs::write(&setting.starts, "").expect("a file can be written");
+        let shown = |path: PathBuf| path.canonicalize().unwrap_or(path).display().to_string();
+        let read = [self.folder(), installed().join("node")].map(shown);
         format!(
-            "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\n",
+            "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\n\
+             sandbox = {{ read = {read:?}, write = [{:?}] }}\n",
             self.name,
-            env.join(", ")
+            env.join(", "),
+            setting.starts.display().to_string()
         )
     }
 

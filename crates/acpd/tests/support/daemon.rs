@@ -44,12 +44,31 @@ pub struct Daemon {
 impl Place {
     /// With the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
-        let root = tempfile::tempdir().expect("a temporary directory can be made");
+        Self::below(&std::env::temp_dir(), more)
+    }
+
+    /// The same, where sandboxes grant nothing by themselves: they grant all temporary files.
+    pub fn away(more: &str) -> Self {
+        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")), more)
+    }
+
+    /// With the agent `fake` outside of any sandbox, and `more` lines of configuration.
+    pub fn without_sandbox(more: &str) -> Self {
+        let place = Self::new("");
+        let agent = place.agent("fake", &["--pace", "0"], &[]);
+        let (agent, _) = agent.split_once("sandbox = ").expect("it has a sandbox");
+        place.configure(&format!("{agent}sandbox = \"off\"\n{more}\n"));
+        place
+    }
+
+    fn below(parent: &Path, more: &str) -> Self {
+        let root = tempfile::tempdir_in(parent).expect("a temporary directory can be made");
         let place = Self {
             root,
             env: Vec::new(),
         };
         std::fs::create_dir(place.work()).expect("the work directory can be made");
+        std::fs::create_dir(place.root.path().join("sessions")).expect("the sessions' directory can be made");
         let config = format!("{}\n{more}\n", place.agent("fake", &["--pace", "0"], &[]));
         place.configure(&config);
         place
@@ -76,7 +95,10 @@ impl Place {
         let sessions = self.root.path().join("sessions").display().to_string();
         let _ = write!(env, "FAKE_AGENT_STATE = {sessions:?}");
         let command = fake_agent().display().to_string();
-        format!("[agents.{name}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {env} }}\n")
+        // It is in a sandbox as any agent is; where its sessions are is no agent's that acpd knows.
+        format!(
+            "[agents.{name}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {env} }}\nsandbox = {{ write = [{sessions:?}] }}\n"
+        )
     }
 
     /// The daemon's data directory.
@@ -93,6 +115,11 @@ impl Place {
     /// A directory for agents to work in.
     pub fn work(&self) -> PathBuf {
         self.root.path().join("work")
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> &Path {
+        self.root.path()
     }
 
     /// Where a daemon looks that is not told of a configuration file.
@@ -217,6 +244,29 @@ impl Daemon {
         let place = Place::new("");
         let mut command = place.command(&["serve", "--demo"]);
         command.env_remove("ACPD_CONFIG");
+        let (child, address) = launch_as(&place, command);
+        Self {
+            place,
+            child: Some(child),
+            address,
+        }
+    }
+
+    /// In a place that is there already, started by a program that becomes the daemon: its name and its arguments.
+    pub fn behind(place: Place, wrapper: &[&str]) -> Self {
+        let inner = place.command(&["serve"]);
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(place.work());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         let (child, address) = launch_as(&place, command);
         Self {
             place,

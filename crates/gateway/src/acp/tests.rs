@@ -13,6 +13,7 @@ use crate::calls::Calls;
 use crate::config::AgentConfig;
 use crate::directory::Directory;
 use crate::in_memory::surroundings;
+use crate::sandbox::{Mode, SandboxSettings};
 
 /// Answers what it is sent line by line: the handshake, a session, a prompt.
 const AGENT: &str = r#"
@@ -74,6 +75,11 @@ async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits)
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
         env: BTreeMap::from([("STARTS".to_owned(), starts_file(data_dir).display().to_string())]),
+        // A process that knows who has signed in opens sessions in any directory, so it is confined to none.
+        sandbox: SandboxSettings {
+            mode: Some(Mode::Off),
+            ..SandboxSettings::default()
+        },
         ..AgentConfig::default()
     };
     let agents = BTreeMap::from([("sh".to_owned(), agent)]);

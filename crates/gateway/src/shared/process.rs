@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::task::Poll;
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Environment, Program};
+use acpd_host::AgentProcess;
 use acpd_model::limits::SHARED_INBOX;
 use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentEvent, News, Seat, SharedAgent};
@@ -51,12 +51,8 @@ pub(super) fn spawn(
     metrics: &Metrics,
     slot: Slot,
 ) -> Result<mpsc::Sender<Joining>, Failure> {
-    let program = Program {
-        command: config.command.clone(),
-        args: config.args.clone(),
-        env: Environment::build(std::env::vars(), &config.pass_env, &config.env),
-        cwd: PathBuf::from(&first.start.cwd),
-    };
+    // It would have to be confined to the workspaces of threads that come later.
+    let program = config.program(PathBuf::from(&first.start.cwd), None);
     let mut process = AgentProcess::spawn(&program)?;
     slot.started(process.id());
     let stdin = Stdin::new(process.stdin.take());

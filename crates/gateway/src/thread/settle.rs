@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use acpd_host::Sandbox;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
@@ -144,18 +145,28 @@ impl ThreadActor {
                     start.cwd = self.machine.session_directory_gone(self.around.clock.now());
                 }
                 let spec = &self.machine.live().spec;
-                let started = match self.around.agents.find(&spec.agent) {
-                    Ok(Runnable { config, .. }) => {
+                let found = self
+                    .around
+                    .agents
+                    .find(&spec.agent)
+                    .and_then(|Runnable { config, .. }| {
+                        let workspace = paths::directories(spec);
+                        let sandbox = config.confine(&self.around.reserved, &workspace)?;
+                        Ok((config, sandbox))
+                    });
+                let started = match found {
+                    Ok((config, sandbox)) => {
                         start.quirks = config.quirks;
                         start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
                         let single = config.chunks == Some(Chunks::Single);
                         let agent = spec.agent.clone();
                         self.machine.set_single_chunks(single);
-                        let started = self.start_agent(&agent, &config, start).await;
+                        let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
                         started.inspect(|handle| {
                             self.host = Some(Machine::new(
                                 &self.machine.live().spec,
                                 config,
+                                sandbox,
                                 &self.around.reserved,
                                 self.host_told.clone(),
                                 handle.process.budget().clone(),
@@ -259,10 +270,11 @@ impl ThreadActor {
         &mut self,
         name: &str,
         config: &AgentConfig,
+        sandbox: Option<Sandbox>,
         start: Start,
     ) -> Result<AgentHandle, Failure> {
         let start = match self.standby.take() {
-            Some(standby) => match standby.open(config, start).await {
+            Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
                 Ok((handle, early)) => {
                     let now = self.around.clock.now();
                     for event in early {
@@ -274,7 +286,7 @@ impl ThreadActor {
             },
             None => start,
         };
-        agent::start(&self.around, name, config, start).await
+        agent::start(&self.around, name, config, sandbox, start).await
     }
 }
 

@@ -74,6 +74,18 @@ pub fn all(agents: &Path) -> BTreeMap<String, Installed> {
         .collect()
 }
 
+/// The folder of the installed agent that has the file `program`, where `data_dir` is the data directory.
+pub fn folder_of(data_dir: &Path, program: &Path) -> Option<PathBuf> {
+    let agents = data_dir.join("agents");
+    let real = agents.canonicalize().ok()?;
+    let below = program
+        .strip_prefix(&agents)
+        .or_else(|_| program.strip_prefix(&real))
+        .ok()?;
+    let id = below.components().next()?.as_os_str().to_str()?;
+    is_id(id).then(|| real.join(id))
+}
+
 /// The agent `id`, if it is installed below `agents` and its program is there.
 pub fn one(agents: &Path, id: &str) -> Option<Installed> {
     let home = Some(agents.join(id)).filter(|_| is_id(id))?;

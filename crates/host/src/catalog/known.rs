@@ -1,8 +1,8 @@
-//! What the registry document has no member for: the program that a package brings, and the variables that the
-//! agent needs of its user's environment.
+//! What the registry document has no member for: the program that a package brings, the variables that the
+//! agent needs of its user's environment, and where it keeps its own files.
 //!
 //! This is part of acpd and not of the document, so that a document that was fetched cannot ask for more of the
-//! environment.
+//! environment or of the disk.
 
 /// A package that acpd knows.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct Known {
     program: &'static str,
     /// Variables to pass on, as in `pass_env`.
     pass_env: &'static [&'static str],
+    /// Its settings, sessions and caches, which it writes. Places begin with a variable. One with an extension is a file.
+    homes: &'static [&'static str],
 }
 
 const KNOWN: &[Known] = &[
@@ -20,47 +22,89 @@ const KNOWN: &[Known] = &[
         package: "@agentclientprotocol/claude-agent-acp",
         program: "claude-agent-acp",
         pass_env: &["ANTHROPIC_*", "CLAUDE_*"],
+        homes: &["$CLAUDE_CONFIG_DIR", "$HOME/.claude.json"],
     },
     Known {
         package: "@agentclientprotocol/codex-acp",
         program: "codex-acp",
         pass_env: &["CODEX_*", "OPENAI_*"],
+        homes: &["$CODEX_HOME"],
     },
     Known {
         package: "@google/gemini-cli",
         program: "gemini",
         pass_env: &["GEMINI_*", "GOOGLE_*"],
+        homes: &["$HOME/.gemini"],
     },
     Known {
         package: "opencode-ai",
         program: "opencode",
         pass_env: &["OPENCODE_*"],
+        homes: &[
+            "$XDG_CONFIG_HOME/opencode",
+            "$XDG_DATA_HOME/opencode",
+            "$XDG_STATE_HOME/opencode",
+            "$XDG_CACHE_HOME/opencode",
+        ],
     },
     Known {
         package: "@qwen-code/qwen-code",
         program: "qwen",
         pass_env: &["OPENAI_*", "QWEN_*"],
+        homes: &["$HOME/.qwen"],
     },
     Known {
         package: "@github/copilot",
         program: "copilot",
         pass_env: &["COPILOT_*"],
+        homes: &["$HOME/.copilot", "$XDG_CONFIG_HOME/github-copilot"],
     },
     Known {
         package: "@augmentcode/auggie",
         program: "auggie",
         pass_env: &["AUGMENT_*"],
+        homes: &["$HOME/.augment"],
     },
     Known {
         package: "kimi-cli",
         program: "kimi-cli",
         pass_env: &["KIMI_*"],
+        homes: &["$HOME/.kimi", "$XDG_DATA_HOME/kimi"],
     },
     // Without a model, from here or from its own file, it does not start.
     Known {
         package: "fast-agent-mcp",
         program: "fast-agent-mcp",
         pass_env: &["FAST_AGENT_*"],
+        homes: &["$HOME/.fast-agent"],
+    },
+    Known {
+        package: "kimi-code",
+        program: "kimi",
+        pass_env: &[],
+        homes: &["$HOME/.kimi", "$HOME/.kimi-code", "$XDG_DATA_HOME/kimi"],
+    },
+    Known {
+        package: "goose",
+        program: "goose",
+        pass_env: &[],
+        homes: &[
+            "$XDG_CONFIG_HOME/goose",
+            "$XDG_DATA_HOME/goose",
+            "$XDG_STATE_HOME/goose",
+        ],
+    },
+    Known {
+        package: "mistral-vibe",
+        program: "vibe-acp",
+        pass_env: &[],
+        homes: &["$HOME/.vibe"],
+    },
+    Known {
+        package: "hermes-agent",
+        program: "hermes-acp",
+        pass_env: &[],
+        homes: &["$HOME/.hermes"],
     },
 ];
 
@@ -77,4 +121,83 @@ pub fn program(package: &str) -> Option<&'static str> {
 pub fn pass_env(package: &str) -> Vec<String> {
     let names = known(package).map_or(&[][..], |known| known.pass_env);
     names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Where the agent of a command line keeps its own files: known by its program, by the package that a runner fetches, or by a path that
+/// leads into the package. Nothing of an agent that is not known.
+pub fn homes<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let words: Vec<_> = words.collect();
+    homes_where(|known| words.iter().any(|word| known.is_named(word)))
+}
+
+/// Where all other known agents keep theirs. What several agents share belongs to each of them.
+pub fn homes_of_others<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let own = homes(words);
+    let mut others = homes_where(|_| true);
+    others.retain(|home| !own.contains(home));
+    others
+}
+
+fn homes_where(wanted: impl Fn(&Known) -> bool) -> Vec<&'static str> {
+    let known = KNOWN.iter().filter(|known| wanted(known));
+    known.flat_map(|known| known.homes).copied().collect()
+}
+
+impl Known {
+    /// Whether a word of a command line means it.
+    fn is_named(&self, word: &str) -> bool {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let below = format!("/{}/", self.package);
+        let package = word.strip_prefix(self.package);
+        name == self.program
+            || package.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=', '[']))
+            || word.contains(&below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_own_files_are_known_by_its_command_line() {
+        for (line, home) in [
+            ("gemini --acp", "$HOME/.gemini"),
+            ("/opt/bin/gemini", "$HOME/.gemini"),
+            ("npx --yes @google/gemini-cli@0.61.0 --acp", "$HOME/.gemini"),
+            (
+                "node /x/node_modules/@google/gemini-cli/dist/index.js",
+                "$HOME/.gemini",
+            ),
+            ("uvx fast-agent-mcp==0.10.46", "$HOME/.fast-agent"),
+            ("codex-acp", "$CODEX_HOME"),
+        ] {
+            assert_eq!(homes(line.split(' ')), [home], "{line}");
+        }
+        for line in [
+            "gemini-other",
+            "npx @google/gemini-cli-other",
+            "sh -c gemini-x",
+            "ssh box",
+        ] {
+            assert_eq!(homes(line.split(' ')), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
+    fn an_agents_own_home_is_no_other_agents() {
+        let has = |line: &str, home: &str| homes_of_others(line.split(' ')).contains(&home);
+        for line in [
+            "npx --yes @agentclientprotocol/claude-agent-acp@0.100.0",
+            "/usr/local/bin/claude-agent-acp",
+        ] {
+            assert!(
+                !has(line, "$CLAUDE_CONFIG_DIR") && !has(line, "$HOME/.claude.json"),
+                "{line}"
+            );
+            assert!(has(line, "$CODEX_HOME"), "{line}");
+        }
+        assert!(has("my-agent --acp", "$CLAUDE_CONFIG_DIR"));
+        assert!(!has("kimi --acp", "$HOME/.kimi"), "kimi-cli has the same");
+    }
 }

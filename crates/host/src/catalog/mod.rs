@@ -7,7 +7,6 @@
 
 mod download;
 mod error;
-mod homes;
 mod install;
 mod known;
 mod registry;
@@ -25,8 +24,8 @@ use acpd_model::limits::REGISTRY_BYTES;
 use serde::Serialize;
 
 pub use error::CatalogError;
-pub use homes::{HOMES, homes_of_others};
-pub use install::Installed;
+pub use install::{Installed, folder_of};
+pub use known::{homes, homes_of_others};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{How, Launch, find_program};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};

@@ -103,6 +103,16 @@ impl Reserved {
         all
     }
 
+    /// The directories.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.directories.iter().map(PathBuf::as_path)
+    }
+
+    /// The directories and the files.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.directories().chain(self.files.iter().map(PathBuf::as_path))
+    }
+
     /// Whether `dir` is one of the directories.
     pub(super) fn is_directory(&self, dir: &Dir) -> bool {
         // Most workspaces in tests reserve nothing.

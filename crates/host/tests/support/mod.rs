@@ -20,6 +20,7 @@ pub fn shell(script: &str, token: &str, cwd: &Path) -> Program {
         args: ["-c", script, token].map(str::to_owned).into(),
         env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
         cwd: cwd.to_owned(),
+        sandbox: None,
     }
 }
 

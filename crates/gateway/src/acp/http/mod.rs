@@ -361,7 +361,8 @@ fn websocket(door: Door, pass: &Pass, uri: &Uri, upgrade: WebSocketUpgrade) -> R
         .on_upgrade(move |socket| async move {
             let socket = Socket::new(socket, &door.calls.around.limits);
             let lobby = door.lobby;
-            let served = async move { lobby.serve(socket, visitor, agent).await };
+            // Boxed, since it holds a process that waits for a session.
+            let served = async move { Box::pin(lobby.serve(socket, visitor, agent)).await };
             let _ = door.peers.spawn(served).await;
         });
     if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::now_v7().to_string()) {

@@ -186,6 +186,28 @@ pub struct AgentExamined {
     stderr: String,
     /// First lines of its standard output that are no message.
     stray_lines: Vec<String>,
+    /// What it and its terminals may use.
+    sandbox: Option<AgentSandbox>,
+}
+
+/// How an agent is confined.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSandbox {
+    /// `workspace`, `readonly` or `off`.
+    mode: String,
+    /// Why it is not confined although nobody wanted that, or why it cannot be confined here.
+    reason: Option<String>,
+    /// What the kernel does not enforce.
+    gaps: Vec<String>,
+    /// Paths that may be read, beside those that may be written; empty without a sandbox.
+    read: Vec<String>,
+    /// Paths that may be written, beside the workspace.
+    write: Vec<String>,
+    /// `on`, `off`, or ports with commas between.
+    network: String,
+    /// Paths of the configuration that do not exist, for which nothing is granted.
+    missing: Vec<String>,
 }
 
 /// What an agent says of itself.

@@ -1,0 +1,398 @@
+//! Agents and their terminals behind the wall that the kernel holds up: what they reach, what works there, and what a person is shown.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, Place, acpd, outcome};
+
+/// A client and a thread in the workspace of a daemon.
+struct Scene {
+    daemon: Daemon,
+    client: Client,
+    thread: String,
+}
+
+impl Scene {
+    fn new(more: &str) -> Self {
+        Self::at(Place::away(more))
+    }
+
+    fn at(place: Place) -> Self {
+        let daemon = Daemon::at(place);
+        let mut client = Client::new(&daemon);
+        let thread = client.thread(&daemon);
+        Self {
+            daemon,
+            client,
+            thread,
+        }
+    }
+
+    /// What a line for `sh` says in a terminal of the agent, with its exit code before it.
+    fn shell(&mut self, line: &str) -> String {
+        let script = self.daemon.place.work().join(".script");
+        std::fs::write(&script, line).expect("it can be written");
+        let turn = self.client.turn(&self.thread, "terminal sh .script");
+        turn.said().clone()
+    }
+
+    fn works(&mut self, line: &str) -> String {
+        let said = self.shell(line);
+        assert!(said.starts_with("exit 0"), "{line}: {said}");
+        said
+    }
+
+    fn fails(&mut self, line: &str) -> String {
+        let said = self.shell(line);
+        assert!(
+            said.starts_with("exit ") && !said.starts_with("exit 0"),
+            "{line}: {said}"
+        );
+        said
+    }
+
+    fn in_home(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.daemon.place.home().join(name);
+        std::fs::create_dir_all(path.parent().expect("it is in the home")).expect("it can be made");
+        std::fs::write(&path, text).expect("it can be written");
+        path
+    }
+}
+
+/// The files that nobody may read who is no user.
+fn secrets(scene: &Scene) -> [PathBuf; 4] {
+    [
+        scene.daemon.place.data().join("token"),
+        scene.daemon.place.config(),
+        scene.in_home(".ssh/id_ed25519", "key"),
+        scene.in_home(".notes", "mine"),
+    ]
+}
+
+#[test]
+fn a_terminal_reaches_the_workspace_and_no_secrets() {
+    let mut scene = Scene::new("");
+    for secret in secrets(&scene) {
+        let said = scene.fails(&format!("cat {}", secret.display()));
+        assert!(said.contains("Permission denied"), "{said}");
+        scene.fails(&format!("echo x >> {}", secret.display()));
+    }
+    let pid = scene.daemon.pid();
+    scene.fails(&format!("readlink /proc/{pid}/cwd"));
+    scene.fails(&format!("head -c 1 /proc/{pid}/mem"));
+    scene.fails(&format!("kill -9 {pid}"));
+    scene.fails(&format!("ls {}", scene.daemon.place.home().display()));
+    let said =
+        scene.works("mkdir -p a/b && echo x > a/b/c && mv a/b/c . && cat c && echo $ACPD_SANDBOX > /dev/tty");
+    assert!(said.contains("workspace"), "{said}");
+}
+
+#[test]
+fn a_program_that_is_not_granted_is_refused_with_the_setting() {
+    let mut scene = Scene::new("");
+    let program = scene.in_home("tools/mine", "#!/bin/sh\n");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let turn = scene
+        .client
+        .turn(&scene.thread, &format!("terminal {}", program.display()));
+    let said = turn.said();
+    assert!(
+        said.contains("\"read\" of its sandbox") && said.contains("tools/mine"),
+        "{said}"
+    );
+}
+
+/// An agent that runs a line by `sh` when it is prompted, and says how that ended.
+fn probe(line: &str, sandbox: &str) -> String {
+    let script = format!(
+        r#"
+read -r line; echo '{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":1}}}}'
+read -r new; echo '{{"jsonrpc":"2.0","id":1,"result":{{"sessionId":"s"}}}}'
+read -r prompt
+said=$( ({line}) >/dev/null 2>&1; echo $?)
+echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"'$said'"}}}}}}}}'
+echo '{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn"}}}}'
+cat >/dev/null
+"#
+    );
+    format!("[agents.probe]\ncommand = \"sh\"\nargs = [\"-c\", '''{script}''']\n{sandbox}\n")
+}
+
+/// What the agent's own process says of a line.
+fn probed(place: Place, line: &str, sandbox: &str) -> String {
+    let config = std::fs::read_to_string(place.config()).expect("it is there");
+    place.configure(&format!("{config}\n{}", probe(line, sandbox)));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let params = json!({ "agentType": "probe", "cwd": daemon.place.work() });
+    let started = client.call("thread/start", &params);
+    let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
+    client.turn(&thread, "go").said().clone()
+}
+
+#[test]
+fn the_agent_itself_reaches_no_secrets() {
+    let token = |place: &Place| format!("cat {}", place.data().join("token").display());
+    let place = Place::away("");
+    let line = token(&place);
+    assert_ne!(probed(place, &line, ""), "0");
+    let place = Place::away("");
+    let line = token(&place);
+    assert_eq!(
+        probed(place, &line, "sandbox = \"off\""),
+        "0",
+        "without a sandbox it does"
+    );
+    assert_eq!(probed(Place::away(""), "echo x > made", ""), "0");
+    assert_ne!(
+        probed(Place::away(""), "echo x > made", "sandbox = \"readonly\""),
+        "0"
+    );
+}
+
+#[test]
+fn a_workspace_that_may_only_be_read() {
+    let place = Place::away("");
+    let config = std::fs::read_to_string(place.config()).expect("it is there");
+    place.configure(&config.replace("sandbox = { ", "sandbox = { mode = \"readonly\", "));
+    let mut scene = Scene::at(place);
+    let there = scene.daemon.place.work().join("there");
+    std::fs::write(&there, "text").unwrap();
+    scene.works("cat there && ls && echo x > /tmp/$$ && rm /tmp/$$");
+    for refused in ["echo x > there", "echo x > new", "rm there", "mkdir sub"] {
+        scene.fails(refused);
+    }
+    let turn = scene
+        .client
+        .turn(&scene.thread, &format!("write path={} text=x", there.display()));
+    let said = turn.said();
+    assert!(said.contains("sandbox is \"readonly\""), "{said}");
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "text");
+}
+
+#[test]
+fn lists_of_the_configuration_grant_more() {
+    let place = Place::away("");
+    for made in ["data-sets", "models"] {
+        std::fs::create_dir(place.home().join(made)).unwrap();
+        std::fs::write(place.home().join(made).join("file"), "x").unwrap();
+    }
+    let config = std::fs::read_to_string(place.config()).unwrap();
+    // The home as a whole is granted without the daemon's own files in it.
+    place.configure(&format!(
+        "{config}\n[sandbox]\nread = [\"~/data-sets\", \"~\", \"{}\"]\nwrite = [\"~/models\"]\n",
+        place.data().display()
+    ));
+    let mut scene = Scene::at(place);
+    let home = scene.daemon.place.home().display().to_string();
+    scene.works(&format!(
+        "cat {home}/data-sets/file && echo y > {home}/models/file"
+    ));
+    scene.fails(&format!("echo y > {home}/data-sets/file"));
+    scene.fails(&format!(
+        "cat {}",
+        scene.daemon.place.data().join("token").display()
+    ));
+    scene.fails(&format!("cat {}", scene.daemon.place.config().display()));
+}
+
+#[test]
+fn without_the_network_nothing_is_connected_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    Scene::new("").works(&connect);
+    let said = Scene::new("[sandbox]\nnetwork = \"off\"").fails(&connect);
+    assert!(said.contains("Permission denied"), "{said}");
+    Scene::new("[sandbox]\nnetwork = [443]").fails(&connect);
+    Scene::new(&format!("[sandbox]\nnetwork = [{port}]")).works(&connect);
+}
+
+#[test]
+fn a_workspace_with_the_daemons_own_files_needs_no_sandbox() {
+    let daemon = Daemon::at(Place::away(""));
+    let mut client = Client::new(&daemon);
+    for cwd in [daemon.place.home().to_owned(), daemon.place.data()] {
+        let refused = client.refused("thread/start", &json!({ "agentType": "fake", "cwd": cwd }));
+        let (message, detail) = (refused["message"].as_str().unwrap(), &refused["data"]["detail"]);
+        assert!(message.contains("belongs to acpd itself"), "{refused}");
+        assert!(
+            detail.as_str().unwrap().contains("sandbox = \"off\""),
+            "{refused}"
+        );
+    }
+    let daemon = Daemon::at(Place::without_sandbox(""));
+    let mut client = Client::new(&daemon);
+    let cwd = daemon.place.home();
+    client.call("thread/start", &json!({ "agentType": "fake", "cwd": cwd }));
+}
+
+#[test]
+fn a_shared_process_has_no_sandbox_and_that_is_said() {
+    let shared = |sandbox: &str| {
+        let place = Place::without_sandbox("");
+        let config = std::fs::read_to_string(place.config()).unwrap();
+        place.configure(&config.replace("sandbox = \"off\"", &format!("share = true\n{sandbox}")));
+        place
+    };
+    for both in [
+        "sandbox = \"workspace\"",
+        "sandbox = \"readonly\"",
+        "[sandbox]\nmode = \"workspace\"",
+    ] {
+        let refused = acpd(&shared(both), &["serve"]);
+        assert_eq!(refused.code, Some(1), "{both}");
+        assert!(
+            refused.stderr.contains("has share = true and a sandbox")
+                && refused.stderr.contains("sandbox = \"off\""),
+            "{both}: {}",
+            refused.stderr
+        );
+    }
+    let daemon = Daemon::at(shared(""));
+    assert!(
+        daemon.log().contains("runs without a sandbox"),
+        "{}",
+        daemon.log()
+    );
+    let doctor = acpd(&daemon.place, &["agents", "doctor", "fake"]);
+    assert!(
+        doctor
+            .stdout
+            .contains("sandbox: off (one process serves several workspaces"),
+        "{}",
+        doctor.stdout
+    );
+    let said = Daemon::at(shared("sandbox = \"off\"")).log();
+    assert!(said.contains("as configured"), "{said}");
+}
+
+#[test]
+fn a_doctor_says_what_is_granted_and_by_which_setting() {
+    let place = Place::away("[sandbox]\nread = [\"~/none\"]\nnetwork = [443]");
+    let doctor = acpd(&place, &["agents", "doctor", "fake"]);
+    assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+    let sessions = place.home().join("sessions").display().to_string();
+    for part in [
+        "sandbox: workspace\n  writes the workspace\n",
+        "  writes (sandbox.write): ",
+        &sessions,
+        "  reads (sandbox.read): ",
+        "  TCP (sandbox.network): 443\n",
+        "  does not exist: ~/none\n",
+    ] {
+        assert!(doctor.stdout.contains(part), "{part:?}: {}", doctor.stdout);
+    }
+    assert!(
+        !doctor.stdout.contains(&place.data().display().to_string()),
+        "{}",
+        doctor.stdout
+    );
+    let daemon = Daemon::at(place);
+    let told = Client::new(&daemon).call("agent/doctor", &json!({ "agentType": "fake" }));
+    assert_eq!(
+        (&told["error"], &told["sandbox"]["mode"]),
+        (&Value::Null, &json!("workspace"))
+    );
+    assert_eq!(told["sandbox"]["network"], json!("443"));
+    // It was looked at from the home directory, in which it could not work.
+    let reason = told["sandbox"]["reason"].as_str().unwrap();
+    assert!(reason.contains("belongs to acpd itself"), "{told}");
+}
+
+/// A place whose agents have the toolchains of this machine, whose home is another one.
+fn with_toolchains(place: Place) -> Place {
+    let home = std::env::home_dir().expect("there is one");
+    let own = |variable: &str, below: &str| {
+        let path = std::env::var_os(variable).map_or_else(|| home.join(below), PathBuf::from);
+        path.display().to_string()
+    };
+    let (rustup, pyenv) = (own("RUSTUP_HOME", ".rustup"), own("PYENV_ROOT", ".pyenv"));
+    place
+        .with_env("RUSTUP_HOME", &rustup)
+        .with_env("PYENV_ROOT", &pyenv)
+}
+
+fn is_there(program: &str) -> bool {
+    let there = outcome(Command::new("sh").args(["-c", &format!("command -v {program}")])).code == Some(0);
+    if !there {
+        eprintln!("{program} is not on this machine: what it does in a sandbox is not tested");
+    }
+    there
+}
+
+#[test]
+fn cargo_builds() {
+    // The place is below this repository, whose configuration cargo reads.
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cargo");
+    let read = format!("[sandbox]\nread = [{:?}]", above.display().to_string());
+    let mut scene = Scene::at(with_toolchains(Place::away(&read)));
+    scene.works(
+        "printf '[package]\nname = \"built\"\nedition = \"2024\"\n[workspace]\n' > Cargo.toml && mkdir src \
+         && echo 'fn main() {}' > src/main.rs && cargo build --offline && ./target/debug/built",
+    );
+}
+
+#[test]
+fn npm_installs() {
+    let mut scene = Scene::at(with_toolchains(Place::away("")));
+    scene.works(
+        "mkdir -p dep app && echo '{\"name\":\"dep\",\"version\":\"1.0.0\"}' > dep/package.json && cd dep && npm pack --offline \
+         && cd ../app && echo '{\"name\":\"app\",\"version\":\"1.0.0\",\"dependencies\":{\"dep\":\"file:../dep-1.0.0.tgz\"}}' > package.json \
+         && mv ../dep/dep-1.0.0.tgz .. && npm install --offline --no-audit && rm -r node_modules && npm ci --offline --no-audit \
+         && test -f node_modules/dep/package.json",
+    );
+}
+
+#[test]
+fn pip_installs() {
+    let mut scene = Scene::at(with_toolchains(Place::away("")));
+    scene.works(
+        "mkdir -p pkg && printf '[project]\\nname = \"pkg\"\\nversion = \"1\"\\n[build-system]\\nrequires = []\\nbuild-backend = \"own\"\\nbackend-path = [\".\"]\\n' > pkg/pyproject.toml \
+         && cat > pkg/own.py <<'P'\nimport zipfile\ndef build_wheel(directory, *_):\n    name = 'pkg-1-py3-none-any.whl'\n    with zipfile.ZipFile(directory + '/' + name, 'w') as z:\n        z.writestr('pkg.py', 'x = 1')\n        z.writestr('pkg-1.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: pkg\\nVersion: 1\\n')\n        z.writestr('pkg-1.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: own\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n        z.writestr('pkg-1.dist-info/RECORD', '')\n    return name\nP\n\
+         python3 -m venv venv && venv/bin/pip install --no-index --disable-pip-version-check ./pkg && venv/bin/python -c 'import pkg'",
+    );
+}
+
+#[test]
+fn go_builds() {
+    if is_there("go") {
+        let mut scene = Scene::at(with_toolchains(Place::away("")));
+        scene.works("printf 'module m\\n' > go.mod && printf 'package main\\nfunc main() {}\\n' > m.go && go build && ./m");
+    }
+}
+
+#[test]
+fn git_commits_in_a_worktree() {
+    let place = Place::away("");
+    let run = |line: &str| {
+        let done = outcome(Command::new("sh").args(["-c", line]).current_dir(place.home()));
+        assert_eq!(done.code, Some(0), "{line}: {done:?}");
+    };
+    let name = "git -c user.name=t -c user.email=t@example.org";
+    run(&format!(
+        "git init -q main && {name} -C main commit -q --allow-empty -m one && rmdir work && git -C main worktree add -q ../work"
+    ));
+    let beside = place.home().join("main/file");
+    std::fs::write(&beside, "x").unwrap();
+    let mut scene = Scene::at(place);
+    scene.works(&format!(
+        "echo x > new && git add new && {name} commit -q -m two && git log --oneline"
+    ));
+    scene.fails(&format!("cat {}", beside.display()));
+    // A file that an agent writes leads nowhere.
+    let keys = scene.in_home("keys/worktrees/w/gitdir", "x");
+    scene.works(&format!(
+        "rm .git && echo 'gitdir: {}' > .git",
+        keys.parent().unwrap().display()
+    ));
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.fails(&format!("cat {}", keys.display()));
+}

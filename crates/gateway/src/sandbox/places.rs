@@ -1,0 +1,307 @@
+//! Where programs, toolchains and agents keep what they need, as data.
+//!
+//! In: an agent's environment. Out: paths to read, paths to write. Never: names a place where passwords or keys are kept.
+//!
+//! Places are written with variables: the agent's own if it has them, else the default below.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use acpd_host::catalog::find_program;
+
+/// Defaults of variables; each may name an earlier one.
+const DEFAULTS: [(&str, &str); 23] = [
+    ("XDG_CONFIG_HOME", "$HOME/.config"),
+    ("XDG_CACHE_HOME", "$HOME/.cache"),
+    ("XDG_DATA_HOME", "$HOME/.local/share"),
+    ("XDG_STATE_HOME", "$HOME/.local/state"),
+    ("TMPDIR", "/tmp"),
+    ("CARGO_HOME", "$HOME/.cargo"),
+    ("RUSTUP_HOME", "$HOME/.rustup"),
+    ("GOPATH", "$HOME/go"),
+    ("GOMODCACHE", "$GOPATH/pkg"),
+    ("GOCACHE", "$XDG_CACHE_HOME/go-build"),
+    ("npm_config_cache", "$HOME/.npm"),
+    ("NVM_DIR", "$HOME/.nvm"),
+    ("VOLTA_HOME", "$HOME/.volta"),
+    ("FNM_DIR", "$XDG_DATA_HOME/fnm"),
+    ("PNPM_HOME", "$XDG_DATA_HOME/pnpm"),
+    ("DENO_DIR", "$XDG_CACHE_HOME/deno"),
+    ("BUN_INSTALL", "$HOME/.bun"),
+    ("PYENV_ROOT", "$HOME/.pyenv"),
+    ("PIP_CACHE_DIR", "$XDG_CACHE_HOME/pip"),
+    ("UV_CACHE_DIR", "$XDG_CACHE_HOME/uv"),
+    ("GRADLE_USER_HOME", "$HOME/.gradle"),
+    ("CLAUDE_CONFIG_DIR", "$HOME/.claude"),
+    ("CODEX_HOME", "$HOME/.codex"),
+];
+
+/// The system.
+const SYSTEM: [&str; 25] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/proc",
+    "/sys",
+    "/run/systemd/resolve",
+    "/run/NetworkManager",
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/run/nscd",
+    "/var/lib/ca-certificates",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/var/lib/pacman",
+    "/home/linuxbrew/.linuxbrew",
+    "/dev/fd",
+];
+
+/// Devices that everything uses, and temporary files.
+const SCRATCH: [&str; 13] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+    "/dev/mqueue",
+    "$TMPDIR",
+    "/tmp",
+    "/var/tmp",
+];
+
+/// What shells, git and editors read when they start.
+const STARTUP: [&str; 18] = [
+    "$HOME/.profile",
+    "$HOME/.bash_profile",
+    "$HOME/.bash_login",
+    "$HOME/.bash_logout",
+    "$HOME/.bashrc",
+    "$HOME/.bash_aliases",
+    "$HOME/.inputrc",
+    "$HOME/.zshenv",
+    "$HOME/.zprofile",
+    "$HOME/.zshrc",
+    "$HOME/.zlogin",
+    "$XDG_CONFIG_HOME/fish",
+    "$HOME/.gitconfig",
+    "$XDG_CONFIG_HOME/git/config",
+    "$XDG_CONFIG_HOME/git/ignore",
+    "$XDG_CONFIG_HOME/git/attributes",
+    "$HOME/.editorconfig",
+    "$HOME/.tool-versions",
+];
+
+/// Programs of toolchains, wherever they are.
+const TOOLS: [&str; 32] = [
+    "$CARGO_HOME/bin",
+    "$CARGO_HOME/env",
+    "$CARGO_HOME/config",
+    "$CARGO_HOME/config.toml",
+    "$RUSTUP_HOME",
+    "$GOPATH/bin",
+    "$HOME/.local/bin",
+    "$HOME/.local/lib",
+    "$HOME/bin",
+    "$NVM_DIR",
+    "$VOLTA_HOME",
+    "$FNM_DIR",
+    "$PNPM_HOME",
+    "$HOME/.asdf",
+    "$XDG_DATA_HOME/mise",
+    "$XDG_CONFIG_HOME/mise",
+    "$XDG_DATA_HOME/uv",
+    "$XDG_CONFIG_HOME/uv",
+    "$XDG_DATA_HOME/pipx",
+    "$PYENV_ROOT",
+    "$HOME/miniconda3",
+    "$HOME/.conda",
+    "$HOME/.deno",
+    "$BUN_INSTALL",
+    "$HOME/.rbenv",
+    "$HOME/.dotnet",
+    "$HOME/.opam",
+    "$HOME/.ghcup",
+    "$HOME/.nix-profile",
+    "$XDG_STATE_HOME/nix",
+    "$HOME/.sdkman",
+    "$JAVA_HOME",
+];
+
+/// Caches that a toolchain writes, by the program whose they are. They are made where the program is there and they are not, since
+/// nothing can be granted that is not there.
+const CACHES: [(&str, &[&str]); 16] = [
+    (
+        "cargo",
+        &[
+            "$CARGO_HOME/registry",
+            "$CARGO_HOME/git",
+            "$XDG_CACHE_HOME/sccache",
+        ],
+    ),
+    ("npm", &["$npm_config_cache"]),
+    ("yarn", &["$XDG_CACHE_HOME/yarn"]),
+    ("pnpm", &["$XDG_CACHE_HOME/pnpm", "$PNPM_HOME/store"]),
+    ("node", &["$XDG_CACHE_HOME/node"]),
+    ("bun", &["$BUN_INSTALL/install/cache"]),
+    ("deno", &["$DENO_DIR"]),
+    ("pip", &["$PIP_CACHE_DIR"]),
+    ("uv", &["$UV_CACHE_DIR"]),
+    ("poetry", &["$XDG_CACHE_HOME/pypoetry"]),
+    ("pre-commit", &["$XDG_CACHE_HOME/pre-commit"]),
+    ("go", &["$GOMODCACHE", "$GOCACHE"]),
+    ("mvn", &["$HOME/.m2/repository"]),
+    (
+        "java",
+        &[
+            "$GRADLE_USER_HOME/caches",
+            "$GRADLE_USER_HOME/daemon",
+            "$GRADLE_USER_HOME/native",
+            "$GRADLE_USER_HOME/wrapper",
+        ],
+    ),
+    ("dotnet", &["$HOME/.nuget/packages"]),
+    ("ccache", &["$XDG_CACHE_HOME/ccache"]),
+];
+
+/// Variables of an agent, and where they lead.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a>(pub &'a BTreeMap<String, String>);
+
+impl Places<'_> {
+    /// A place with its variables filled in; none if that is no absolute path.
+    pub fn path(self, place: &str) -> Option<PathBuf> {
+        let path = match place.strip_prefix('$') {
+            None => PathBuf::from(place),
+            Some(rest) => {
+                let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
+                let own = self
+                    .0
+                    .get(name)
+                    .map(PathBuf::from)
+                    .filter(|path| path.is_absolute());
+                let base = own.or_else(|| {
+                    let (_, default) = DEFAULTS.iter().find(|(variable, _)| *variable == name)?;
+                    self.path(default)
+                })?;
+                if below.is_empty() { base } else { base.join(below) }
+            }
+        };
+        Some(path).filter(|path| path.is_absolute())
+    }
+
+    /// All that may be read whatever the agent.
+    pub fn read(self) -> Vec<PathBuf> {
+        let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);
+        let mut paths: Vec<_> = places.filter_map(|place| self.path(place)).collect();
+        let home = self.path("$HOME");
+        let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
+        let directories = std::env::split_paths(search);
+        for directory in directories.filter(|directory| directory.is_absolute()) {
+            // A home that stands on PATH is not granted for that.
+            if home.as_ref().is_some_and(|home| home.starts_with(&directory)) {
+                continue;
+            }
+            if directory.ends_with("bin") {
+                let beside = ["lib", "lib64", "libexec", "include"];
+                paths.extend(beside.iter().map(|name| directory.with_file_name(name)));
+            }
+            paths.push(directory);
+        }
+        paths
+    }
+
+    /// All that may be written whatever the agent. Caches of toolchains that are there are made.
+    pub fn write(self) -> Vec<PathBuf> {
+        let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
+        let used = CACHES
+            .iter()
+            .filter(|(program, _)| find_program(program, search).is_some());
+        let caches = used
+            .flat_map(|(_, caches)| *caches)
+            .filter_map(|place| self.path(place));
+        let caches = caches.inspect(|cache| make(cache));
+        let scratch = SCRATCH.iter().filter_map(|place| self.path(place));
+        scratch.chain(caches).collect()
+    }
+}
+
+/// Makes a directory for the user alone. Where that cannot be, there is nothing to grant.
+pub fn make(directory: &Path) {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut private = std::fs::DirBuilder::new();
+    let _ = private.recursive(true).mode(0o700).create(directory);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_the_agents_own_or_the_default() {
+        let env = [
+            ("HOME", "/home/u"),
+            ("CARGO_HOME", "/data/cargo"),
+            ("TMPDIR", "relative"),
+        ];
+        let env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let path = |place| Places(&env).path(place).map(|path| path.display().to_string());
+        assert_eq!(path("$CARGO_HOME/bin").as_deref(), Some("/data/cargo/bin"));
+        assert_eq!(path("$GOMODCACHE").as_deref(), Some("/home/u/go/pkg"));
+        assert_eq!(path("$XDG_CACHE_HOME").as_deref(), Some("/home/u/.cache"));
+        assert_eq!(path("$TMPDIR").as_deref(), Some("/tmp"));
+        assert_eq!(path("$UNKNOWN/x"), None);
+        assert_eq!(Places(&BTreeMap::new()).path("$RUSTUP_HOME"), None);
+    }
+
+    #[test]
+    fn what_holds_secrets_is_in_no_list() {
+        let env: BTreeMap<_, _> = [("HOME", "/home/u"), ("PATH", "/home/u/bin:/home/u:/home:/x/bin")]
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let all = [Places(&env).read(), Places(&env).write()].concat();
+        for secret in [
+            ".ssh/id_ed25519",
+            ".aws/credentials",
+            ".gnupg/x",
+            ".netrc",
+            ".npmrc",
+            ".git-credentials",
+            ".config/gh/hosts.yml",
+            ".config/git/credentials",
+            ".config/acpd/config.toml",
+            ".local/state/acpd/token",
+            ".local/share/keyrings/login.keyring",
+            ".cargo/credentials.toml",
+            ".docker/config.json",
+            ".kube/config",
+            ".mozilla/firefox/x",
+            ".cache/mozilla/x",
+            ".bash_history",
+        ] {
+            let secret = Path::new("/home/u").join(secret);
+            assert!(
+                !all.iter().any(|granted| secret.starts_with(granted)),
+                "{}",
+                secret.display()
+            );
+        }
+        assert!(all.contains(&"/x/lib".into()) && all.contains(&"/home/u/bin".into()));
+    }
+}

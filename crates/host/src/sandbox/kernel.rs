@@ -1,0 +1,60 @@
+//! What this machine's kernel can enforce.
+
+use super::Network;
+
+/// A version of Landlock; 0 is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel(u32);
+
+/// What a version does not enforce yet: the first version that does, and what is missing.
+const GAPS: [(u32, &str); 3] = [
+    (3, "files outside of the lists can be truncated"),
+    (5, "devices outside of the lists can be configured (ioctl)"),
+    (
+        6,
+        "processes outside of the sandbox can be signalled, and reached by abstract sockets",
+    ),
+];
+
+/// The first version that restricts TCP.
+const TCP: u32 = 4;
+
+impl Kernel {
+    /// This machine's.
+    pub fn here() -> Self {
+        Self(super::landlock::version())
+    }
+
+    /// Whether it has sandboxes at all.
+    pub fn has_sandboxes(self) -> bool {
+        self.0 > 0
+    }
+
+    /// The version of Landlock.
+    pub fn version(self) -> u32 {
+        self.0
+    }
+
+    /// What it does not enforce of a sandbox, in words.
+    pub fn gaps(self, network: &Network) -> Vec<&'static str> {
+        let tcp = (self.0 < TCP && *network != Network::On).then_some("TCP is not restricted");
+        let files = GAPS.iter().filter(|(since, _)| self.0 < *since);
+        files.map(|(_, gap)| *gap).chain(tcp).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_does_not_enforce_is_named() {
+        assert_eq!(Kernel(7).gaps(&Network::Off), [""; 0]);
+        assert_eq!(Kernel(5).gaps(&Network::Off).len(), 1);
+        assert_eq!(Kernel(3).gaps(&Network::On).len(), 2);
+        let old = Kernel(1).gaps(&Network::Ports(vec![443]));
+        assert_eq!(old.len(), 4);
+        assert!(old.contains(&"TCP is not restricted"));
+        assert!(!Kernel(0).has_sandboxes());
+    }
+}

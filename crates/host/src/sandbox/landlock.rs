@@ -1,0 +1,134 @@
+//! Rulesets of Linux.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+};
+
+use super::carve::Reach;
+use super::{Grants, Network, SandboxError};
+
+/// The newest version whose rights were looked at one by one. The kernel's own may be older, and then enforces less.
+const KNOWN: ABI = ABI::V7;
+
+/// Rules that the kernel has, for processes that enter them.
+#[derive(Debug)]
+pub(super) struct Ruleset(OwnedFd);
+
+/// The version of Landlock; 0 where there is none.
+#[expect(unsafe_code, reason = "the crate does not say which version it found")]
+pub(super) fn version() -> u32 {
+    const VERSION: libc::c_int = 1;
+    // SAFETY: with this flag the call takes no pointer and only returns a number.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0usize,
+            VERSION,
+        )
+    };
+    u32::try_from(version).unwrap_or(0)
+}
+
+impl Ruleset {
+    /// Makes the rules.
+    pub(super) fn new(grants: &Grants) -> Result<Self, SandboxError> {
+        if version() == 0 {
+            return Err(SandboxError::Unavailable);
+        }
+        let writable = grants.write.iter().chain(&grants.workspace);
+        let reach = Reach::new(&grants.withheld).writable(writable);
+        let workspace: Vec<_> = grants
+            .workspace
+            .iter()
+            .map(|directory| reach.workspace(directory))
+            .collect::<Result<_, _>>()?;
+        let mut write: Vec<_> = grants.write.iter().flat_map(|path| reach.carve(path)).collect();
+        let mut read: Vec<_> = grants.read.iter().flat_map(|path| reach.carve(path)).collect();
+        read.extend(grants.spared.iter().filter_map(|path| path.canonicalize().ok()));
+        if grants.readonly {
+            // Also where the workspace is inside of a directory that may be written.
+            let inside = Reach::new(&workspace);
+            write = write.iter().flat_map(|path| inside.carve(path)).collect();
+            read.extend(workspace);
+        } else {
+            write.extend(workspace);
+        }
+        let created = create(&grants.network)?;
+        let created = allow(created, &write, writes())?;
+        let created = allow(created, &read, AccessFs::from_read(KNOWN))?;
+        let descriptor: Option<OwnedFd> = created.into();
+        descriptor.map(Self).ok_or(SandboxError::Unavailable)
+    }
+
+    /// Confines this process, and all that it starts, for good. Only makes system calls.
+    #[expect(
+        unsafe_code,
+        reason = "the crate's own call is not made for the time between fork and exec"
+    )]
+    pub(super) fn enter(&self) -> io::Result<()> {
+        rustix::thread::set_no_new_privs(true)?;
+        // SAFETY: a system call that takes numbers.
+        let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0) };
+        match entered {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl From<landlock::RulesetError> for SandboxError {
+    fn from(error: landlock::RulesetError) -> Self {
+        Self::System(error.to_string())
+    }
+}
+
+/// All but making devices, by which root would reach everything.
+fn writes() -> BitFlags<AccessFs> {
+    AccessFs::from_all(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+}
+
+/// Rules that restrict whatever the kernel can restrict, and grant the network as it is wanted.
+fn create(network: &Network) -> Result<RulesetCreated, landlock::RulesetError> {
+    let tcp = AccessNet::BindTcp | AccessNet::ConnectTcp;
+    let mut rules = landlock::Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?;
+    if *network != Network::On {
+        rules = rules.handle_access(tcp)?;
+    }
+    let mut created = rules.create()?;
+    if let Network::Ports(ports) = network {
+        for port in ports {
+            created = created.add_rule(NetPort::new(*port, tcp))?;
+        }
+    }
+    Ok(created)
+}
+
+fn allow(
+    mut created: RulesetCreated,
+    paths: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    for path in paths {
+        if let Some(open) = open(path) {
+            created = created.add_rule(PathBeneath::new(open, access))?;
+        }
+    }
+    Ok(created)
+}
+
+/// What is gone meanwhile, or has become a link, is not granted.
+fn open(path: &Path) -> Option<PathFd> {
+    let open = PathFd::new(path).ok()?;
+    let descriptor = open.as_fd().as_raw_fd();
+    let found = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+    (found == path).then_some(open)
+}

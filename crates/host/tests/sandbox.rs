@@ -1,0 +1,235 @@
+//! What a process in a sandbox can and cannot do, as the kernel enforces it.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use acpd_host::{Grants, Kernel, Network, Program, Sandbox, SandboxError, Terminal, TerminalSpec};
+use tokio::sync::mpsc;
+
+/// What every program needs.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/dev/null", "/proc"];
+
+/// A directory with a workspace, a secret, and a few more.
+struct Scene(tempfile::TempDir);
+
+impl Scene {
+    fn new() -> Self {
+        let kernel = Kernel::here();
+        assert!(
+            kernel.version() >= 6,
+            "these tests need a kernel with Landlock 6 or later (Linux 6.12); this one has {}",
+            kernel.version()
+        );
+        let scene = Self(tempfile::tempdir().expect("it can be made"));
+        for made in ["work", "home/.ssh", "state/agents/a", "more"] {
+            std::fs::create_dir_all(scene.path(made)).expect("it can be made");
+        }
+        for file in [
+            "home/.ssh/key",
+            "state/token",
+            "state/agents/a/program",
+            "more/file",
+        ] {
+            std::fs::write(scene.path(file), "contents\n").expect("it can be made");
+        }
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().expect("it is there").join(name)
+    }
+
+    fn grants(&self) -> Grants {
+        Grants {
+            workspace: vec![self.path("work")],
+            read: SYSTEM.iter().map(PathBuf::from).collect(),
+            withheld: vec![self.path("state")],
+            ..Grants::default()
+        }
+    }
+
+    /// Runs a script by `sh` in the workspace, in a sandbox; its exit code and its output.
+    async fn run(&self, grants: Grants, script: &str) -> (Option<i32>, String) {
+        let mut program = support::shell(script, "token", &self.path("work"));
+        program.sandbox = Some(Sandbox::new(grants).expect("it can be made"));
+        run(program).await
+    }
+
+    /// Whether a script works.
+    async fn can(&self, grants: &Grants, script: &str) -> bool {
+        self.run(grants.clone(), script).await.0 == Some(0)
+    }
+}
+
+async fn run(program: Program) -> (Option<i32>, String) {
+    let (updates, mut told) = mpsc::channel(64);
+    let output_bytes = 10_000;
+    let terminal = Terminal::spawn(
+        &TerminalSpec {
+            program,
+            output_bytes,
+        },
+        updates,
+    )
+    .expect("it can be made");
+    while told.recv().await.is_some() {}
+    let exit = terminal.wait().await;
+    (exit.code, terminal.output().0)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[tokio::test]
+async fn files_outside_of_the_lists_are_out_of_reach() {
+    let scene = Scene::new();
+    let grants = scene.grants();
+    let [token, key, file] =
+        ["state/token", "home/.ssh/key", "more/file"].map(|name| shown(&scene.path(name)));
+    symlink(scene.path("state"), scene.path("work/link")).unwrap();
+    assert!(
+        scene
+            .can(
+                &grants,
+                "echo x > made && mkdir sub && mv made sub/ && cat sub/made && rm -r sub"
+            )
+            .await
+    );
+    for refused in [
+        format!("cat {token}"),
+        "cat link/token".to_owned(),
+        "cat ../state/token".to_owned(),
+        format!("ls {}", shown(&scene.path("state"))),
+        format!("cat {key}"),
+        format!("echo x > {token}"),
+        format!("rm {token}"),
+        format!("ln {token} mine"),
+        format!("mv {} mine", shown(&scene.path("state"))),
+        format!("env -i setsid cat {token}"),
+        format!("readlink /proc/{}/cwd", std::process::id()),
+        format!("head -c 1 /proc/{}/mem", std::process::id()),
+        format!("cat /proc/{}/root{token}", std::process::id()),
+        "mknod disk b 8 0".to_owned(),
+        "echo x > ../beside".to_owned(),
+    ] {
+        let (code, output) = scene.run(grants.clone(), &refused).await;
+        assert!(code != Some(0), "{refused}: {output}");
+    }
+    assert!(!scene.can(&grants, &format!("cat {file}")).await);
+    let more = Grants {
+        read: [grants.read.clone(), vec![scene.path("more")]].concat(),
+        ..grants.clone()
+    };
+    assert!(scene.can(&more, &format!("cat {file}")).await);
+    assert!(!scene.can(&more, &format!("echo x > {file}")).await);
+    let write = Grants {
+        write: vec![scene.path("more")],
+        ..grants
+    };
+    assert!(
+        scene
+            .can(&write, &format!("echo x > {file} && mv {file} mine"))
+            .await
+    );
+}
+
+#[tokio::test]
+async fn a_workspace_that_may_only_be_read() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("work/there"), "x").unwrap();
+    let grants = Grants {
+        readonly: true,
+        // The workspace is in it.
+        write: vec![scene.path("")],
+        ..scene.grants()
+    };
+    assert!(scene.can(&grants, "cat there && ls").await);
+    assert!(
+        scene
+            .can(&grants, &format!("echo x > {}", shown(&scene.path("more/new"))))
+            .await
+    );
+    for refused in [
+        "echo x > there",
+        "echo x > new",
+        "rm there",
+        "mkdir sub",
+        "mv there ../more/",
+    ] {
+        assert!(!scene.can(&grants, refused).await, "{refused}");
+    }
+    assert!(
+        !scene.can(&grants, "cat ../state/token").await,
+        "what is withheld is cut out"
+    );
+}
+
+#[tokio::test]
+async fn what_is_installed_can_be_run_inside_of_what_is_withheld() {
+    let scene = Scene::new();
+    let grants = Grants {
+        spared: vec![scene.path("state/agents/a")],
+        ..scene.grants()
+    };
+    let program = shown(&scene.path("state/agents/a/program"));
+    assert!(scene.can(&grants, &format!("cat {program}")).await);
+    assert!(!scene.can(&grants, &format!("echo x > {program}")).await);
+    assert!(!scene.can(&grants, "cat ../state/token").await);
+}
+
+#[tokio::test]
+async fn connections_go_to_listed_ports_only() {
+    let scene = Scene::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "exec python3 -S -c 'import socket; socket.create_connection((\"127.0.0.1\", {port})); socket.create_server((\"127.0.0.1\", 0))'"
+    );
+    let with = |network: Network| {
+        let mut grants = scene.grants();
+        grants.network = network;
+        grants.read.push("/".into());
+        grants
+    };
+    assert!(scene.can(&with(Network::On), &script).await);
+    let (code, output) = scene.run(with(Network::Off), &script).await;
+    assert!(code != Some(0) && output.contains("PermissionError"), "{output}");
+    assert!(!scene.can(&with(Network::Ports(vec![1])), &script).await);
+    let connect = script.split("; socket.create_server").next().unwrap().to_owned() + "'";
+    assert!(scene.can(&with(Network::Ports(vec![port])), &connect).await);
+}
+
+#[tokio::test]
+async fn processes_outside_are_not_signalled_and_new_privileges_are_not_had() {
+    let scene = Scene::new();
+    let grants = scene.grants();
+    let own = std::process::id();
+    let (code, output) = scene.run(grants.clone(), &format!("kill -0 {own}")).await;
+    assert!(code != Some(0), "{output}");
+    assert!(
+        scene.can(&grants, "sleep 100 & kill $!").await,
+        "its own children can be"
+    );
+    let (_, status) = scene.run(grants, "grep NoNewPrivs /proc/self/status").await;
+    assert!(status.trim_end().ends_with('1'), "{status}");
+}
+
+#[test]
+fn a_workspace_that_holds_what_is_withheld_is_refused() {
+    let scene = Scene::new();
+    for (workspace, sentence) in [("", "contains"), ("state/agents", "is inside of")] {
+        let grants = Grants {
+            workspace: vec![scene.path(workspace)],
+            ..scene.grants()
+        };
+        let error = Sandbox::new(grants).unwrap_err();
+        assert!(!matches!(error, SandboxError::Unavailable));
+        assert!(error.to_string().contains(sentence), "{error}");
+    }
+}
