@@ -49,7 +49,7 @@ const TABLE: &str = "
     app    policy/explain                  observer
     app    policy/read                     observer
     app    policy/remembered/list          observer
-    app    policy/remembered/revoke        owner
+    app    policy/remembered/revoke        approver
 
     answer to-a-question                   approver
 

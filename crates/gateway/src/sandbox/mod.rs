@@ -4,6 +4,7 @@
 //! daemon's own files.
 
 mod git;
+mod package;
 mod places;
 mod settings;
 
@@ -145,7 +146,7 @@ impl AgentConfig {
         }
     }
 
-    /// Where its own program is, and what its arguments name: to read; and where it is installed, which is inside of the data
+    /// Where its own program is, what its arguments name, and the packages of both: to read; and where it is installed, which is inside of the data
     /// directory.
     fn program_files(
         &self,
@@ -164,21 +165,25 @@ impl AgentConfig {
                     .filter_map(|program| catalog::folder_of(data, program))
             })
             .collect();
+        let arguments = self.args.iter().map(PathBuf::from);
+        let scripts: Vec<_> = arguments
+            .filter(|path| path.is_absolute() && path.is_file())
+            .collect();
+        let packages = programs
+            .iter()
+            .chain(&scripts)
+            .filter_map(|file| package::directory(file));
         let mut read: Vec<_> = programs
             .iter()
             .filter_map(|program| program.parent())
+            .chain(packages)
             .map(Path::to_owned)
             .collect();
         let home = Places(env).path("$HOME");
         // A program in the home directory itself does not open that.
         read.retain(|directory| home.as_ref().is_none_or(|home| !home.starts_with(directory)));
         read.extend(programs);
-        read.extend(
-            self.args
-                .iter()
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute() && path.is_file()),
-        );
+        read.extend(scripts);
         (read, installed)
     }
 
