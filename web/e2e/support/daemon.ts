@@ -35,6 +35,8 @@ export class Daemon {
   static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
     const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
     await mkdir(daemon.work);
+    // Next to the data directory, an agent's sandbox makes nothing new.
+    await mkdir(join(daemon.root, "sessions"));
     const lines = [
       `[agents.${agentName}]`,
       `command = ${JSON.stringify(FAKE_AGENT)}`,

@@ -32,6 +32,8 @@ export class Daemon {
     const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-client-")));
     test.after(() => daemon.#end());
     await mkdir(daemon.work);
+    // Next to the data directory, an agent's sandbox makes nothing new.
+    await mkdir(join(daemon.root, "sessions"));
     const agent = [
       "[agents.fake]",
       `command = ${JSON.stringify(FAKE_AGENT)}`,
