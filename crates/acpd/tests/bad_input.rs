@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::json;
 use support::{Client, Daemon, Incoming, Place, Turn, fake_agent, peak_kib};
 
@@ -12,6 +15,17 @@ fn malformed(turn: &Turn) -> Vec<&Incoming> {
         .into_iter()
         .filter(|notice| notice.text("code") == "malformedLine")
         .collect()
+}
+
+/// `std::env::vars` panics at such a variable.
+#[test]
+fn a_variable_that_is_no_text_keeps_no_agent_from_starting() {
+    let place = Place::new("").with_env("NOT_TEXT", OsStr::from_bytes(b"\xff"));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    assert_eq!(client.turn(&thread, "say hello").status(), "completed");
+    assert!(!daemon.log().contains("panicked"), "{}", daemon.log());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The real daemon, in a directory of its own.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -30,7 +31,7 @@ impl Drop for Background {
 /// Directories and a configuration for a daemon that need not run.
 pub struct Place {
     root: TempDir,
-    env: Vec<(String, String)>,
+    env: Vec<(String, OsString)>,
 }
 
 /// A daemon that runs, until it is dropped.
@@ -75,8 +76,8 @@ impl Place {
     }
 
     /// With one more variable in the environment of `acpd`.
-    pub fn with_env(mut self, name: &str, value: &str) -> Self {
-        self.env.push((name.to_owned(), value.to_owned()));
+    pub fn with_env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.to_owned(), value.as_ref().to_owned()));
         self
     }
 
