@@ -243,6 +243,9 @@ pub struct OpenArgs {
     /// Print the link, and start no browser
     #[arg(long)]
     pub print: bool,
+    /// Print a link for a browser of another device or user, such as behind a proxy; others work only for this user on this machine
+    #[arg(long)]
+    pub other_device: bool,
 }
 
 #[derive(Debug, Args)]

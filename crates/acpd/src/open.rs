@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use acpd_gateway::private;
+use acpd_gateway::{Holder, private};
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -17,14 +17,19 @@ use crate::{print, ticket};
 
 /// Prints a link that signs one browser in, and opens it.
 pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCode> {
-    let ticket = ticket::fetch(settings).await?;
+    let holder = if args.other_device {
+        Holder::Anyone
+    } else {
+        Holder::SameUser
+    };
+    let ticket = ticket::fetch(settings, holder).await?;
     let link = format!("{}/#ticket={}", ticket.url, ticket.secret);
     print::out(&format!("{link}\n"));
     let hint = format!(
         "acpd: the link signs one browser in, within {} seconds\n",
         ticket.secs
     );
-    match opener().filter(|_| !args.print) {
+    match opener().filter(|_| !args.print && !args.other_device) {
         None => print::err(&hint),
         Some(opener) => show(settings, &opener, &link, &ticket, &hint).await?,
     }

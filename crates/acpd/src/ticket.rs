@@ -1,5 +1,6 @@
 //! Tickets: each lets one program in, once and soon, that cannot show a token.
 
+use acpd_gateway::Holder;
 use anyhow::Context;
 use hyper::Request;
 use serde_json::json;
@@ -20,11 +21,12 @@ pub struct Ticket {
 }
 
 /// Fetches a ticket from this user's daemon, which is started if it does not run.
-pub async fn fetch(settings: &Settings) -> anyhow::Result<Ticket> {
+pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket> {
     // Reached first: that starts the daemon, which then says where a browser finds it.
     let reached = reach(settings).await?;
     let name = reached.name.clone();
-    let request = Request::post("/api/tickets").body(String::new())?;
+    let request = Request::post("/api/tickets").header("content-type", "application/json");
+    let request = request.body(json!({ "holder": holder }).to_string())?;
     let answer = granted(reach::ask(reached, request).await?, &name).await?;
     let told = short(answer.into_body()).await?.unwrap_or_default();
     let ticket = told["ticket"].as_str();

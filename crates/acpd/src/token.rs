@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use acpd_gateway::{keys, socket};
+use acpd_gateway::{Holder, keys, socket};
 use anyhow::{Context, bail};
 use hyper::Request;
 use serde_json::json;
@@ -102,7 +102,7 @@ async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
 }
 
 async fn ticket(settings: &Settings, args: &TokenTicketArgs) -> anyhow::Result<()> {
-    let ticket = ticket::fetch(settings).await?;
+    let ticket = ticket::fetch(settings, Holder::Anyone).await?;
     print::out(&format!("{}\n", ticket.editor_address(args.agent.as_deref())));
     print::err(&format!(
         "acpd: the address opens one connection, within {} seconds\n",

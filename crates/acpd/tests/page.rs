@@ -2,8 +2,11 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -57,6 +60,65 @@ fn the_link_signs_one_browser_in_and_no_second() {
     assert_eq!(body(&answer)["role"], "owner");
     let (status, _) = send(address, "POST", "/api/session", &headers, &login);
     assert_eq!(status, 401);
+}
+
+/// The ticket in the link that `acpd open` prints with these further words.
+fn printed_ticket(daemon: &Daemon, more: &[&str]) -> String {
+    let opened = acpd(&daemon.place, &[&["open"], more].concat());
+    assert_eq!(opened.code, Some(0), "{}", opened.stderr);
+    let (_, ticket) = opened.stdout.trim().split_once("#ticket=").expect("it is a link");
+    ticket.to_owned()
+}
+
+/// What a program of another user gets for a request to the daemon, status and body; `None` where only root may start one.
+fn asked_by_a_stranger(address: SocketAddr, method: &str, path: &str, body: &str) -> Option<String> {
+    const SCRIPT: &str = "\
+import http.client, sys
+address, method, path, body = sys.argv[1:]
+connection = http.client.HTTPConnection(address)
+headers = {'Content-Type': 'application/json'}
+if path.startswith('/ws'):
+    headers = {'Connection': 'Upgrade', 'Upgrade': 'websocket', 'Sec-WebSocket-Version': '13',
+               'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='}
+connection.request(method, path, body or None, headers)
+answer = connection.getresponse()
+print(answer.status, '' if answer.status == 101 else answer.read().decode())
+";
+    let mut command = Command::new("python3");
+    command.args(["-c", SCRIPT, &address.to_string(), method, path, body]);
+    match command.current_dir("/").uid(65534).output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Err(error) => {
+            eprintln!("only root can be another user: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_link_of_this_user_signs_in_no_other_user_of_the_machine() {
+    let daemon = Daemon::start();
+    let address = daemon.address();
+    let ticket = printed_ticket(&daemon, &["--print"]);
+    let login = json!({ "ticket": ticket }).to_string();
+    let at_socket = format!("/ws?ticket={ticket}");
+    for (method, path, body) in [("POST", "/api/session", &login[..]), ("GET", &at_socket, "")] {
+        let Some(answer) = asked_by_a_stranger(address, method, path, body) else {
+            return;
+        };
+        assert!(answer.starts_with("403 "), "{path}: {answer}");
+        assert!(answer.contains("acpd open --other-device"), "{path}: {answer}");
+    }
+    assert!(daemon.log().contains("another user"), "{}", daemon.log());
+    // It is still there for the browser that it is for.
+    let host = address.to_string();
+    let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
+    let (status, answer) = send(address, "POST", "/api/session", &headers, &login);
+    assert_eq!(status, 200, "{answer}");
+    // One for another device says so: its peer is a tunnel or a proxy, of whichever user.
+    let login = json!({ "ticket": printed_ticket(&daemon, &["--other-device"]) }).to_string();
+    let answer = asked_by_a_stranger(address, "POST", "/api/session", &login).unwrap_or_default();
+    assert!(answer.starts_with("200 "), "{answer}");
 }
 
 /// `acpd open` with a browser that leaves its arguments in the file `opened`, all in one directory.

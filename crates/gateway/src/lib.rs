@@ -61,5 +61,5 @@ pub use agents::Agents;
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};
 pub use door::tls::{TlsConfig, fingerprint};
-pub use door::{ServerConfig, Token, TokenError, keys, private, socket};
+pub use door::{Holder, ServerConfig, Token, TokenError, keys, private, socket};
 pub use policies::PolicyBook;

@@ -29,6 +29,8 @@ mod sweep;
 #[cfg(target_os = "linux")]
 mod table;
 mod tail;
+#[cfg(target_os = "linux")]
+mod tcp_peer;
 mod terminal;
 
 pub use allocator::give_back_large_buffers;
@@ -40,4 +42,6 @@ pub use process::{AgentProcess, Ended};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;
+#[cfg(target_os = "linux")]
+pub use tcp_peer::user_of_tcp_peer;
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};

@@ -28,8 +28,8 @@ pub enum Arrival {
     Network {
         /// The daemon's end of the connection.
         local: SocketAddr,
-        /// Whose end the other one is.
-        place: Place,
+        /// The other end.
+        peer: SocketAddr,
         /// Whether it is encrypted.
         secure: bool,
     },
@@ -116,13 +116,12 @@ pub async fn serve(listener: TcpListener, door: Door, tls: Option<watch::Receive
         let Ok(local) = stream.local_addr() else {
             continue;
         };
-        let place = Place::of(from.ip());
         let arrival = Arrival::Network {
             local,
-            place,
+            peer: from,
             secure: tls.is_some(),
         };
-        let standing = newcomers.come(place);
+        let standing = newcomers.come(Place::of(from.ip()));
         let service = Service::new(arrival, router.clone()).of(Arc::clone(&standing));
         let stop = door.stop.clone();
         let acceptor = tls

@@ -14,7 +14,7 @@ use super::accept::Arrival;
 use super::guard::{Denied, Pass, Place};
 use super::newcomers::Standing;
 use super::socket::{NOT_FOR_AGENTS, Peer};
-use super::{Door, names, refuse, slow_down, unauthenticated};
+use super::{Door, names, peer, refuse, slow_down, unauthenticated};
 use crate::acp;
 
 /// The message that says how to get in.
@@ -85,6 +85,9 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
 
 /// Asks the guard. A connection on which something valid is shown is no newcomer any more.
 pub async fn check(door: &Door, shown: Shown, from: &Extensions) -> Result<Pass, Box<Response>> {
+    if let Shown::Ticket(ticket) = &shown {
+        peer::may_show(door, ticket, from).await?;
+    }
     let (place, standing) = (place(from), from.get::<Arc<Standing>>());
     let asked = door.gate.ask(move |guard, now| match shown {
         Shown::Token(token) => guard.token(&token, place, now),
@@ -112,7 +115,7 @@ pub async fn check(door: &Door, shown: Shown, from: &Extensions) -> Result<Pass,
 /// Where a request comes from.
 fn place(from: &Extensions) -> Place {
     match from.get() {
-        Some(Arrival::Network { place, .. }) => *place,
+        Some(Arrival::Network { peer, .. }) => Place::of(peer.ip()),
         _ => Place::Socket,
     }
 }
@@ -264,7 +267,7 @@ mod tests {
     fn a_request_is_of_this_machine_if_nothing_says_otherwise() {
         let network = |local: &str| Arrival::Network {
             local: local.parse().unwrap(),
-            place: Place::of([127, 0, 0, 1].into()),
+            peer: ([127, 0, 0, 1], 50000).into(),
             secure: false,
         };
         for (arrival, passed_on, near) in [

@@ -14,6 +14,7 @@ use acpd_model::limits::{
     TICKETS_OF_ONE,
 };
 use acpd_proto::time::{Instant, Now};
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::keys::{Key, OWNER};
@@ -90,9 +91,21 @@ struct Held {
     ends: CancellationToken,
 }
 
+/// From where a ticket may be shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Holder {
+    /// From anywhere.
+    #[default]
+    Anyone,
+    /// From a program of the daemon's user, on this machine.
+    SameUser,
+}
+
 #[derive(Debug)]
 struct Ticket {
     pass: Pass,
+    holder: Holder,
     until: Instant,
     /// Cancelled when the ticket is worth nothing any more.
     gone: DropGuard,
@@ -237,7 +250,13 @@ impl Guard {
     }
 
     /// Takes a ticket in.
-    pub fn admit_ticket(&mut self, ticket: &str, pass: Pass, now: Now) -> Result<(), TooMany> {
+    pub fn admit_ticket(
+        &mut self,
+        ticket: &str,
+        pass: Pass,
+        holder: Holder,
+        now: Now,
+    ) -> Result<(), TooMany> {
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
         let of_one = self
             .tickets
@@ -249,9 +268,20 @@ impl Guard {
         }
         let until = now.mono + Duration::from_secs(TICKET_SECS);
         let gone = CancellationToken::new().drop_guard();
-        self.tickets
-            .insert(Hash::of(ticket), Ticket { pass, until, gone });
+        let ticket_hash = Hash::of(ticket);
+        let ticket = Ticket {
+            pass,
+            holder,
+            until,
+            gone,
+        };
+        self.tickets.insert(ticket_hash, ticket);
         Ok(())
+    }
+
+    /// From where a ticket may be shown, if there is such a ticket. Uses nothing up.
+    pub fn ticket_holder(&self, ticket: &str) -> Option<Holder> {
+        Some(self.tickets.get(&Hash::of(ticket))?.holder)
     }
 
     /// What is cancelled when a ticket was used or is over; `None` if there is no such ticket. Uses nothing up.

@@ -10,11 +10,12 @@ use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::accept::Arrival;
 use super::admit::{Shown, check, cookie_name, shown, stopping};
-use super::guard::{Pass, TooMany};
+use super::guard::{Holder, Pass, TooMany};
 use super::token::random;
 use super::{Door, refuse, unauthenticated};
 
@@ -26,15 +27,31 @@ struct Login {
     ticket: Option<String>,
 }
 
+/// What `POST /api/tickets` takes, or nothing.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Wanted {
+    holder: Holder,
+}
+
 /// `POST /api/tickets`: a ticket for whoever asks.
-pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) -> Response {
+pub async fn ticket(
+    State(door): State<Door>,
+    Extension(pass): Extension<Pass>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Wanted { holder } = match read(&parts.headers, body, "{\"holder\": …}").await {
+        Ok(wanted) => wanted,
+        Err(refused) => return *refused,
+    };
     let Ok(ticket) = random() else {
         return no_chance();
     };
     let kept = ticket.clone();
     let taken = door
         .gate
-        .ask(move |guard, now| guard.admit_ticket(&kept, pass, now));
+        .ask(move |guard, now| guard.admit_ticket(&kept, pass, holder, now));
     match taken.await {
         Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
         Some(Err(TooMany)) => {
@@ -47,7 +64,7 @@ pub async fn ticket(State(door): State<Door>, Extension(pass): Extension<Pass>) 
 /// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
 pub async fn used(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let ticket = match read(&parts.headers, body).await {
+    let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
         Ok(Login {
             ticket: Some(ticket), ..
         }) => ticket,
@@ -70,7 +87,7 @@ pub async fn used(State(door): State<Door>, request: Request) -> Response {
 /// `POST /api/session`: a token or a ticket, exchanged for a cookie.
 pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let login = match read(&parts.headers, body).await {
+    let login: Login = match read(&parts.headers, body, "{\"token\": …} or {\"ticket\": …}").await {
         Ok(login) => login,
         Err(refused) => return *refused,
     };
@@ -178,7 +195,11 @@ fn set_cookie(
 
 /// A small JSON object, in time. A page of another origin could send it as text without asking first, so the type
 /// counts as well.
-async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
+async fn read<T: Default + DeserializeOwned>(
+    headers: &HeaderMap,
+    body: Body,
+    wanted: &str,
+) -> Result<T, Box<Response>> {
     let bytes = tokio::time::timeout(Duration::from_secs(HEAD_SECS), to_bytes(body, BODY_BYTES)).await;
     let bytes = match bytes {
         Ok(Ok(bytes)) => bytes,
@@ -200,7 +221,7 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
         }
     };
     if bytes.is_empty() {
-        return Ok(Login::default());
+        return Ok(T::default());
     }
     let kind = headers
         .get(header::CONTENT_TYPE)
@@ -215,8 +236,7 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Login, Box<Response>> {
         )));
     }
     // What serde says may repeat what was sent.
-    serde_json::from_slice(&bytes)
-        .map_err(|_| Box::new(invalid("the body is not {\"token\": …} or {\"ticket\": …}")))
+    serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
 }
 
 fn invalid(message: &str) -> Response {

@@ -57,7 +57,9 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     let pass = guard.token("a", HERE, at(2)).unwrap();
     let other = guard.token("b", HERE, at(2)).unwrap();
     let session = guard.begin_session("cookie", &pass, at(2)).unwrap();
-    guard.admit_ticket("ticket", session.clone(), at(2)).unwrap();
+    guard
+        .admit_ticket("ticket", session.clone(), Holder::Anyone, at(2))
+        .unwrap();
     assert_eq!(
         guard.set_keys(vec![a.clone(), b.clone()]),
         0,
@@ -96,18 +98,27 @@ fn what_is_over_ends_by_itself() {
 fn a_ticket_opens_once_and_not_for_long() {
     let mut guard = guard(Vec::new());
     let owner = guard.owner();
-    guard.admit_ticket("one", owner.clone(), at(10)).unwrap();
+    guard
+        .admit_ticket("one", owner.clone(), Holder::Anyone, at(10))
+        .unwrap();
     assert_eq!(&*guard.ticket("one", HERE, at(11)).unwrap().principal, "owner");
     assert_eq!(guard.ticket("one", HERE, at(11)).unwrap_err(), Denied::Wrong);
-    guard.admit_ticket("two", owner.clone(), at(20)).unwrap();
+    guard
+        .admit_ticket("two", owner.clone(), Holder::Anyone, at(20))
+        .unwrap();
     assert!(guard.ticket("two", HERE, at(20 + TICKET_SECS)).is_err());
     for n in 0..TICKETS_OF_ONE {
         guard
-            .admit_ticket(&format!("{n}"), owner.clone(), at(100))
+            .admit_ticket(&format!("{n}"), owner.clone(), Holder::Anyone, at(100))
             .unwrap();
     }
-    assert_eq!(guard.admit_ticket("more", owner.clone(), at(100)), Err(TooMany));
-    guard.admit_ticket("later", owner, at(100 + TICKET_SECS)).unwrap();
+    assert_eq!(
+        guard.admit_ticket("more", owner.clone(), Holder::Anyone, at(100)),
+        Err(TooMany)
+    );
+    guard
+        .admit_ticket("later", owner, Holder::Anyone, at(100 + TICKET_SECS))
+        .unwrap();
 }
 
 #[test]
@@ -117,7 +128,7 @@ fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
     let enter = |guard: &mut Guard| {
         let pass = guard.token("a", HERE, at(2)).unwrap();
         assert!(!pass.by_ticket);
-        guard.admit_ticket("ticket", pass, at(2)).unwrap();
+        guard.admit_ticket("ticket", pass, Holder::Anyone, at(2)).unwrap();
         guard.ticket("ticket", HERE, at(3)).unwrap()
     };
     let pass = enter(&mut guard);
@@ -154,7 +165,7 @@ fn a_session_lives_while_it_is_used_and_ends_when_told() {
     );
     let used = guard.cookie("first", day(SESSION_DAYS + 2)).unwrap();
     guard
-        .admit_ticket("ticket", used.clone(), day(SESSION_DAYS + 2))
+        .admit_ticket("ticket", used.clone(), Holder::Anyone, day(SESSION_DAYS + 2))
         .unwrap();
     guard.end_session(&used);
     assert!(first.ends.is_cancelled());

@@ -1,0 +1,145 @@
+//! Which user holds the other end of a TCP connection on this machine, as the kernel's table of connections says.
+//!
+//! In: both addresses of a connection. Out: a user id. Owns: nothing. Never: asks the other end.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Result};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The kernel's tables. A socket of IPv6 may speak IPv4, and each end has its own kind.
+const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+
+/// Returns the user whose process holds the end `peer` of a connection with `local`; `None` if that end is on another
+/// machine, in another network namespace, or was closed. Reads the whole table of connections in the worst case.
+pub fn user_of_tcp_peer(peer: SocketAddr, local: SocketAddr) -> Result<Option<u32>> {
+    for table in TABLES {
+        let table = match File::open(table) {
+            Ok(table) => table,
+            // A kernel without IPv6.
+            Err(error) if error.kind() == ErrorKind::NotFound && table != TABLES[0] => continue,
+            Err(error) => return Err(error),
+        };
+        if let Some(user) = find(BufReader::new(table), peer, local)? {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
+}
+
+fn find(table: impl BufRead, peer: SocketAddr, local: SocketAddr) -> Result<Option<u32>> {
+    let wanted = (canonical(peer), canonical(local));
+    for line in table.lines() {
+        if let Some((ends, user)) = row(&line?)
+            && ends == wanted
+        {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
+}
+
+/// An address and a port.
+type End = (IpAddr, u16);
+
+/// Reads a row: the ends as its holder sees them, and the holder. A row without an inode is of a socket that no process
+/// holds any more; the kernel says that it is root's.
+fn row(line: &str) -> Option<((End, End), u32)> {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let (own, other) = (end(fields.next()?)?, end(fields.next()?)?);
+    let user = fields.nth(4)?.parse().ok()?;
+    let inode = fields.nth(1)?;
+    (inode != "0").then_some(((own, other), user))
+}
+
+/// Reads `0100007F:1F90`: words of 32 bits in the order of this machine, then the port.
+fn end(text: &str) -> Option<End> {
+    let (address, port) = text.split_once(':')?;
+    let word = |at: usize| u32::from_str_radix(address.get(at * 8..at * 8 + 8)?, 16).ok();
+    let address = match address.len() {
+        8 => IpAddr::V4(Ipv4Addr::from(word(0)?.to_ne_bytes())),
+        32 => {
+            let mut bytes = [0; 16];
+            for (at, place) in bytes.chunks_exact_mut(4).enumerate() {
+                place.copy_from_slice(&word(at)?.to_ne_bytes());
+            }
+            IpAddr::V6(Ipv6Addr::from(bytes))
+        }
+        _ => return None,
+    };
+    Some((address.to_canonical(), u16::from_str_radix(port, 16).ok()?))
+}
+
+fn canonical(address: SocketAddr) -> End {
+    (address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[cfg(target_endian = "little")]
+    const TABLE: &str = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:101F 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:101F 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 12 1 0000000000000000 20 4 30 10 -1
+   2: 0100007F:C350 0100007F:101F 01 00000000:00000000 00:00000000 00000000  1001        0 13 1 0000000000000000 20 4 30 10 -1
+   3: 0100007F:C351 0100007F:101F 06 00000000:00000000 03:00001770 00000000     0        0 0 3 0000000000000000
+   4: 0000000000000000FFFF00000100007F:C352 0000000000000000FFFF00000100007F:101F 01 00000000:00000000 00:00000000 00000000  1002        0 14 1 0 20
+   5: 00000000000000000000000001000000:C353 00000000000000000000000001000000:101F 01 00000000:00000000 00:00000000 00000000  1003        0 15 1 0 20
+   6: B80D0120000000000000000001000000:C354 B80D0120000000000000000002000000:101F 01 00000000:00000000 00:00000000 00000000  1004        0 16 1 0 20
+   7: nonsense
+   8: 0100007F:C355 0100007F:101F 01 0:0
+   9: 0100007F:C35G 0100007F:101F 01 00000000:00000000 00:00000000 00000000  1005        0 17 1
+";
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_row_of_the_other_end_says_whose_it_is() {
+        let four = "127.0.0.1:4127";
+        for (peer, local, user) in [
+            ("127.0.0.1:50000", four, Some(1001)),
+            ("[::ffff:127.0.0.1]:50000", "[::ffff:127.0.0.1]:4127", Some(1001)),
+            // No process holds it any more: it is not root's.
+            ("127.0.0.1:50001", four, None),
+            ("127.0.0.1:50002", four, Some(1002)),
+            ("[::1]:50003", "[::1]:4127", Some(1003)),
+            ("[2001:db8::1]:50004", "[2001:db8::2]:4127", Some(1004)),
+            ("127.0.0.1:50005", four, None),
+            ("127.0.0.1:50000", "127.0.0.2:4127", None),
+            ("127.0.0.1:50000", "127.0.0.1:4128", None),
+            ("192.0.2.1:50000", four, None),
+            ("127.0.0.1:0", four, None),
+        ] {
+            let found = find(TABLE.as_bytes(), peer.parse().unwrap(), local.parse().unwrap()).unwrap();
+            assert_eq!(found, user, "{peer} {local}");
+        }
+    }
+
+    #[test]
+    fn our_own_connections_are_ours() {
+        let us = rustix::process::geteuid().as_raw();
+        for (listen, connect) in [
+            ("127.0.0.1:0", None),
+            ("[::1]:0", None),
+            ("[::]:0", Some("127.0.0.1")),
+        ] {
+            // A machine without IPv6 has less to show.
+            let Ok(listener) = TcpListener::bind(listen) else {
+                assert!(listen.starts_with('['), "{listen}");
+                continue;
+            };
+            let mut to = listener.local_addr().unwrap();
+            if let Some(host) = connect {
+                to.set_ip(host.parse().unwrap());
+            }
+            let near = TcpStream::connect(to).unwrap();
+            let (far, peer) = listener.accept().unwrap();
+            let local = far.local_addr().unwrap();
+            assert_eq!(user_of_tcp_peer(peer, local).unwrap(), Some(us), "{listen}");
+            drop(near);
+            assert_eq!(user_of_tcp_peer(peer, local).unwrap(), None, "{listen} is closed");
+        }
+    }
+}
