@@ -60,7 +60,7 @@ const TABLE: &str = "
     acp    session/close                   observer
     acp    session/new                     operator
     acp    session/fork                    operator
-    acp    session/delete                  operator
+    acp    session/delete                  owner
     acp    session/prompt                  operator
     acp    session/set_mode                operator
     acp    session/set_model               operator
@@ -96,7 +96,7 @@ const TABLE: &str = "
 ";
 
 /// Whom a row is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Least {
     Anyone,
     Role(Role),
@@ -184,6 +184,33 @@ fn the_table_of_roles_is_complete() {
         }
     }
     assert_eq!(named("http"), routes.iter().map(String::as_str).collect());
+}
+
+#[test]
+fn what_both_protocols_can_do_needs_the_same_role_in_both() {
+    let role = |surface: &str, name: &str| {
+        let rows = rows(surface);
+        let found = rows.iter().find(|(method, _)| *method == name);
+        found.map(|(_, least)| *least).expect("it is in the table")
+    };
+    for (acp, app) in [
+        ("session/new", "thread/start"),
+        ("session/fork", "thread/fork"),
+        ("session/list", "thread/list"),
+        ("session/load", "thread/resume"),
+        ("session/resume", "thread/resume"),
+        ("session/close", "thread/unsubscribe"),
+        ("session/delete", "thread/delete"),
+        ("session/prompt", "turn/start"),
+        ("session/set_mode", "thread/mode/set"),
+        ("session/set_model", "thread/config/set"),
+        ("session/set_config_option", "thread/config/set"),
+        ("authenticate", "agent/authenticate"),
+        ("logout", "agent/logout"),
+        ("_any/extension", "agent/request"),
+    ] {
+        assert_eq!(role("acp", acp), role("app", app), "{acp} {app}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
 use crate::json::RawJson;
+use crate::option_kind::OptionKind;
 use crate::subject::CallSubject;
 use crate::summary::ThreadStatus;
 
@@ -179,7 +180,7 @@ impl Outcome {
     /// Whether the agent may go on.
     pub fn allows(&self) -> bool {
         match self {
-            Self::Selected { kind, .. } => kind.starts_with("allow"),
+            Self::Selected { kind, .. } => OptionKind::read(kind).is_some_and(OptionKind::allows),
             Self::Accepted { .. } => true,
             Self::Declined | Self::Cancelled => false,
         }
@@ -188,10 +189,15 @@ impl Outcome {
     /// Whether the agent must not go on. An option of a kind that ACP does not know neither allows nor refuses.
     pub fn refuses(&self) -> bool {
         match self {
-            Self::Selected { kind, .. } => kind.starts_with("reject"),
+            Self::Selected { kind, .. } => OptionKind::read(kind).is_some_and(|kind| !kind.allows()),
             Self::Accepted { .. } => false,
             Self::Declined | Self::Cancelled => true,
         }
+    }
+
+    /// Whether somebody picked an answer that is to hold for good.
+    pub fn is_always(&self) -> bool {
+        matches!(self, Self::Selected { kind, .. } if OptionKind::read(kind).is_some_and(OptionKind::is_always))
     }
 }
 
@@ -223,15 +229,10 @@ impl PermissionOption {
     /// What a person reads: what the kind means, and behind it the agent's own name for it where that says something else.
     /// The name alone could say the opposite of what the answer does. `always` is the question's.
     pub fn label(&self, always: Option<&Always>) -> String {
-        let meaning = match self.kind.as_str() {
-            "allow_once" => "Allow once",
-            "allow_always" => "Always allow",
-            "reject_once" => "Reject",
-            "reject_always" => "Always reject",
-            _ => "Other answer",
-        };
+        let kind = OptionKind::read(&self.kind);
+        let meaning = kind.map_or("Other answer", OptionKind::in_words);
         let mut label = meaning.to_owned();
-        if let Some(Always::Holds(what)) = always.filter(|_| self.kind.ends_with("_always")) {
+        if let Some(Always::Holds(what)) = always.filter(|_| kind.is_some_and(OptionKind::is_always)) {
             label.push(' ');
             label.push_str(what);
         }

@@ -47,8 +47,8 @@ impl Thread {
 
     /// Remembers an answer that is to hold: for the session, or for what the person says.
     pub(super) fn remember(&mut self, by: &By, number: u32, outcome: &Outcome, scope: Option<Scope>) {
-        let always = matches!(outcome, Outcome::Selected { kind, .. } if kind.ends_with("_always"));
-        if !always && scope.is_none() {
+        let says_nothing = !outcome.allows() && !outcome.refuses();
+        if says_nothing || !outcome.is_always() && scope.is_none() {
             return;
         }
         let Some(request) = self.questions.get(&number) else {
@@ -70,7 +70,14 @@ impl Thread {
         let known = self.live.remembered.clone();
         let mut remembered = known.clone();
         if let Err(error) = remembered.remember(request, allow, scope) {
-            let told_always = matches!(outcome, Outcome::Selected { kind, sent_option_id: None, .. } if kind.ends_with("_always"));
+            let told_always = outcome.is_always()
+                && matches!(
+                    outcome,
+                    Outcome::Selected {
+                        sent_option_id: None,
+                        ..
+                    }
+                );
             let then = if told_always && !self.held.contains_key(&number) {
                 "the agent may remember this by itself"
             } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_model::event::{Always, AskAbout, Outcome, PermissionOption, Ruling};
 use acpd_model::limits::GRANTS;
-use acpd_model::{Before, By, ErrorCode, EventKind, Failure, RawJson, RequestId};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, OptionKind, RawJson, RequestId};
 use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Sight, Whose};
@@ -61,8 +61,10 @@ fn own_options(always: &Always) -> Vec<PermissionOption> {
         name: name.to_owned(),
         kind: kind.to_owned(),
     });
-    let offered =
-        |option: &PermissionOption| matches!(always, Always::Holds(_)) || !option.kind.ends_with("_always");
+    let offered = |option: &PermissionOption| {
+        matches!(always, Always::Holds(_))
+            || !OptionKind::read(&option.kind).is_some_and(OptionKind::is_always)
+    };
     options.into_iter().filter(offered).collect()
 }
 

@@ -164,7 +164,10 @@ impl Thread {
             EventKind::InputRequested { .. } => told(answer)?,
             asked => sent_as_once(asked, choose(&open.options, answer)?),
         };
-        self.remember(&by, number, &outcome, scope);
+        // Who dismisses a question has decided nothing.
+        if *answer != Answer::Cancel {
+            self.remember(&by, number, &outcome, scope);
+        }
         self.settle_request(by, number, &outcome);
         self.note_status();
         Ok(())

@@ -67,6 +67,41 @@ fn settled(s: &Scene) -> Outcome {
     outcomes.next().unwrap()
 }
 
+/// Words that only begin or end like one of ACP's kinds say nothing, whatever the agent calls them; and who dismisses a question has
+/// decided nothing.
+#[test]
+fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
+    let others = ["allow_x_always", "allowed", "reject_always ", "never_always"];
+    let picks = others.map(|kind| (Answer::Option(kind.into()), [None, Some(Scope::Thread)]));
+    let cancelled = (Answer::Cancel, [None, Some(Scope::Thread)]);
+    for (answer, scopes) in picks.into_iter().chain([cancelled]) {
+        for scope in scopes {
+            check(|s| {
+                s.open_turn();
+                asks(s, 7, STORABLE, &others);
+                let request = RequestId {
+                    thread: s.id,
+                    number: 1,
+                };
+                let answer = answer.clone();
+                s.ask(Command::Answer {
+                    request,
+                    answer,
+                    scope,
+                })
+                .unwrap();
+                assert_eq!(remembered(s), [""; 0]);
+                assert!(!settled(s).allows() && !settled(s).is_always());
+                // It is no grant either: what was asked is asked again.
+                asks(s, 8, STORABLE, ALL);
+                assert_eq!(s.params("item/commandExecution/requestApproval").len(), 2);
+                s.decide(2, Answer::Cancel).unwrap();
+                s.stops_with("end_turn");
+            });
+        }
+    }
+}
+
 #[test]
 fn what_acpd_remembers_the_agent_is_told_once() {
     for (answer, chosen, sent, rule) in [

@@ -7,7 +7,7 @@ import { useId } from "preact/hooks";
 import { heading, inOneLine } from "../../state/subjects.ts";
 import { visibleLine } from "../../text/visible.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
-import { effectOf, nameBeside } from "./answers.ts";
+import { effectOf, isAlways, nameBeside } from "./answers.ts";
 import { Icon } from "./Icon.tsx";
 import { who } from "./Notice.tsx";
 import { Subjects } from "./Subjects.tsx";
@@ -102,14 +102,14 @@ function Label({ option, always }: { option: PermissionOption; always: Always | 
 }
 
 function icon(kind: string): "check" | "cross" | "info" {
-  if (kind.startsWith("allow")) return "check";
-  return kind.startsWith("reject") ? "cross" : "info";
+  if (kind === "allow_once" || kind === "allow_always") return "check";
+  return kind === "reject_once" || kind === "reject_always" ? "cross" : "info";
 }
 
 /** Only a yes to this one thing is the plain way on. */
 function looks(kind: string): string {
   if (kind === "allow_once") return "primary";
-  return kind.startsWith("reject") ? "danger" : "";
+  return icon(kind) === "cross" ? "danger" : "";
 }
 
 const OUTCOMES = {
@@ -130,7 +130,7 @@ export function Settled({ title, resolved, options = [] }: SettledProps) {
   const { said, icon } = OUTCOMES[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);
   const sent = options.find((one) => one.optionId === resolved.sentOptionId);
-  const always = (option?.kind ?? resolved.optionKind ?? "").endsWith("_always");
+  const always = isAlways(option?.kind ?? resolved.optionKind);
   return (
     <p class="th-settled" role="status" data-outcome={resolved.outcome}>
       <Icon name={icon} />

@@ -17,9 +17,14 @@ export function meaningOf(kind: string): string {
   return KINDS[kind]?.meaning ?? "Other answer";
 }
 
+/** Whether an option of this kind is to hold for good. */
+export function isAlways(kind: string | null | undefined): boolean {
+  return kind === "allow_always" || kind === "reject_always";
+}
+
 /** What an option does, and for what an "always" holds. */
 export function effectOf(kind: string, always?: Always | null): string {
-  const holds = kind.endsWith("_always") && always != null && "holds" in always ? ` ${visibleLine(always.holds)}` : "";
+  const holds = isAlways(kind) && always != null && "holds" in always ? ` ${visibleLine(always.holds)}` : "";
   return meaningOf(kind) + holds;
 }
 

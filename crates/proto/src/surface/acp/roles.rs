@@ -11,7 +11,6 @@ pub static METHODS: &[(&str, Role)] = &[
     ("session/close", Role::Observer),
     ("session/new", Role::Operator),
     ("session/fork", Role::Operator),
-    ("session/delete", Role::Operator),
     ("session/prompt", Role::Operator),
     ("session/set_mode", Role::Operator),
     ("session/set_model", Role::Operator),
@@ -22,6 +21,7 @@ pub static METHODS: &[(&str, Role)] = &[
     ("_acpd/lease/release", Role::Operator),
     ("authenticate", Role::Owner),
     ("logout", Role::Owner),
+    ("session/delete", Role::Owner),
     ("providers/set", Role::Owner),
     ("providers/disable", Role::Owner),
 ];

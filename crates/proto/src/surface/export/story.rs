@@ -491,7 +491,11 @@ fn question_block(question: &Question) -> Block {
                 sent_option_id,
             },
         ) => {
-            let decided = if outcome.allows() { "Allowed" } else { "Declined" };
+            let decided = match outcome {
+                _ if outcome.allows() => "Allowed",
+                _ if outcome.refuses() => "Declined",
+                _ => "Answered",
+            };
             let name = |id: &String| {
                 let option = question.options.iter().find(|option| option.option_id == *id);
                 word(option.map_or_else(|| id.clone(), label))
