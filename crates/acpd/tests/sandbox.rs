@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use acpd_loopback::serve;
 use serde_json::{Value, json};
 use support::{Client, Daemon, Place, acpd, outcome};
 
@@ -304,6 +305,99 @@ fn a_doctor_says_what_is_granted_and_by_which_setting() {
     // It was looked at from the home directory, in which it could not work.
     let reason = told["sandbox"]["reason"].as_str().unwrap();
     assert!(reason.contains("belongs to acpd itself"), "{told}");
+}
+
+/// The document says how an agent is run, and nothing of what it may use: neither by variables that name places, nor by words that
+/// name other agents and files.
+#[test]
+fn a_registrys_document_opens_nothing() {
+    let place = Place::away("");
+    let key = place.home().join(".ssh/id");
+    std::fs::create_dir_all(key.parent().unwrap()).unwrap();
+    std::fs::write(&key, "key").unwrap();
+    for home in [".codex", ".gemini"] {
+        std::fs::create_dir(place.home().join(home)).unwrap();
+    }
+    let run = json!({
+        "package": "@google/gemini-cli@0.61.0",
+        "args": ["codex-acp", "x/qwen", "npx", key],
+        "env": { "PIP_CACHE_DIR": "/", "UV_CACHE_DIR": place.home().join(".ssh"), "CODEX_HOME": "/", "JAVA_HOME": "/root" },
+    });
+    let entry = json!({ "id": "gemini", "name": "G", "version": "1.0.0", "description": "d", "distribution": { "npx": run } });
+    let document = json!({ "version": "1.0.0", "agents": [entry] }).to_string();
+    let address = serve(|_| [("/registry.json", document.into())]);
+    place.configure(&format!("registry_url = \"http://{address}/registry.json\"\n"));
+    let bin = place.work().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for program in ["gemini", "pip", "uv"] {
+        std::fs::write(bin.join(program), "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(
+            bin.join(program),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
+    }
+    let acpd = |args: &[&str]| outcome(place.command(args).env("PATH", &bin));
+    assert_eq!(acpd(&["agents", "update"]).code, Some(0));
+    let doctor = acpd(&["agents", "doctor", "gemini", "--json"]);
+    let told: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let granted =
+        |list: &str| -> Vec<PathBuf> { serde_json::from_value(told["sandbox"][list].clone()).unwrap() };
+    let all = [granted("read"), granted("write")].concat();
+    assert!(granted("write").contains(&place.home().join(".gemini")), "{told}");
+    for secret in [key, place.home().join(".codex"), "/root/x".into()] {
+        assert!(
+            !all.iter().any(|path| secret.starts_with(path)),
+            "{}: {told}",
+            secret.display()
+        );
+    }
+}
+
+#[test]
+fn what_git_includes_is_readable() {
+    let mut scene = Scene::new("");
+    scene.in_home(
+        ".gitconfig",
+        "[includeIf \"gitdir:/\"]\n\tpath = ~/.gitconfig-work\n[include]\n\tpath = ~/.gitconfig-work\n",
+    );
+    scene.in_home(".gitconfig-work", "[user]\n\tname = Worker\n");
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    let said = scene.works("git config user.name");
+    assert!(said.contains("Worker"), "{said}");
+}
+
+/// Dotfiles are often kept in one.
+#[test]
+fn a_home_that_is_a_repository_is_not_granted() {
+    let mut scene = Scene::new("");
+    let config = scene.in_home(".git/config", "[core]\n");
+    for part in ["objects", "refs"] {
+        std::fs::create_dir(scene.daemon.place.home().join(".git").join(part)).unwrap();
+    }
+    let head = scene.in_home(".git/HEAD", "ref: refs/heads/main\n");
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.fails(&format!("cat {}", head.display()));
+    scene.fails(&format!("echo x >> {}", config.display()));
+}
+
+#[test]
+fn the_programs_of_mcp_servers_are_readable() {
+    let place = Place::away("");
+    let server = place.home().join("servers/dist/index.js");
+    std::fs::create_dir_all(server.parent().unwrap()).unwrap();
+    std::fs::write(&server, "served").unwrap();
+    let package = place.home().join("servers/package.json");
+    std::fs::write(&package, "packed").unwrap();
+    let config = std::fs::read_to_string(place.config()).unwrap();
+    place.configure(&format!(
+        "{config}\n[[agents.fake.mcp_servers]]\nname = \"s\"\ncommand = \"sh\"\nargs = [{server:?}]\n"
+    ));
+    let mut scene = Scene::at(place);
+    let said = scene.works(&format!("cat {} {}", server.display(), package.display()));
+    assert!(said.contains("served") && said.contains("packed"), "{said}");
 }
 
 /// A place whose agents have the toolchains of this machine, whose home is another one.

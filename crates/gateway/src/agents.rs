@@ -234,6 +234,7 @@ fn runnable(launch: &Launch) -> Runnable {
             args: [&launch.before[..], &launch.args].concat(),
             env: launch.env.clone(),
             pass_env: launch.pass_env.clone(),
+            homes: Some(launch.homes.clone()),
             ..AgentConfig::default()
         },
         how: launch.how,

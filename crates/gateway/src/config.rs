@@ -89,6 +89,10 @@ pub struct AgentConfig {
     /// How it and its terminals are confined.
     #[serde(default)]
     pub sandbox: SandboxSettings,
+    /// Where it keeps its own files, if a registry's document says how it is run. Then neither its command line nor its variables
+    /// open anything else.
+    #[serde(skip)]
+    pub homes: Option<Vec<&'static str>>,
 }
 
 impl AgentConfig {

@@ -22,6 +22,16 @@ pub enum McpServer {
     Address(McpAddress),
 }
 
+impl McpServer {
+    /// The program, if it is one.
+    pub fn program(&self) -> Option<&McpProgram> {
+        match self {
+            Self::Program(program) => Some(program),
+            Self::Address(_) => None,
+        }
+    }
+}
+
 /// An MCP server that the agent starts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,6 +4,7 @@
 //! daemon's own files.
 
 mod git;
+mod git_config;
 mod package;
 mod places;
 mod settings;
@@ -19,6 +20,7 @@ use serde::Serialize;
 pub use settings::{Mode, SandboxSettings};
 
 use crate::config::AgentConfig;
+use crate::mcp::McpServer;
 use places::Places;
 
 /// Tells programs that they are in a sandbox, and in which.
@@ -64,14 +66,22 @@ impl AgentConfig {
     pub fn homes_of_others(&self) -> Vec<PathBuf> {
         // Not the agent's environment, which has no variables of other agents.
         let env = Environment::here(&["*".to_owned()], &BTreeMap::new());
-        let others = catalog::homes_of_others(self.words()).into_iter();
+        let others = catalog::homes_of_others(&self.own_homes()).into_iter();
         others.filter_map(|place| Places(&env).path(place)).collect()
     }
 
-    fn words(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(&self.command)
-            .chain(&self.args)
-            .map(String::as_str)
+    /// Where it keeps its own files.
+    fn own_homes(&self) -> Vec<&'static str> {
+        let words = std::iter::once(&self.command).chain(&self.args);
+        let recognized = || catalog::homes(words.map(String::as_str));
+        self.homes.clone().unwrap_or_else(recognized)
+    }
+
+    /// The variables that say where places are: a registry's document has no part in them.
+    fn variables(&self) -> BTreeMap<String, String> {
+        let own = BTreeMap::new();
+        let configured = if self.homes.is_some() { &own } else { &self.env };
+        Environment::here(&self.pass_env, configured)
     }
 
     /// Its sandbox for a look at it from `cwd`, in which no session is opened; and what a person is shown of it.
@@ -94,7 +104,7 @@ impl AgentConfig {
 
     /// Paths of its own lists that are not there, so that nothing is granted for them.
     fn missing(&self) -> Vec<String> {
-        let env = self.environment();
+        let env = self.variables();
         let lists = self.sandbox.read.iter().chain(&self.sandbox.write);
         let missing = lists.filter(|path| !listed(Places(&env), path).is_some_and(|path| path.exists()));
         missing.cloned().collect()
@@ -102,19 +112,18 @@ impl AgentConfig {
 
     /// What it may use.
     fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
-        let env = self.environment();
+        let env = self.variables();
         let places = Places(&env);
         let of = |paths: &[String]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| listed(places, path)).collect()
         };
-        let homes = catalog::homes(self.words())
-            .into_iter()
-            .filter_map(|place| places.path(place));
-        let homes = homes.inspect(|home| {
+        let homes = self.own_homes().into_iter().filter_map(|place| {
+            let home = places.path(place)?;
             // A place with a dot inside of its name is a file.
-            if home.extension().is_none() {
-                places::make(home);
+            if Path::new(place).extension().is_none() {
+                places::make(&home);
             }
+            Some(home)
         });
         let mut write = of(&self.sandbox.write);
         write.extend(homes);
@@ -122,14 +131,23 @@ impl AgentConfig {
         let (mut read, spared) = self.program_files(&env, reserved);
         read.extend(of(&self.sandbox.read));
         read.extend(places.read());
+        if let Some(home) = places.path("$HOME") {
+            let configs = ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"];
+            let configs = configs.iter().filter_map(|config| places.path(config));
+            read.extend(configs.flat_map(|config| git_config::named_files(&config, &home)));
+        }
+        // A home that is a repository is not granted for that.
+        let home = places.path("$HOME");
+        let is_apart = |root: &Path| home.as_ref().is_none_or(|home| !home.starts_with(root));
         let repositories: Vec<_> = workspace
             .iter()
             .filter_map(|directory| git::repository(directory))
+            .filter(|repository| !repository.ends_with(".git") || repository.parent().is_none_or(is_apart))
             .collect();
-        let roots = workspace.iter().filter_map(|directory| git::root(directory));
-        // A home that is a repository is not granted for that.
-        let home = places.path("$HOME");
-        let roots = roots.filter(|root| home.as_ref().is_none_or(|home| !home.starts_with(root)));
+        let roots = workspace
+            .iter()
+            .filter_map(|directory| git::root(directory))
+            .filter(|root| is_apart(root));
         read.extend(roots.map(Path::to_owned));
         match mode {
             Mode::Readonly => read.extend(repositories),
@@ -146,27 +164,31 @@ impl AgentConfig {
         }
     }
 
-    /// Where its own program is, what its arguments name, and the packages of both: to read; and where it is installed, which is inside of the data
-    /// directory.
+    /// Where its own program and those of its MCP servers are, what their arguments name, and the packages of both: to read; and where
+    /// it is installed, which is inside of the data directory.
     fn program_files(
         &self,
         env: &BTreeMap<String, String>,
         reserved: &Reserved,
     ) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let search = env.get("PATH").map(String::as_str).unwrap_or_default();
-        let named = find_program(&self.command, search).unwrap_or_else(|| self.command.clone().into());
-        let real = named.canonicalize().unwrap_or_else(|_| named.clone());
-        let programs = [named, real];
+        let places = |command: &str| {
+            let named = find_program(command, search).unwrap_or_else(|| command.into());
+            let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+            [named, real]
+        };
+        let own = places(&self.command);
         let installed = reserved
             .directories()
-            .flat_map(|data| {
-                programs
-                    .iter()
-                    .filter_map(|program| catalog::folder_of(data, program))
-            })
+            .flat_map(|data| own.iter().filter_map(|program| catalog::folder_of(data, program)))
             .collect();
-        let arguments = self.args.iter().map(PathBuf::from);
+        let servers: Vec<_> = self.mcp_servers.iter().filter_map(McpServer::program).collect();
+        let others = servers.iter().flat_map(|server| places(&server.command));
+        let programs: Vec<_> = own.into_iter().chain(others).collect();
+        let own_arguments = self.args.iter().filter(|_| self.homes.is_none());
+        let arguments = own_arguments.chain(servers.iter().flat_map(|server| &server.args));
         let scripts: Vec<_> = arguments
+            .map(PathBuf::from)
             .filter(|path| path.is_absolute() && path.is_file())
             .collect();
         let packages = programs

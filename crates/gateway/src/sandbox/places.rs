@@ -37,7 +37,7 @@ const DEFAULTS: [(&str, &str); 23] = [
 ];
 
 /// The system.
-const SYSTEM: [&str; 25] = [
+const SYSTEM: [&str; 29] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -46,6 +46,11 @@ const SYSTEM: [&str; 25] = [
     "/lib64",
     "/libx32",
     "/etc",
+    // Links out of there, on some systems.
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
     "/opt",
     "/nix",
     "/gnu",
@@ -152,7 +157,7 @@ const CACHES: [(&str, &[&str]); 16] = [
         ],
     ),
     ("npm", &["$npm_config_cache"]),
-    ("yarn", &["$XDG_CACHE_HOME/yarn"]),
+    ("yarn", &["$XDG_CACHE_HOME/yarn", "$HOME/.yarn/berry"]),
     ("pnpm", &["$XDG_CACHE_HOME/pnpm", "$PNPM_HOME/store"]),
     ("node", &["$XDG_CACHE_HOME/node"]),
     ("bun", &["$BUN_INSTALL/install/cache"]),
@@ -170,11 +175,18 @@ const CACHES: [(&str, &[&str]); 16] = [
             "$GRADLE_USER_HOME/daemon",
             "$GRADLE_USER_HOME/native",
             "$GRADLE_USER_HOME/wrapper",
+            "$HOME/.m2/wrapper",
         ],
     ),
     ("dotnet", &["$HOME/.nuget/packages"]),
     ("ccache", &["$XDG_CACHE_HOME/ccache"]),
 ];
+
+/// Files of the same kind: locks, without which a toolchain shares its caches unguarded.
+const LOCKS: [(&str, &[&str]); 1] = [(
+    "cargo",
+    &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate"],
+)];
 
 /// Variables of an agent, and where they lead.
 #[derive(Debug, Clone, Copy)]
@@ -187,11 +199,12 @@ impl Places<'_> {
             None => PathBuf::from(place),
             Some(rest) => {
                 let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
-                let own = self
-                    .0
-                    .get(name)
-                    .map(PathBuf::from)
-                    .filter(|path| path.is_absolute());
+                // GOPATH is a list, whose first directory is the one that is written.
+                let own = self.0.get(name).and_then(|value| match name {
+                    "GOPATH" => std::env::split_paths(value).next(),
+                    _ => Some(PathBuf::from(value)),
+                });
+                let own = own.filter(|path| path.is_absolute());
                 let base = own.or_else(|| {
                     let (_, default) = DEFAULTS.iter().find(|(variable, _)| *variable == name)?;
                     self.path(default)
@@ -217,6 +230,11 @@ impl Places<'_> {
             if directory.ends_with("bin") {
                 let beside = ["lib", "lib64", "libexec", "include"];
                 paths.extend(beside.iter().map(|name| directory.with_file_name(name)));
+                let around = directory.parent().filter(|around| {
+                    let marks = ["pyvenv.cfg", "conda-meta"];
+                    marks.iter().any(|mark| around.join(mark).exists())
+                });
+                paths.extend(around.map(Path::to_owned));
             }
             paths.push(directory);
         }
@@ -226,15 +244,17 @@ impl Places<'_> {
     /// All that may be written whatever the agent. Caches of toolchains that are there are made.
     pub fn write(self) -> Vec<PathBuf> {
         let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
-        let used = CACHES
-            .iter()
-            .filter(|(program, _)| find_program(program, search).is_some());
-        let caches = used
-            .flat_map(|(_, caches)| *caches)
-            .filter_map(|place| self.path(place));
-        let caches = caches.inspect(|cache| make(cache));
+        let used = |(program, places): &(&str, &'static [&'static str])| {
+            let is_there = find_program(program, search).is_some();
+            places
+                .iter()
+                .filter(move |_| is_there)
+                .filter_map(|place| self.path(place))
+        };
+        let caches = CACHES.iter().flat_map(used).inspect(|cache| make(cache));
+        let locks = LOCKS.iter().flat_map(used).inspect(|lock| make_file(lock));
         let scratch = SCRATCH.iter().filter_map(|place| self.path(place));
-        scratch.chain(caches).collect()
+        scratch.chain(caches).chain(locks).collect()
     }
 }
 
@@ -243,6 +263,13 @@ pub fn make(directory: &Path) {
     use std::os::unix::fs::DirBuilderExt;
     let mut private = std::fs::DirBuilder::new();
     let _ = private.recursive(true).mode(0o700).create(directory);
+}
+
+/// Makes a file for the user alone.
+fn make_file(file: &Path) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut private = std::fs::OpenOptions::new();
+    let _ = private.create_new(true).write(true).mode(0o600).open(file);
 }
 
 #[cfg(test)]

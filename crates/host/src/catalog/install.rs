@@ -34,13 +34,14 @@ pub struct Installed {
 }
 
 impl Installed {
-    pub(super) fn launch(&self) -> Launch {
+    pub(super) fn launch(&self, homes: Vec<&'static str>) -> Launch {
         Launch {
             command: self.command.clone(),
             before: Vec::new(),
             args: self.args.clone(),
             env: self.env.clone(),
             pass_env: self.pass_env.clone(),
+            homes,
             how: How::Installed,
         }
     }

@@ -123,19 +123,34 @@ pub fn pass_env(package: &str) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Where the agent of a command line keeps its own files: known by its program, by the package that a runner fetches, or by a path that
-/// leads into the package. Nothing of an agent that is not known.
-pub fn homes<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
-    let words: Vec<_> = words.collect();
-    homes_where(|known| words.iter().any(|word| known.is_named(word)))
+/// Where the agent of a package keeps its own files.
+pub(super) fn homes_of(package: &str) -> &'static [&'static str] {
+    known(package).map_or(&[], |known| known.homes)
 }
 
-/// Where all other known agents keep theirs. What several agents share belongs to each of them.
-pub fn homes_of_others<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
-    let own = homes(words);
+/// Programs that run the package or script that follows, and words between them.
+const RUNNERS: [&str; 9] = ["npx", "npm", "pnpm", "bunx", "bun", "node", "deno", "uvx", "uv"];
+const BETWEEN: [&str; 5] = ["exec", "dlx", "x", "tool", "run"];
+
+/// Where the agent of a command line keeps its own files: known by its program, by the package that a runner fetches, or by a path that
+/// leads into the package. Nothing of an agent that is not known.
+pub fn homes<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let command = words.next().unwrap_or_default();
+    let is_runner = RUNNERS.contains(&file_name(command)) || file_name(command).starts_with("python");
+    // Nothing behind it: those are the agent's own arguments.
+    let run = words.find(|word| is_runner && !word.starts_with('-') && !BETWEEN.contains(word));
+    homes_where(|known| known.is_named(command) || run.is_some_and(|run| known.is_named(run)))
+}
+
+/// Where all other known agents than the one with these files keep theirs. What several agents share belongs to each of them.
+pub fn homes_of_others(own: &[&str]) -> Vec<&'static str> {
     let mut others = homes_where(|_| true);
     others.retain(|home| !own.contains(home));
     others
+}
+
+fn file_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 fn homes_where(wanted: impl Fn(&Known) -> bool) -> Vec<&'static str> {
@@ -146,7 +161,7 @@ fn homes_where(wanted: impl Fn(&Known) -> bool) -> Vec<&'static str> {
 impl Known {
     /// Whether a word of a command line means it.
     fn is_named(&self, word: &str) -> bool {
-        let name = word.rsplit('/').next().unwrap_or(word);
+        let name = file_name(word);
         let below = format!("/{}/", self.package);
         let package = word.strip_prefix(self.package);
         name == self.program
@@ -179,6 +194,9 @@ mod tests {
             "npx @google/gemini-cli-other",
             "sh -c gemini-x",
             "ssh box",
+            "other --model gemini",
+            "node /x/other.js gemini",
+            "npx --yes other-agent codex-acp",
         ] {
             assert_eq!(homes(line.split(' ')), [""; 0], "{line}");
         }
@@ -186,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_agents_own_home_is_no_other_agents() {
-        let has = |line: &str, home: &str| homes_of_others(line.split(' ')).contains(&home);
+        let has = |line: &str, home: &str| homes_of_others(&homes(line.split(' '))).contains(&home);
         for line in [
             "npx --yes @agentclientprotocol/claude-agent-acp@0.100.0",
             "/usr/local/bin/claude-agent-acp",

@@ -67,7 +67,7 @@ impl Snapshot {
     pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
         match (self.registry.get(id), self.installed.get(id)) {
             (Some(entry), installed) => resolve::resolve(entry, installed, path),
-            (None, Some(installed)) => Ok(installed.launch()),
+            (None, Some(installed)) => Ok(installed.launch(known::homes_of(id).to_vec())),
             (None, None) => Err(CatalogError::Unknown(id.to_owned())),
         }
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::error::CatalogError;
 use super::install::Installed;
 use super::known;
-use super::registry::{Binary, Entry, Package, npm_name, platform, pypi_name};
+use super::registry::{Binary, Distribution, Entry, Package, npm_name, platform, pypi_name};
 
 /// How an agent's program is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,6 +40,8 @@ pub struct Launch {
     pub env: BTreeMap<String, String>,
     /// Variables to pass on.
     pub pass_env: Vec<String>,
+    /// Where the agent keeps its own files, beginning with variables.
+    pub homes: Vec<&'static str>,
     /// How the program was found.
     pub how: How,
 }
@@ -88,26 +90,26 @@ pub(super) fn programs(entry: &Entry) -> Vec<(&str, &[String], &BTreeMap<String,
     all
 }
 
+/// The packages that an entry names.
+fn packages(entry: &Entry) -> impl Iterator<Item = &str> {
+    let Distribution { npx, uvx, .. } = &entry.distribution;
+    let npm = npx.as_ref().and_then(|npx| npm_name(&npx.package));
+    let pypi = uvx.as_ref().and_then(|uvx| pypi_name(&uvx.package));
+    npm.into_iter().chain(pypi)
+}
+
 /// The variables to pass on to an agent.
 pub(super) fn pass_env(entry: &Entry) -> Vec<String> {
-    let npm = entry
-        .distribution
-        .npx
-        .as_ref()
-        .and_then(|npx| npm_name(&npx.package));
-    let pypi = entry
-        .distribution
-        .uvx
-        .as_ref()
-        .and_then(|uvx| pypi_name(&uvx.package));
-    let mut all: Vec<_> = npm
-        .iter()
-        .chain(&pypi)
-        .flat_map(|name| known::pass_env(name))
-        .collect();
+    let mut all: Vec<_> = packages(entry).flat_map(known::pass_env).collect();
     all.sort();
     all.dedup();
     all
+}
+
+/// Where an agent keeps its own files. What else its document says opens nothing.
+fn homes(entry: &Entry) -> Vec<&'static str> {
+    let names = packages(entry).chain([entry.id.as_str()]);
+    names.flat_map(known::homes_of).copied().collect()
 }
 
 /// The command line for an agent of the registry. `path` is searched for programs.
@@ -120,12 +122,13 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
                 args: args.to_vec(),
                 env: env.clone(),
                 pass_env: pass_env(entry),
+                homes: homes(entry),
                 how: How::Path,
             });
         }
     }
     if let Some(installed) = installed {
-        return Ok(installed.launch());
+        return Ok(installed.launch(homes(entry)));
     }
     let run = |package: &Package, runner: &str, before: &[&str], how| {
         let mut before: Vec<_> = before.iter().map(|&arg| arg.to_owned()).collect();
@@ -136,6 +139,7 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
             args: package.args.clone(),
             env: package.env.clone(),
             pass_env: pass_env(entry),
+            homes: homes(entry),
             how,
         })
     };
