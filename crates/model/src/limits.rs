@@ -264,6 +264,8 @@ pub const TURN_DIFF_BYTES: usize = 1 << 20;
 pub const TERMINAL_BYTES: usize = 1 << 20;
 /// Most that an agent may ask to be kept of a terminal's output, in bytes.
 pub const TERMINAL_BYTES_MAX: usize = 10 << 20;
+/// Output of all running terminals of a thread that is kept, in bytes; beyond it, a terminal keeps [`TERMINAL_BYTES`] at most.
+pub const RUNNING_OUTPUT_BYTES: usize = 64 << 20;
 /// Of output beyond what is kept, clients are shown the last bytes of each window; so many.
 pub const LIVE_OUTPUT_BYTES: usize = 16 << 10;
 /// Length of such a window, in milliseconds.

@@ -1,7 +1,7 @@
 //! Terminals of the agent: how they begin, what they say, and how they end.
 
 use acpd_model::limits::{
-    INLINE_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
+    INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
 };
 use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
 
@@ -37,7 +37,8 @@ impl Thread {
             .map_or(TERMINAL_BYTES, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)
             })
-            .min(TERMINAL_BYTES_MAX);
+            .min(TERMINAL_BYTES_MAX)
+            .min(self.room_for_output());
         let work = Work::Create {
             terminal_id: terminal_id.clone(),
             command: command.clone(),
@@ -66,6 +67,12 @@ impl Thread {
         } else {
             Form::Program
         }
+    }
+
+    /// How much output one more terminal may keep.
+    fn room_for_output(&self) -> usize {
+        let kept: usize = self.kept_output.values().sum();
+        RUNNING_OUTPUT_BYTES.saturating_sub(kept).max(TERMINAL_BYTES)
     }
 
     /// Refuses one terminal too many.

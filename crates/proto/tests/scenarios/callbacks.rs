@@ -1,6 +1,8 @@
 //! Files and terminals that an agent uses through us.
 
-use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
+use acpd_model::limits::{
+    AGENT_CALL_BYTES, AGENT_CALLS, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS,
+};
 use acpd_model::{Before, ErrorCode, EventKind, Failure, ItemEnd};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::extract;
@@ -280,6 +282,47 @@ fn what_an_agent_leaves_out_has_a_default() {
             matches!(s.waiting[0].1, MachineCall::CreateTerminal { output_bytes, .. } if output_bytes == TERMINAL_BYTES_MAX)
         );
         s.machine_says(Ok(MachineReply::Created));
+        s.stops_with("end_turn");
+    });
+}
+
+/// 64 terminals of 10 MiB would be 640 MiB.
+#[test]
+fn all_terminals_together_keep_so_much_output_and_no_more() {
+    check(|s| {
+        s.open_turn();
+        let mut kept = Vec::new();
+        for call in 0..TERMINALS {
+            let params = r#"{"sessionId":"s-1","command":"yes","outputByteLimit":10485760}"#;
+            s.calls(&call.to_string(), "terminal/create", params);
+            let Some((_, MachineCall::CreateTerminal { output_bytes, .. })) = s.waiting.last() else {
+                panic!("no terminal")
+            };
+            kept.push(*output_bytes);
+            s.machine_says(Ok(MachineReply::Created));
+        }
+        assert_eq!(kept[..6], [TERMINAL_BYTES_MAX; 6]);
+        assert_eq!(kept[TERMINALS - 1], TERMINAL_BYTES);
+        assert!(kept.iter().sum::<usize>() <= RUNNING_OUTPUT_BYTES + TERMINALS * TERMINAL_BYTES);
+        // One that has ended makes room for the next.
+        let exited = MachineEvent::Exited {
+            exit: TerminalExit::default(),
+            output: String::new(),
+            truncated: false,
+        };
+        for terminal in 1..=TERMINALS {
+            s.terminal_says(&format!("term_{terminal}"), exited.clone());
+        }
+        s.calls(
+            "\"x\"",
+            "terminal/create",
+            r#"{"sessionId":"s-1","command":"yes","outputByteLimit":10485760}"#,
+        );
+        assert!(
+            matches!(s.waiting.last(), Some((_, MachineCall::CreateTerminal { output_bytes, .. })) if *output_bytes == TERMINAL_BYTES_MAX)
+        );
+        s.machine_says(Ok(MachineReply::Created));
+        s.terminal_says(&format!("term_{}", TERMINALS + 1), exited);
         s.stops_with("end_turn");
     });
 }
