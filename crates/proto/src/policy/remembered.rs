@@ -41,7 +41,8 @@ impl RememberedRule {
     }
 
     /// The answer as it holds now, if it does: one that allows commands and was remembered before answers had a directory
-    /// holds in the directory `cwd`, and one without the arguments that it was given for is asked again. Refusals stay.
+    /// holds in the directory `cwd`, and one without the arguments or the call that it was given for is asked again.
+    /// Refusals stay.
     #[must_use]
     pub fn narrowed(mut self, cwd: Option<&str>) -> Option<Self> {
         if !self.allow {
@@ -54,7 +55,8 @@ impl RememberedRule {
             About::Mcp(_) | About::Named(_) | About::Think if self.bounds.arguments.is_none() => return None,
             _ => {}
         }
-        Some(self)
+        let is_bound = self.bounds.arguments.is_some() == self.bounds.call.is_some();
+        is_bound.then_some(self)
     }
 }
 
