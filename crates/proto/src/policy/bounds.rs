@@ -9,7 +9,7 @@ use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::request::{Request, Subject};
+use super::request::{Access, Request, Subject};
 
 /// So many characters of a directory stand in a sentence.
 const NAMED_CHARS: usize = 200;
@@ -36,7 +36,15 @@ pub struct Bounds {
 impl Bounds {
     /// What an answer about `subject`, a part of `request`, is bound to; `None` if that cannot be told.
     pub(super) fn of(subject: &Subject, request: &Request) -> Option<Self> {
-        let takes_arguments = matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
+        // A move has two paths, and only the rest of the call says which of them goes where.
+        let is_move = matches!(
+            subject,
+            Subject::File {
+                access: Access::Move,
+                ..
+            }
+        );
+        let takes_arguments = is_move || matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
         let mut bounds = Self::default();
         if takes_arguments || request.has_unknown_members() {
             bounds.arguments = Some(request.arguments());

@@ -52,7 +52,11 @@ impl RememberedRule {
             About::Bash(_) if self.bounds.cwd.is_none() => {
                 self.bounds.cwd = Some(cwd?.to_owned());
             }
-            About::Mcp(_) | About::Named(_) | About::Think if self.bounds.arguments.is_none() => return None,
+            About::Mcp(_) | About::Named(_) | About::Think | About::Move(_)
+                if self.bounds.arguments.is_none() =>
+            {
+                return None;
+            }
             _ => {}
         }
         let is_bound = self.bounds.arguments.is_some() == self.bounds.call.is_some();

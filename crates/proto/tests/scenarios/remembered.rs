@@ -39,6 +39,10 @@ fn notes(more: &Value) -> Value {
     call
 }
 
+fn moves(from: &str, to: &str) -> Value {
+    json!({ "kind": "move", "rawInput": { "source": from, "destination": to } })
+}
+
 fn answers_always(s: &mut Scene, scope: Scope) {
     let number = s.thread.live().last_request;
     let request = acpd_model::RequestId { thread: s.id, number };
@@ -175,6 +179,17 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 notes(&json!({})),
             ],
         ),
+        // The two paths of a move do not say which of them is moved where.
+        (
+            moves("a", "b"),
+            vec![moves("a", "b")],
+            vec![moves("b", "a"), moves("a", "c"), moves("a", "a")],
+        ),
+        (
+            json!({ "kind": "move", "locations": [{ "path": "a" }, { "path": "b" }] }),
+            vec![json!({ "kind": "move", "locations": [{ "path": "a" }, { "path": "b" }] })],
+            vec![json!({ "kind": "move", "locations": [{ "path": "b" }, { "path": "a" }] })],
+        ),
         (file("/workspace/a"), vec![file("a")], vec![file("/workspace/b")]),
         // What a member that acpd does not know means is part of what was allowed.
         (
@@ -230,6 +245,10 @@ fn a_question_says_what_always_will_hold_for() {
         (
             json!({ "kind": "edit", "locations": [{ "path": "a" }, { "path": "b" }, { "path": "c" }, { "path": "d" }, { "path": "e" }] }),
             json!({ "holds": "changing /workspace/a, changing /workspace/b, changing /workspace/c and 2 more parts of this call" }),
+        ),
+        (
+            moves("a", "b"),
+            json!({ "holds": "moving /workspace/a with these arguments and moving /workspace/b with these arguments" }),
         ),
         (
             run(&json!({ "command": "../run.sh" })),
@@ -335,7 +354,14 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
             json!({ "kind": "edit", "locations": [{ "path": "a" }] }),
             true,
         ),
+        (
+            "Move(/workspace/a)",
+            true,
+            json!({ "kind": "move", "locations": [{ "path": "a" }] }),
+            false,
+        ),
         // What was refused stays refused, as widely as it was.
+        ("Move(/workspace/a)", false, moves("a", "b"), true),
         (
             "Bash(make)",
             false,
@@ -405,4 +431,19 @@ fn answers_that_know_only_the_input_are_asked_again() {
         assert_eq!(is_asked(s, 8, &elsewhere), expected, "{allow}");
         s.stops_with("end_turn");
     }
+}
+
+/// Two answers about moves allow no third move between their paths.
+#[test]
+fn answers_about_moves_do_not_add_up() {
+    check(|s| {
+        s.open_turn();
+        for (call, id) in [moves("a", "b"), moves("c", "d")].iter().zip(7..) {
+            asks(s, id, call);
+            answers_always(s, Scope::Thread);
+        }
+        assert!(!is_asked(s, 9, &moves("c", "d")));
+        assert!(is_asked(s, 10, &moves("a", "d")));
+        s.stops_with("end_turn");
+    });
 }
