@@ -317,7 +317,7 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             url.map(|url| format!("WebFetch({url})"))
         }
         Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone()),
-        Subject::Tool(Kind::Think) => Some("Think".to_owned()),
+        Subject::Tool(Kind::Think) if request.tool_name.is_none() => Some("Think".to_owned()),
         Subject::Tool(kind) if *kind != Kind::SwitchMode => {
             let name = request.tool_name.as_ref().filter(|name| !name.contains('*'));
             name.map(|name| format!("Tool({name})"))

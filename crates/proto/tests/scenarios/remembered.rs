@@ -43,6 +43,10 @@ fn moves(from: &str, to: &str) -> Value {
     json!({ "kind": "move", "rawInput": { "source": from, "destination": to } })
 }
 
+fn thinks(tool: Option<&str>) -> Value {
+    json!({ "kind": "think", "_meta": { "toolName": tool }, "rawInput": { "prompt": "x" } })
+}
+
 fn answers_always(s: &mut Scene, scope: Scope) {
     let number = s.thread.live().last_request;
     let request = acpd_model::RequestId { thread: s.id, number };
@@ -179,6 +183,17 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 notes(&json!({})),
             ],
         ),
+        // An answer about a thinking tool holds for no other tool.
+        (
+            thinks(Some("ponder")),
+            vec![thinks(Some("ponder"))],
+            vec![thinks(Some("delegate")), thinks(None)],
+        ),
+        (
+            thinks(None),
+            vec![thinks(None)],
+            vec![thinks(Some("ponder")), json!({ "kind": "think" })],
+        ),
         // The two paths of a move do not say which of them is moved where.
         (
             moves("a", "b"),
@@ -246,6 +261,11 @@ fn a_question_says_what_always_will_hold_for() {
             json!({ "kind": "edit", "locations": [{ "path": "a" }, { "path": "b" }, { "path": "c" }, { "path": "d" }, { "path": "e" }] }),
             json!({ "holds": "changing /workspace/a, changing /workspace/b, changing /workspace/c and 2 more parts of this call" }),
         ),
+        (
+            thinks(Some("ponder")),
+            json!({ "holds": "the tool ponder with these arguments" }),
+        ),
+        (thinks(None), json!({ "holds": "thinking with these arguments" })),
         (
             moves("a", "b"),
             json!({ "holds": "moving /workspace/a with these arguments and moving /workspace/b with these arguments" }),
@@ -360,7 +380,9 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
             json!({ "kind": "move", "locations": [{ "path": "a" }] }),
             false,
         ),
+        ("Think", true, thinks(Some("ponder")), false),
         // What was refused stays refused, as widely as it was.
+        ("Think", false, thinks(Some("ponder")), true),
         ("Move(/workspace/a)", false, moves("a", "b"), true),
         (
             "Bash(make)",
@@ -444,6 +466,29 @@ fn answers_about_moves_do_not_add_up() {
         }
         assert!(!is_asked(s, 9, &moves("c", "d")));
         assert!(is_asked(s, 10, &moves("a", "d")));
+        s.stops_with("end_turn");
+    });
+}
+
+/// A refusal names the tool as the question did.
+#[test]
+fn a_refusal_about_a_thinking_tool_is_about_no_other() {
+    check(|s| {
+        s.open_turn();
+        asks(s, 7, &thinks(Some("ponder")));
+        let request = acpd_model::RequestId {
+            thread: s.id,
+            number: s.thread.live().last_request,
+        };
+        let (answer, scope) = (Answer::Option("ra".into()), Some(Scope::Thread));
+        s.ask(Command::Answer {
+            request,
+            answer,
+            scope,
+        })
+        .unwrap();
+        assert!(!is_asked(s, 8, &thinks(Some("ponder"))));
+        assert!(is_asked(s, 9, &thinks(Some("delegate"))));
         s.stops_with("end_turn");
     });
 }
