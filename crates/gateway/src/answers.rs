@@ -323,9 +323,15 @@ mod tests {
             rule(4_294_967_300, true, "Edit(/w/a)"),
             rule(4_294_967_301, false, "Bash(rm x)"),
             rule(4_294_967_302, false, "mcp__gh__delete"),
+            rule(4_294_967_303, true, "Move(/w/a)"),
+            // The input alone does not say which call it was.
+            format!(
+                r#"{{"id":4294967304,"scope":"agent","allow":true,"rule":"Edit(/w/b)","arguments":"{}"}}"#,
+                acpd_model::BlobId::of(b"{}")
+            ),
         ];
         let text = format!(
-            r#"{{"version":1,"agents":{{"a":{{"lastId":4294967302,"rules":[{}]}}}}}}"#,
+            r#"{{"version":1,"agents":{{"a":{{"lastId":4294967304,"rules":[{}]}}}}}}"#,
             written.join(",")
         );
         private::replace(&file_in(&place.0), text.as_bytes()).unwrap();
@@ -344,7 +350,7 @@ mod tests {
         );
         drop(answers);
         let mut later = Answers::open(&place.0).unwrap();
-        assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 7);
+        assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
     }
 
     #[tokio::test]

@@ -865,6 +865,8 @@ export interface RememberedAnswer {
   allow: boolean;
   /** Stands for the input that the call must have. */
   arguments?: string | null;
+  /** Stands for the kind, tool, locations and diffs that the call must have. */
+  call?: string | null;
   /** The directory in which the command must be started. */
   cwd?: string | null;
   id: number;

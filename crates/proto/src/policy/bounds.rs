@@ -7,8 +7,9 @@ use acpd_model::BlobId;
 use acpd_model::limits::RULE_BYTES;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::request::{Request, Subject};
+use super::request::{Access, Request, Subject};
 
 /// So many characters of a directory stand in a sentence.
 const NAMED_CHARS: usize = 200;
@@ -26,16 +27,29 @@ pub struct Bounds {
     /// The input of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BlobId>,
+    /// The rest of the call: its kind, tool, locations and diffs. Set whenever `arguments` is, except in answers of earlier
+    /// versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<BlobId>,
 }
 
 impl Bounds {
     /// What an answer about `subject`, a part of `request`, is bound to; `None` if that cannot be told.
     pub(super) fn of(subject: &Subject, request: &Request) -> Option<Self> {
-        let takes_arguments = matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
-        let mut bounds = Self {
-            arguments: (takes_arguments || request.has_unknown_members()).then(|| request.arguments()),
-            ..Self::default()
-        };
+        // A move has two paths, and only the rest of the call says which of them goes where.
+        let is_move = matches!(
+            subject,
+            Subject::File {
+                access: Access::Move,
+                ..
+            }
+        );
+        let takes_arguments = is_move || matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
+        let mut bounds = Self::default();
+        if takes_arguments || request.has_unknown_members() {
+            bounds.arguments = Some(request.arguments());
+            bounds.call = Some(request.call());
+        }
         if let Subject::Command(command) = subject {
             let cwd = command.cwd.as_ref().filter(|cwd| cwd.len() <= RULE_BYTES)?;
             bounds.cwd = Some(cwd.clone());
@@ -45,7 +59,7 @@ impl Bounds {
     }
 
     /// Whether an answer with these bounds is about `subject`. One that allows is about nothing but what was asked; a refusal
-    /// that has no bounds holds everywhere.
+    /// that has no bounds holds everywhere. A refusal ignores `call`, so that an agent cannot escape it by another location.
     pub(super) fn hold(&self, allow: bool, subject: &Subject, request: &Request) -> bool {
         if allow {
             return Self::of(subject, request).as_ref() == Some(self);
@@ -71,6 +85,17 @@ impl Bounds {
         }
         words
     }
+}
+
+/// Hashes the rest of a call beside its input: all that decides what the call does, and nothing that is text for people.
+pub(super) fn call_id(call: &Map<String, Value>, tool_name: Option<&str>) -> BlobId {
+    let items = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
+    let locations: Vec<_> = items("locations").map(|location| &location["path"]).collect();
+    let diffs: Vec<_> = items("content")
+        .filter(|content| content["type"] == "diff")
+        .collect();
+    let call = json!([call.get("kind"), tool_name, locations, diffs]);
+    BlobId::of(call.to_string().as_bytes())
 }
 
 /// What an answer to `request` that is to hold would hold for, in words.

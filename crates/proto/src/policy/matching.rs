@@ -45,10 +45,9 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
         let Some(tool) = &request.tool_name else {
             return Match::No;
         };
-        return match (name.fits(tool), subject) {
-            (true, Subject::Unreadable { .. }) if !far => Match::Maybe,
-            (fits, _) => fits.into(),
-        };
+        // The name is the agent's word: it allows no file, no command and no address.
+        let may_fit = far || matches!(subject, Subject::Tool(_));
+        return (may_fit && name.fits(tool)).into();
     }
     match (subject, &rule.about) {
         // What it is about cannot be told, so only a rule that stops it may be about it.

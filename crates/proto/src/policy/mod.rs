@@ -39,6 +39,7 @@
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
 //! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of this machine is any of them |
+//! | `Tool(x)` | the kinds think, switch mode and other | every call of the tool |
 //! | `~/p` with no home known | nothing | `p` below any directory |
 //!
 //! # When it cannot be told

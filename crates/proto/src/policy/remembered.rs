@@ -41,7 +41,8 @@ impl RememberedRule {
     }
 
     /// The answer as it holds now, if it does: one that allows commands and was remembered before answers had a directory
-    /// holds in the directory `cwd`, and one without the arguments that it was given for is asked again. Refusals stay.
+    /// holds in the directory `cwd`, and one without the arguments or the call that it was given for is asked again.
+    /// Refusals stay.
     #[must_use]
     pub fn narrowed(mut self, cwd: Option<&str>) -> Option<Self> {
         if !self.allow {
@@ -51,10 +52,15 @@ impl RememberedRule {
             About::Bash(_) if self.bounds.cwd.is_none() => {
                 self.bounds.cwd = Some(cwd?.to_owned());
             }
-            About::Mcp(_) | About::Named(_) | About::Think if self.bounds.arguments.is_none() => return None,
+            About::Mcp(_) | About::Named(_) | About::Think | About::Move(_)
+                if self.bounds.arguments.is_none() =>
+            {
+                return None;
+            }
             _ => {}
         }
-        Some(self)
+        let is_bound = self.bounds.arguments.is_some() == self.bounds.call.is_some();
+        is_bound.then_some(self)
     }
 }
 
@@ -311,7 +317,7 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             url.map(|url| format!("WebFetch({url})"))
         }
         Subject::Mcp { name, tool_known } => (*tool_known && !name.contains('*')).then(|| name.clone()),
-        Subject::Tool(Kind::Think) => Some("Think".to_owned()),
+        Subject::Tool(Kind::Think) if request.tool_name.is_none() => Some("Think".to_owned()),
         Subject::Tool(kind) if *kind != Kind::SwitchMode => {
             let name = request.tool_name.as_ref().filter(|name| !name.contains('*'));
             name.map(|name| format!("Tool({name})"))

@@ -154,6 +154,8 @@ pub struct Request {
     pub(super) tool_name: Option<String>,
     /// The input of the call as it was written.
     pub(super) input: Option<BlobId>,
+    /// The rest of the call beside its input ([`Bounds::call`](super::Bounds)).
+    pub(super) call: Option<BlobId>,
     /// Members of the input that say nothing to acpd.
     pub(super) unknown_members: Vec<String>,
     pub(super) workspace: String,
@@ -176,6 +178,7 @@ impl Request {
             programs: BTreeMap::new(),
             tool_name: None,
             input: None,
+            call: None,
             unknown_members: Vec::new(),
             base: workspace.clone(),
             workspace,
@@ -403,6 +406,11 @@ impl Request {
     /// Stands for the input of the call; of one without input, for nothing.
     pub(super) fn arguments(&self) -> BlobId {
         self.input.unwrap_or_else(|| BlobId::of(&[]))
+    }
+
+    /// Identifies the rest of the call beside its input.
+    pub(super) fn call(&self) -> BlobId {
+        self.call.unwrap_or_else(|| BlobId::of(&[]))
     }
 
     /// Whether the call may do more than what its parts say.

@@ -12,6 +12,7 @@ use acpd_model::{BlobId, RawJson};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::bounds::call_id;
 use super::claims;
 use super::members;
 use super::path::normalise;
@@ -98,6 +99,7 @@ impl Request {
             let input = input.as_ref().map(RawJson::get);
             request.input = input.map(|input| BlobId::of(input.as_bytes()));
             Reading::new(&call, input).fill(&mut request);
+            request.call = Some(call_id(&call, request.tool_name()));
         }
         if request.subjects.is_empty() {
             request.subjects.push(Subject::Unknown);

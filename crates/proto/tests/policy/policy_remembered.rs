@@ -10,7 +10,7 @@ fn rules(remembered: &Remembered) -> Vec<String> {
 
 #[test]
 fn policy_remembers_exactly_what_was_answered() {
-    let rows: [(&str, &[&str]); 16] = [
+    let rows: [(&str, &[&str]); 17] = [
         ("$ git status", &["Bash(git status)"]),
         ("$ git status && git log", &["Bash(git status)", "Bash(git log)"]),
         ("$ git status; git status", &["Bash(git status)"]),
@@ -32,6 +32,7 @@ fn policy_remembers_exactly_what_was_answered() {
         ),
         ("mcp github get_issue", &["mcp__github__get_issue"]),
         ("kind think", &["Think"]),
+        (r#"call {"kind":"think","name":"ponder"}"#, &["Tool(ponder)"]),
         (
             r#"call {"kind":"other","name":"todo_write"}"#,
             &["Tool(todo_write)"],
@@ -65,6 +66,7 @@ fn policy_remembers_exactly_what_was_answered() {
         "$ git add $F",
         "$ PATH=x git log",
         "kind other",
+        r#"call {"kind":"think","name":"a*"}"#,
         "fetch https://a/*",
         r#"call {"kind":"edit"}"#,
         r#"call {"kind":"execute"}"#,

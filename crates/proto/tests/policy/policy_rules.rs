@@ -141,6 +141,29 @@ fn policy_matches_addresses_tools_and_kinds() {
     );
 }
 
+/// A tool's name is the agent's word.
+#[test]
+fn policy_a_tools_name_allows_no_file_and_no_command() {
+    check(
+        r#"
+        allow Tool(X) :: call {"kind":"think","name":"X","rawInput":{"x":"y"}} => ask
+        allow Tool(X) :: call {"kind":"think","name":"X","rawInput":{"text":"x"}} => allow
+        allow Tool(X) :: call {"kind":"switch_mode","name":"X"} => allow
+        allow Tool(X) :: call {"name":"X","rawInput":{"x":1}} => ask
+        allow Tool(X) :: call {"kind":"read","name":"X","rawInput":{"mode":"zz"}} => ask
+        allow Tool(X) :: call {"kind":"read","name":"X","rawInput":{"path":"a"}} => ask
+        allow Tool(X) :: call {"kind":"edit","name":"X","rawInput":{"path":"a"}} => ask
+        allow Tool(X) :: call {"kind":"fetch","name":"X","rawInput":{"url":"https://a"}} => ask
+        allow Tool(X) :: call {"kind":"execute","name":"X","rawInput":{"command":"rm -rf /"}} => ask
+        allow Tool(X) :: call {"kind":"execute","name":"X","rawInput":{"command":"eval x"}} => ask
+        allow Tool(X) :: call {"kind":"other","name":"X","rawInput":{"command":"ls"}} => ask
+        allow Tool(mcp__a__b) :: call {"kind":"other","name":"mcp__a__b"} => ask
+        allow *, deny Tool(X) :: call {"kind":"edit","name":"X","rawInput":{"path":"a"}} => deny
+        allow *, deny Tool(X) :: call {"kind":"execute","name":"X","rawInput":{"command":"ls"}} => deny
+        allow *, ask Tool(X) :: call {"name":"X"} => ask"#,
+    );
+}
+
 #[test]
 fn policy_says_where_a_rule_is_wrong() {
     let rows = [

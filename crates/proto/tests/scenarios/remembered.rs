@@ -30,6 +30,23 @@ fn mcp(input: &Value) -> Value {
     json!({ "kind": "other", "_meta": { "toolName": "mcp__gh__api" }, "rawInput": input })
 }
 
+/// A call of the tool `notes` with an input of unknown members; `more` replaces members of the call.
+fn notes(more: &Value) -> Value {
+    let mut call = json!({ "kind": "other", "_meta": { "toolName": "notes" }, "rawInput": { "foo": 1 } });
+    for (key, value) in more.as_object().unwrap() {
+        call[key] = value.clone();
+    }
+    call
+}
+
+fn moves(from: &str, to: &str) -> Value {
+    json!({ "kind": "move", "rawInput": { "source": from, "destination": to } })
+}
+
+fn thinks(tool: Option<&str>) -> Value {
+    json!({ "kind": "think", "_meta": { "toolName": tool }, "rawInput": { "prompt": "x" } })
+}
+
 fn answers_always(s: &mut Scene, scope: Scope) {
     let number = s.thread.live().last_request;
     let request = acpd_model::RequestId { thread: s.id, number };
@@ -66,6 +83,8 @@ fn said(s: &Scene) -> Value {
 #[test]
 fn an_answer_holds_for_what_was_asked_and_no_further() {
     let file = |path: &str| json!({ "kind": "edit", "locations": [{ "path": path }] });
+    let change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "the" });
+    let other_change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "evil" });
     // What was asked; what is the same; what is not.
     let rows = [
         (
@@ -138,6 +157,54 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
             vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 1 } })],
             vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 2 } })],
         ),
+        // The same input with another kind, tool, location or diff is another call.
+        (
+            notes(&json!({})),
+            vec![notes(&json!({}))],
+            vec![
+                notes(&json!({ "kind": "edit", "content": [change] })),
+                notes(&json!({ "content": [change] })),
+                notes(&json!({ "kind": "delete", "locations": [{ "path": "/etc/passwd" }] })),
+                notes(&json!({ "kind": "read", "locations": [{ "path": "/etc/shadow" }] })),
+                notes(&json!({ "kind": "fetch" })),
+                notes(&json!({ "kind": "execute" })),
+                notes(&json!({ "kind": "switch_mode" })),
+                notes(&json!({ "locations": [{ "path": "/etc/passwd" }] })),
+                notes(&json!({ "_meta": { "toolName": "spawn" } })),
+            ],
+        ),
+        // The same holds for a file whose input has unknown members.
+        (
+            notes(&json!({ "kind": "edit", "content": [change] })),
+            vec![notes(&json!({ "kind": "edit", "content": [change] }))],
+            vec![
+                notes(&json!({ "kind": "edit", "content": [other_change] })),
+                notes(&json!({ "kind": "edit", "content": [change], "_meta": { "toolName": "spawn" } })),
+                notes(&json!({})),
+            ],
+        ),
+        // An answer about a thinking tool holds for no other tool.
+        (
+            thinks(Some("ponder")),
+            vec![thinks(Some("ponder"))],
+            vec![thinks(Some("delegate")), thinks(None)],
+        ),
+        (
+            thinks(None),
+            vec![thinks(None)],
+            vec![thinks(Some("ponder")), json!({ "kind": "think" })],
+        ),
+        // The two paths of a move do not say which of them is moved where.
+        (
+            moves("a", "b"),
+            vec![moves("a", "b")],
+            vec![moves("b", "a"), moves("a", "c"), moves("a", "a")],
+        ),
+        (
+            json!({ "kind": "move", "locations": [{ "path": "a" }, { "path": "b" }] }),
+            vec![json!({ "kind": "move", "locations": [{ "path": "a" }, { "path": "b" }] })],
+            vec![json!({ "kind": "move", "locations": [{ "path": "b" }, { "path": "a" }] })],
+        ),
         (file("/workspace/a"), vec![file("a")], vec![file("/workspace/b")]),
         // What a member that acpd does not know means is part of what was allowed.
         (
@@ -193,6 +260,15 @@ fn a_question_says_what_always_will_hold_for() {
         (
             json!({ "kind": "edit", "locations": [{ "path": "a" }, { "path": "b" }, { "path": "c" }, { "path": "d" }, { "path": "e" }] }),
             json!({ "holds": "changing /workspace/a, changing /workspace/b, changing /workspace/c and 2 more parts of this call" }),
+        ),
+        (
+            thinks(Some("ponder")),
+            json!({ "holds": "the tool ponder with these arguments" }),
+        ),
+        (thinks(None), json!({ "holds": "thinking with these arguments" })),
+        (
+            moves("a", "b"),
+            json!({ "holds": "moving /workspace/a with these arguments and moving /workspace/b with these arguments" }),
         ),
         (
             run(&json!({ "command": "../run.sh" })),
@@ -298,7 +374,16 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
             json!({ "kind": "edit", "locations": [{ "path": "a" }] }),
             true,
         ),
+        (
+            "Move(/workspace/a)",
+            true,
+            json!({ "kind": "move", "locations": [{ "path": "a" }] }),
+            false,
+        ),
+        ("Think", true, thinks(Some("ponder")), false),
         // What was refused stays refused, as widely as it was.
+        ("Think", false, thinks(Some("ponder")), true),
+        ("Move(/workspace/a)", false, moves("a", "b"), true),
         (
             "Bash(make)",
             false,
@@ -318,4 +403,92 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
         assert_eq!(is_asked(s, 7, &call), !is_kept, "{allow} {rule}: {call}");
         s.stops_with("end_turn");
     }
+}
+
+/// An earlier version bound an answer to the input of the call alone.
+#[test]
+fn answers_that_know_only_the_input_are_asked_again() {
+    let call = notes(&json!({}));
+    for (allow, expected) in [(true, true), (false, false)] {
+        let before = check(|s| {
+            s.open_turn();
+            asks(s, 7, &call);
+            let answer = if allow {
+                Answer::Accept { always: true }
+            } else {
+                Answer::Option("ra".into())
+            };
+            let request = acpd_model::RequestId {
+                thread: s.id,
+                number: s.thread.live().last_request,
+            };
+            let scope = Some(Scope::Thread);
+            s.ask(Command::Answer {
+                request,
+                answer,
+                scope,
+            })
+            .unwrap();
+            s.stops_with("end_turn");
+        });
+        let mut log: Vec<Event> = before.log.clone();
+        let mut changed = 0;
+        for event in &mut log {
+            if let EventKind::AnswerRemembered { answer } = &mut event.kind {
+                let mut old: Value = answer.read().unwrap();
+                assert!(old["arguments"].is_string(), "{old}");
+                changed += usize::from(old.as_object_mut().unwrap().remove("call").is_some());
+                *answer = acpd_model::RawJson::of(&old).unwrap();
+            }
+        }
+        assert_eq!(changed, 1);
+        let mut scene = Scene::restarted(&log);
+        let s = &mut scene;
+        s.prompt("again");
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(is_asked(s, 7, &call), expected, "{allow}");
+        // A refusal holds wherever the agent says that the call is.
+        let elsewhere = notes(&json!({ "locations": [{ "path": "/workspace/b" }] }));
+        assert_eq!(is_asked(s, 8, &elsewhere), expected, "{allow}");
+        s.stops_with("end_turn");
+    }
+}
+
+/// Two answers about moves allow no third move between their paths.
+#[test]
+fn answers_about_moves_do_not_add_up() {
+    check(|s| {
+        s.open_turn();
+        for (call, id) in [moves("a", "b"), moves("c", "d")].iter().zip(7..) {
+            asks(s, id, call);
+            answers_always(s, Scope::Thread);
+        }
+        assert!(!is_asked(s, 9, &moves("c", "d")));
+        assert!(is_asked(s, 10, &moves("a", "d")));
+        s.stops_with("end_turn");
+    });
+}
+
+/// A refusal names the tool as the question did.
+#[test]
+fn a_refusal_about_a_thinking_tool_is_about_no_other() {
+    check(|s| {
+        s.open_turn();
+        asks(s, 7, &thinks(Some("ponder")));
+        let request = acpd_model::RequestId {
+            thread: s.id,
+            number: s.thread.live().last_request,
+        };
+        let (answer, scope) = (Answer::Option("ra".into()), Some(Scope::Thread));
+        s.ask(Command::Answer {
+            request,
+            answer,
+            scope,
+        })
+        .unwrap();
+        assert!(!is_asked(s, 8, &thinks(Some("ponder"))));
+        assert!(is_asked(s, 9, &thinks(Some("delegate"))));
+        s.stops_with("end_turn");
+    });
 }

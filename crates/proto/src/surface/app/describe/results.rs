@@ -409,4 +409,6 @@ pub struct RememberedAnswer {
     line: Option<String>,
     /// Stands for the input that the call must have.
     arguments: Option<String>,
+    /// Stands for the kind, tool, locations and diffs that the call must have.
+    call: Option<String>,
 }
