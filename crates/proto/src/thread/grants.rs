@@ -7,7 +7,7 @@ use acpd_model::BlobId;
 use acpd_model::subject::{CallSubject, Variable};
 
 use crate::agent::Call;
-use crate::policy::{Access, Request, Subject, shell_line};
+use crate::policy::{Access, FileText, Request, Subject, shell_line};
 
 /// Shells whose `-c` runs the same line as a command without them.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
@@ -18,8 +18,8 @@ pub(super) struct Grant {
     run: Option<Run>,
     /// All but the commands.
     subjects: Vec<Subject>,
-    /// What files will contain: path and content.
-    texts: Vec<(String, BlobId)>,
+    /// What files will contain.
+    texts: Vec<FileText>,
 }
 
 /// A command as it was shown.
@@ -130,7 +130,8 @@ pub(super) fn use_up(grants: &mut Vec<Grant>, call: &Call, request: &Request) ->
         let Some(path) = request.tidy(path) else {
             return false;
         };
-        wanted.texts = vec![(path, BlobId::of(content.as_bytes()))];
+        let content = BlobId::of(content.as_bytes());
+        wanted.texts = vec![FileText { path, content }];
     }
     let Some(at) = grants.iter().position(|grant| grant.covers(&wanted)) else {
         return false;

@@ -15,7 +15,8 @@ use super::shown::subjects;
 use super::steps::Thread;
 use crate::agent::Call;
 use crate::policy::{
-    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, Subject, shell_line,
+    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange, Subject,
+    shell_line,
 };
 use crate::projection::unified_diff;
 
@@ -273,7 +274,12 @@ impl Thread {
                 (AskAbout::Permissions, format!("Read {path}{place}"), call)
             }
             Call::WriteFile { path, content } => {
-                wanted.show_diff(path, &unified_diff(path, &Before::Unknown, content));
+                wanted.show_changes(&[ShownChange {
+                    path,
+                    old: "",
+                    new: content,
+                    diff: unified_diff(path, &Before::Unknown, content),
+                }]);
                 let diff = json!([{ "type": "diff", "path": path, "newText": content }]);
                 let call = json!({ "kind": "edit", "locations": [{ "path": path }], "content": diff });
                 (AskAbout::FileChange, format!("Write {path}{place}"), call)

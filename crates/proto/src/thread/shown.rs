@@ -4,7 +4,7 @@ use acpd_model::RawJson;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::subject::CallSubject;
 
-use crate::policy::Request;
+use crate::policy::{Request, ShownChange};
 use crate::projection::{ToolView, unified_diff};
 use crate::wire::members;
 
@@ -15,11 +15,17 @@ const PART_BYTES: usize = 64;
 pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
     let mut view = ToolView::default();
     view.apply(call);
-    for diff in view.diffs() {
-        let change = unified_diff(&diff.path, &diff.before(), &diff.new_text);
-        request.show_diff(&diff.path, &change);
-        request.note_text(&diff.path, &diff.new_text);
-    }
+    let diffs = view.diffs();
+    let changes: Vec<_> = diffs
+        .iter()
+        .map(|diff| ShownChange {
+            path: &diff.path,
+            old: diff.old_text.as_deref().unwrap_or_default(),
+            new: &diff.new_text,
+            diff: unified_diff(&diff.path, &diff.before(), &diff.new_text),
+        })
+        .collect();
+    request.show_changes(&changes);
 }
 
 /// The whole call, where it says something to people that the question does not repeat, and has room in a question.

@@ -85,6 +85,34 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
 }
 
 #[test]
+fn two_texts_for_one_file_are_both_shown_and_neither_is_granted() {
+    check(|s| {
+        under_ask(s);
+        let two = r#""kind":"edit","rawInput":{"file_path":"/workspace/f","content":"unseen\n"},"content":[{"type":"diff","path":"/workspace/f","newText":"the\n"}]"#;
+        is_allowed(s, "7", two);
+        assert!(!writes(s, "8", "/workspace/f", "unseen\n"));
+        assert!(!writes(s, "9", "/workspace/f", "the\n"));
+        s.stops_with("end_turn");
+    });
+    // The same text twice is one text, and a piece of it is no other one.
+    for input in [
+        r#"{"file_path":"/workspace/f","content":"one\nthe\n"}"#,
+        r#"{"file_path":"f","old_string":"","new_string":"the"}"#,
+    ] {
+        check(|s| {
+            under_ask(s);
+            let call = format!(
+                r#""kind":"edit","rawInput":{input},"content":[{{"type":"diff","path":"/workspace/f","newText":"one\nthe\n"}}]"#
+            );
+            is_allowed(s, "7", &call);
+            assert!(!writes(s, "8", "/workspace/f", "the"), "a piece");
+            assert!(writes(s, "9", "/workspace/f", "one\nthe\n"));
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
 fn a_yes_to_a_command_is_for_that_line_and_once() {
     check(|s| {
         under_ask(s);
