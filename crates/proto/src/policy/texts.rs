@@ -33,6 +33,8 @@ pub struct FileText {
     pub path: String,
     /// All of the text.
     pub content: BlobId,
+    /// What the file must hold for the question to have shown all of the text; `None` if it showed every line.
+    pub replaces: Option<BlobId>,
 }
 
 /// What the input of a call says about the texts of files.
@@ -50,12 +52,14 @@ pub(super) struct InputTexts {
 pub struct ShownChange<'a> {
     /// As the call names the file.
     pub path: &'a str,
-    /// What the agent says was there.
-    pub old: &'a str,
+    /// What the agent says was there. The diff shows only what differs from it.
+    pub old: Option<&'a str>,
     /// What will be there.
     pub new: &'a str,
     /// From one to the other, as a unified diff; empty if they are equal.
     pub diff: String,
+    /// Whether the diff shows all that differs.
+    pub is_complete: bool,
 }
 
 /// How the texts of an input compare with a change.
@@ -76,7 +80,7 @@ impl InputTexts {
         }
         let all_of = change.new.trim_end_matches(LINE_ENDS);
         let is_shown = (self.texts.iter()).all(|text| text.trim_end_matches(LINE_ENDS) == all_of)
-            && self.replaced.iter().all(|text| change.old.contains(text.trim()));
+            && (self.replaced.iter()).all(|text| change.old.unwrap_or_default().contains(text.trim()));
         if is_shown && !self.has_instructions {
             Agreement::Same
         } else {
@@ -109,6 +113,7 @@ impl Request {
             paths.iter().map(move |path| FileText {
                 path: path.clone(),
                 content,
+                replaces: None,
             })
         });
         self.texts = noted.take(REQUEST_PATHS).collect();
@@ -135,10 +140,14 @@ impl Request {
         for (change, path) in changes.iter().zip(paths) {
             if let Some(path) = path.filter(|_| !change.diff.is_empty())
                 && self.show_diff(&path, &change.diff)
+                && change.is_complete
                 && self.texts.len() < REQUEST_PATHS
             {
-                let content = BlobId::of(change.new.as_bytes());
-                self.texts.push(FileText { path, content });
+                self.texts.push(FileText {
+                    path,
+                    content: BlobId::of(change.new.as_bytes()),
+                    replaces: change.old.map(|old| BlobId::of(old.as_bytes())),
+                });
             }
         }
         if agreement == Some(Agreement::Different) {
@@ -147,6 +156,11 @@ impl Request {
                 what: "the input of the call and the change that it shows have different texts".to_owned(),
             });
         }
+    }
+
+    /// Notes that the question does not show all of the texts.
+    pub fn forget_texts(&mut self) {
+        self.texts.clear();
     }
 
     /// The texts that the question shows for files.
