@@ -40,7 +40,7 @@ pub enum CallSubject {
         /// The change as a unified diff, where the call shows one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
-        /// The call's input as JSON text, where it changes a file and shows no diff.
+        /// The call's input as JSON text, where it changes a file and the diff does not show all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },

@@ -275,7 +275,7 @@ export type CallSubject = {
 } | {
   /** What is done. */
   access: FileAccess;
-  /** The call's input as JSON text, where it changes a file and shows no diff. */
+  /** The call's input as JSON text, where it changes a file and the diff does not show all of it. */
   arguments?: string | null;
   /** The change as a unified diff, where the call shows one. */
   diff?: string | null;

@@ -12,6 +12,7 @@ use acpd_model::{BlobId, Failure};
 use super::command_line::{self, Command};
 use super::path::{absolute, below, climbs, normalise};
 use super::shell::Assignment;
+use super::texts::{FileText, InputTexts};
 
 /// ACP's tool kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,8 +144,10 @@ pub struct Request {
     pub(super) subjects: Vec<Subject>,
     /// The same for people.
     pub(super) shown: Vec<CallSubject>,
-    /// What files will contain, as far as the call shows it: path and content.
-    pub(super) texts: Vec<(String, BlobId)>,
+    /// What files will contain, as far as the question shows it.
+    pub(super) texts: Vec<FileText>,
+    /// Until the changes are shown: what the input says of texts.
+    pub(super) input_texts: InputTexts,
     /// Files as they were named: absolute, and otherwise as they came.
     pub(super) named: Vec<(Access, String)>,
     /// Directories with two names: as the thread names them, and their real ones.
@@ -173,6 +176,7 @@ impl Request {
             subjects: Vec::new(),
             shown: Vec::new(),
             texts: Vec::new(),
+            input_texts: InputTexts::default(),
             named: Vec::new(),
             roots: Vec::new(),
             programs: BTreeMap::new(),
@@ -363,20 +367,6 @@ impl Request {
         })
     }
 
-    /// What files will contain, as far as the call shows it: path and content.
-    pub fn texts(&self) -> &[(String, BlobId)] {
-        &self.texts
-    }
-
-    /// Notes what a file will contain.
-    pub fn note_text(&mut self, path: &str, text: &str) {
-        if let Some(path) = self.tidy(path)
-            && self.texts.len() < REQUEST_PATHS
-        {
-            self.texts.push((path, BlobId::of(text.as_bytes())));
-        }
-    }
-
     /// A path of the call, absolute and without `..`.
     pub fn tidy(&self, path: &str) -> Option<String> {
         normalise(path, &self.base, self.home.as_deref())
@@ -398,6 +388,7 @@ impl Request {
             subjects: Vec::new(),
             shown: Vec::new(),
             texts: Vec::new(),
+            input_texts: InputTexts::default(),
             named: Vec::new(),
             ..self.clone()
         }

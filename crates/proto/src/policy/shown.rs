@@ -77,22 +77,29 @@ impl Request {
         });
     }
 
-    /// Shows the change that is made to a file that is among its parts.
-    pub fn show_diff(&mut self, of: &str, change: &str) {
-        let of = self.tidy(of);
+    /// Shows the change of the file `of`; returns whether the file is among the parts.
+    pub(super) fn show_diff(&mut self, of: &str, change: &str) -> bool {
         for part in &mut self.shown {
             if let CallSubject::File {
                 access: FileAccess::Edit | FileAccess::Delete | FileAccess::Move,
                 path,
                 diff,
-                arguments,
                 ..
             } = part
-                && of.as_ref() == Some(path)
+                && path == of
             {
                 diff.get_or_insert_default().push_str(change);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Shows no input with the files that the call changes, since their changes show all of it.
+    pub(super) fn hide_arguments(&mut self) {
+        for part in &mut self.shown {
+            if let CallSubject::File { arguments, .. } = part {
                 *arguments = None;
-                return;
             }
         }
     }

@@ -227,14 +227,7 @@ impl<'a> Reading<'a> {
         if request.subjects.iter().any(is_read) {
             request.unknown_members = members::unknown(&self.input);
         }
-        let texts = claims::CONTENTS
-            .iter()
-            .filter_map(|key| self.given(key)?.as_str());
-        for text in texts {
-            for path in self.input_paths(false).into_iter().flatten() {
-                request.note_text(path, text);
-            }
-        }
+        request.note_input(&self.input, self.input_paths(false).into_iter().flatten());
     }
 
     fn kind_by_name(&self) -> Option<Kind> {

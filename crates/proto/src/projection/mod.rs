@@ -36,5 +36,5 @@ pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use recall::Recall;
 pub use rounds::{Digest, Fresh, Round, Rounds};
 pub use spec::{Chunks, SessionChange, Spec, server_name};
-pub use tool::{FileDiff, ToolView, unified_diff};
+pub use tool::{FileDiff, ToolView, is_computed, unified_diff};
 pub use transcript::{Item, Transcript, Turn};

@@ -164,7 +164,7 @@ pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
         Some(old) => (old, ""),
         None => ("", UNKNOWN_BEFORE),
     };
-    if old.len() > DIFF_BYTES || new.len() > DIFF_BYTES {
+    if !is_computed(before, new) {
         let replaced = match before.text() {
             Some(old) => format!("{} bytes replaced by ", old.len()),
             None => String::new(),
@@ -174,6 +174,11 @@ pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
     let diff = similar::TextDiff::from_lines(old, new);
     let hunks = diff.unified_diff().context_radius(3).to_string();
     format!("{head}{unknown}{hunks}")
+}
+
+/// Whether [`unified_diff`] shows every line that differs.
+pub fn is_computed(before: &Before, new: &str) -> bool {
+    before.text().unwrap_or_default().len() <= DIFF_BYTES && new.len() <= DIFF_BYTES
 }
 
 /// Stands where the lines would be that are gone.

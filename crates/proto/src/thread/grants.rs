@@ -1,13 +1,14 @@
 //! What an agent that asked was allowed: once, and no more than the question showed.
 //!
-//! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. What is done is used up, the
+//! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. A diff shows no more than what
+//! differs from the old text that the agent gives, so that it allows the new text only where the file holds that old text. What is done is used up, the
 //! rest holds until the turn ends. Reading changes nothing and comes in pieces, so it is not used up.
 
-use acpd_model::BlobId;
 use acpd_model::subject::{CallSubject, Variable};
+use acpd_model::{Before, BlobId};
 
 use crate::agent::Call;
-use crate::policy::{Access, Request, Subject, shell_line};
+use crate::policy::{Access, FileText, Request, Subject, shell_line};
 
 /// Shells whose `-c` runs the same line as a command without them.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
@@ -18,8 +19,17 @@ pub(super) struct Grant {
     run: Option<Run>,
     /// All but the commands.
     subjects: Vec<Subject>,
-    /// What files will contain: path and content.
-    texts: Vec<(String, BlobId)>,
+    /// What files will contain.
+    texts: Vec<FileText>,
+}
+
+/// Whether a grant covers a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Coverage {
+    None,
+    /// Only if the file holds what the question showed as its old text.
+    Depends,
+    Full,
 }
 
 /// A command as it was shown.
@@ -96,16 +106,33 @@ impl Grant {
         }
     }
 
-    /// Whether all that a call wants is in it.
-    fn covers(&self, wanted: &Self) -> bool {
+    /// Whether all that a call wants is in it. `old` is what a file that is written holds.
+    fn covers(&self, wanted: &Self, old: Option<&Before>) -> Coverage {
         let runs = match (&self.run, &wanted.run) {
             (_, None) => true,
             (Some(granted), Some(wanted)) => granted.is_same(wanted),
             (None, Some(_)) => false,
         };
         let contains = |subject| self.subjects.contains(subject);
-        runs && wanted.subjects.iter().all(contains)
-            && wanted.texts.iter().all(|text| self.texts.contains(text))
+        if !runs || !wanted.subjects.iter().all(contains) {
+            return Coverage::None;
+        }
+        let texts = wanted.texts.iter().map(|text| self.covers_text(text, old));
+        texts.min().unwrap_or(Coverage::Full)
+    }
+
+    fn covers_text(&self, wanted: &FileText, old: Option<&Before>) -> Coverage {
+        let is_same = |text: &&FileText| (&text.path, text.content) == (&wanted.path, wanted.content);
+        let coverage = |text: &FileText| match (text.replaces, old) {
+            (None, _) => Coverage::Full,
+            (Some(_), None) => Coverage::Depends,
+            (Some(shown), Some(old)) => match old.text() {
+                Some(old) if BlobId::of(old.as_bytes()) == shown => Coverage::Full,
+                _ => Coverage::None,
+            },
+        };
+        let texts = self.texts.iter().filter(is_same);
+        texts.map(coverage).max().unwrap_or(Coverage::None)
     }
 
     /// Takes away what a call has used; answers whether anything is left.
@@ -119,24 +146,35 @@ impl Grant {
     }
 }
 
-/// Whether a call was allowed; if so, the grant is used up. What cannot be told for certain is no part of any.
-pub(super) fn use_up(grants: &mut Vec<Grant>, call: &Call, request: &Request) -> bool {
+/// Whether a call was allowed; if so, the grant is used up. What cannot be told for certain is no part of any. `old` is what a
+/// file that is written holds, if it was read.
+pub(super) fn use_up(
+    grants: &mut Vec<Grant>,
+    call: &Call,
+    request: &Request,
+    old: Option<&Before>,
+) -> Coverage {
     let subjects = request.subjects();
     if subjects.is_empty() || !subjects.iter().all(Subject::is_certain) {
-        return false;
+        return Coverage::None;
     }
     let mut wanted = Grant::of(request);
     if let Call::WriteFile { path, content } = call {
         let Some(path) = request.tidy(path) else {
-            return false;
+            return Coverage::None;
         };
-        wanted.texts = vec![(path, BlobId::of(content.as_bytes()))];
+        wanted.texts = vec![FileText {
+            path,
+            content: BlobId::of(content.as_bytes()),
+            replaces: None,
+        }];
     }
-    let Some(at) = grants.iter().position(|grant| grant.covers(&wanted)) else {
-        return false;
+    let covers = grants.iter().map(|grant| grant.covers(&wanted, old)).enumerate();
+    let Some((at, coverage)) = covers.max_by_key(|(_, coverage)| *coverage) else {
+        return Coverage::None;
     };
-    if !grants[at].use_up(&wanted) {
+    if coverage == Coverage::Full && !grants[at].use_up(&wanted) {
         grants.remove(at);
     }
-    true
+    coverage
 }

@@ -13,6 +13,7 @@ use super::lent::{Answerer, Lent};
 use super::steps::{AgentState, Thread};
 use super::undecided::Undecided;
 use crate::agent::{AgentCommand, Call, TerminalExit, not_found};
+use crate::policy::Request;
 use crate::projection::{ItemView, unified_diff};
 use crate::wire;
 
@@ -23,6 +24,12 @@ pub(super) enum Work {
     Decide(Box<Undecided>),
     Read {
         path: String,
+    },
+    /// A file is read to compare it with the old text that a question showed, before it is written.
+    Compare {
+        request: Call,
+        wanted: Box<Request>,
+        at: Option<String>,
     },
     Write {
         path: String,
@@ -57,7 +64,11 @@ impl Work {
             Self::Lent(lent) => lent.changes(),
             _ => !matches!(
                 self,
-                Self::Decide(_) | Self::Read { .. } | Self::Other | Self::HeldRelease(_)
+                Self::Decide(_)
+                    | Self::Read { .. }
+                    | Self::Compare { .. }
+                    | Self::Other
+                    | Self::HeldRelease(_)
             ),
         }
     }
@@ -227,6 +238,28 @@ impl Thread {
         self.tell_agent(AgentCommand::Answer { call, result });
     }
 
+    /// Reads the file that is to be written, since a question showed only how its text would differ.
+    pub(super) fn read_before_write(
+        &mut self,
+        call: u64,
+        request: Call,
+        wanted: Request,
+        at: Option<String>,
+    ) {
+        let Call::WriteFile { path, .. } = &request else {
+            return self.ask_first(call, request, wanted, at, &Before::Unknown);
+        };
+        let what = MachineCall::ReadFile {
+            path: path.clone(),
+            at: at.clone(),
+            line: None,
+            limit: None,
+        };
+        let wanted = Box::new(wanted);
+        self.working.insert(call, Work::Compare { request, wanted, at });
+        self.ask_machine(call, what);
+    }
+
     fn other(&mut self, call: u64, what: MachineCall) {
         self.working.insert(call, Work::Other);
         self.ask_machine(call, what);
@@ -284,6 +317,17 @@ impl Thread {
         // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
         let Some(work) = self.working.remove(&call) else {
             return;
+        };
+        let work = match work {
+            Work::Compare { request, wanted, at } => {
+                let old = match result {
+                    Ok(MachineReply::Read { content }) => Before::Text(content),
+                    Err(failure) if failure.code == ErrorCode::NotFound => Before::Nothing,
+                    _ => Before::Unknown,
+                };
+                return self.decide(call, request, Some(*wanted), at.map(Ok), Some(old));
+            }
+            work => work,
         };
         let reply = match result {
             Ok(reply) => reply,

@@ -9,15 +9,16 @@ use acpd_model::{Before, By, ErrorCode, EventKind, Failure, OptionKind, RawJson,
 use serde_json::json;
 
 use super::command::{Answer, Effect, Reply, Sight, Whose};
-use super::grants::{Grant, use_up};
+use super::grants::{Coverage, Grant, use_up};
 use super::lent::Answerer;
 use super::shown::subjects;
 use super::steps::Thread;
 use crate::agent::Call;
 use crate::policy::{
-    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, Subject, shell_line,
+    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange, Subject,
+    shell_line,
 };
-use crate::projection::unified_diff;
+use crate::projection::{is_computed, unified_diff};
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Policies {
 /// What the policy makes of a call that comes without a question.
 pub(super) enum Permit {
     Yes,
+    /// It depends on what the file holds now.
+    Compare,
     Ask,
     No(Box<Decision>),
 }
@@ -180,14 +183,14 @@ impl Thread {
 
     /// What becomes of a file or a command that the agent wants without having asked. Where no policy says anything
     /// it goes ahead, as it does in an editor.
-    pub(super) fn permit(&mut self, call: &Call, request: &Request) -> Permit {
+    /// `old` is what a file that is written holds, if it was read.
+    pub(super) fn permit(&mut self, call: &Call, request: &Request, old: Option<&Before>) -> Permit {
         if let Call::ReadFile { .. } = call {
             return self.permit_read(call, request);
         }
         let decision = self.layers().decide(request);
         match decision.effect {
             _ if decision.scope.is_none() => Permit::Yes,
-            Ruled::Ask if use_up(&mut self.granted, call, request) => Permit::Yes,
             Ruled::Allow => {
                 let kind = EventKind::CallPermitted {
                     method: call.method().to_owned(),
@@ -196,7 +199,11 @@ impl Thread {
                 self.emit(self.current_turn(), ruling(&decision), kind, None);
                 Permit::Yes
             }
-            Ruled::Ask => Permit::Ask,
+            Ruled::Ask => match use_up(&mut self.granted, call, request, old) {
+                Coverage::Full => Permit::Yes,
+                Coverage::Depends => Permit::Compare,
+                Coverage::None => Permit::Ask,
+            },
             Ruled::Deny => Permit::No(Box::new(decision)),
         }
     }
@@ -213,7 +220,7 @@ impl Thread {
         if let Some(decision) = by_rule(Ruled::Deny) {
             return Permit::No(Box::new(decision.clone()));
         }
-        if by_rule(Ruled::Ask).is_some() && !use_up(&mut self.granted, call, request) {
+        if by_rule(Ruled::Ask).is_some() && use_up(&mut self.granted, call, request, None) != Coverage::Full {
             return Permit::Ask;
         }
         Permit::Yes
@@ -257,8 +264,15 @@ impl Thread {
         self.refuse_call(call, &failure);
     }
 
-    /// Has a person decide about a call that the agent makes without having asked.
-    pub(super) fn ask_first(&mut self, call: u64, request: Call, mut wanted: Request, at: Option<String>) {
+    /// Has a person decide about a call that the agent makes without having asked. `old` is what a file that is written holds.
+    pub(super) fn ask_first(
+        &mut self,
+        call: u64,
+        request: Call,
+        mut wanted: Request,
+        at: Option<String>,
+        old: &Before,
+    ) {
         // Who decides on a name should know what it stands for.
         let place = match wanted.subjects() {
             [
@@ -275,7 +289,13 @@ impl Thread {
                 (AskAbout::Permissions, format!("Read {path}{place}"), call)
             }
             Call::WriteFile { path, content } => {
-                wanted.show_diff(path, &unified_diff(path, &Before::Unknown, content));
+                wanted.show_changes(&[ShownChange {
+                    path,
+                    old: old.text(),
+                    new: content,
+                    diff: unified_diff(path, old, content),
+                    is_complete: is_computed(old, content),
+                }]);
                 let diff = json!([{ "type": "diff", "path": path, "newText": content }]);
                 let call = json!({ "kind": "edit", "locations": [{ "path": path }], "content": diff });
                 (AskAbout::FileChange, format!("Write {path}{place}"), call)
@@ -314,7 +334,7 @@ impl Thread {
             options: own_options(&always).into(),
             decided: false,
             agent_remembers: Box::default(),
-            subjects: subjects(&wanted).into(),
+            subjects: subjects(&mut wanted).into(),
             always: Some(Box::new(always)),
             whole: None,
         };

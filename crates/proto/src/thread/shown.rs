@@ -4,8 +4,8 @@ use acpd_model::RawJson;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::subject::CallSubject;
 
-use crate::policy::Request;
-use crate::projection::{ToolView, unified_diff};
+use crate::policy::{Request, ShownChange};
+use crate::projection::{ToolView, is_computed, unified_diff};
 use crate::wire::members;
 
 /// So many bytes a part counts beside its text.
@@ -15,11 +15,18 @@ const PART_BYTES: usize = 64;
 pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
     let mut view = ToolView::default();
     view.apply(call);
-    for diff in view.diffs() {
-        let change = unified_diff(&diff.path, &diff.before(), &diff.new_text);
-        request.show_diff(&diff.path, &change);
-        request.note_text(&diff.path, &diff.new_text);
-    }
+    let diffs = view.diffs();
+    let changes: Vec<_> = diffs
+        .iter()
+        .map(|diff| ShownChange {
+            path: &diff.path,
+            old: diff.old_text.as_deref(),
+            new: &diff.new_text,
+            diff: unified_diff(&diff.path, &diff.before(), &diff.new_text),
+            is_complete: is_computed(&diff.before(), &diff.new_text),
+        })
+        .collect();
+    request.show_changes(&changes);
 }
 
 /// The whole call, where it says something to people that the question does not repeat, and has room in a question.
@@ -39,8 +46,8 @@ pub(super) fn kept_call(whole: &RawJson, asked: &RawJson) -> Option<RawJson> {
 }
 
 /// The parts of a call. Nothing is cut: a part that is too long is named instead, since what is missing at its end may be what
-/// matters.
-pub(super) fn subjects(request: &Request) -> Vec<CallSubject> {
+/// matters. A yes then covers no text.
+pub(super) fn subjects(request: &mut Request) -> Vec<CallSubject> {
     let mut room = QUESTION_BYTES;
     let (mut shown, mut left_out) = (Vec::new(), 0_usize);
     for part in request.shown() {
@@ -54,6 +61,7 @@ pub(super) fn subjects(request: &Request) -> Vec<CallSubject> {
         }
     }
     if left_out > 0 {
+        request.forget_texts();
         let what = format!("{left_out} bytes of what it would do are too long to be shown here");
         shown.push(CallSubject::Unknown { what });
     }

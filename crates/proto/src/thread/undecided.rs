@@ -5,7 +5,7 @@
 //! dropped like any other.
 
 use acpd_model::event::{AskAbout, Outcome, PermissionOption};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
+use acpd_model::{Before, By, ErrorCode, EventKind, Failure, ItemId, RawJson, RequestId, TurnId};
 
 use super::answers::agent_remembers;
 use super::command::{Effect, Whose};
@@ -47,7 +47,7 @@ impl Thread {
             Some(wanted) if !self.layers().is_empty() && names_paths(&wanted) => {
                 self.look_up(call, Undecided::Call(request, wanted));
             }
-            wanted => self.decide(call, request, wanted, None),
+            wanted => self.decide(call, request, wanted, None, None),
         }
     }
 
@@ -95,7 +95,7 @@ impl Thread {
                         format!("it cannot be told where {path} leads"),
                     )),
                 });
-                self.decide(call, request, Some(wanted.with_real_paths(real)), at);
+                self.decide(call, request, Some(wanted.with_real_paths(real)), at, None);
             }
             Undecided::Question(mut question) => {
                 question.request = question.request.with_real_paths(real);
@@ -104,22 +104,27 @@ impl Thread {
         }
     }
 
-    /// `at` is where the file really is, or why that cannot be told.
-    fn decide(
+    /// `at` is where the file really is, or why that cannot be told; `old` is what a file that is written holds, once it was read.
+    pub(super) fn decide(
         &mut self,
         call: u64,
         request: Call,
         wanted: Option<Request>,
         at: Option<Result<String, Failure>>,
+        old: Option<Before>,
     ) {
         let permit = wanted
             .as_ref()
-            .map_or(Permit::Yes, |wanted| self.permit(&request, wanted));
+            .map_or(Permit::Yes, |wanted| self.permit(&request, wanted, old.as_ref()));
         match (permit, wanted, at.transpose()) {
             (Permit::No(decision), ..) => self.refuse_by_policy(call, &request, &decision),
             // It would fail the same way; nobody need be asked about it.
             (_, _, Err(failure)) => self.refuse_on_record(call, request.method(), &failure),
-            (Permit::Ask, Some(wanted), Ok(at)) => self.ask_first(call, request, wanted, at),
+            (Permit::Ask, Some(wanted), Ok(at)) => {
+                let old = old.unwrap_or(Before::Unknown);
+                self.ask_first(call, request, wanted, at, &old);
+            }
+            (Permit::Compare, Some(wanted), Ok(at)) => self.read_before_write(call, request, wanted, at),
             (_, _, Ok(at)) => self.do_call(call, request, at),
         }
     }
@@ -133,12 +138,12 @@ impl Thread {
             options,
             raw,
             call: whole,
-            request,
+            mut request,
         } = question;
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
         let always = self.always(&request);
-        let subjects = subjects(&request).into();
+        let subjects = subjects(&mut request).into();
         let ruled = self.rule_on(number, request, &options);
         let (always, agent_remembers, whole) = match ruled {
             Some(_) => (None, Vec::new(), None),

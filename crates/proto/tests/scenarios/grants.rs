@@ -1,6 +1,7 @@
 //! What an agent was allowed when it asked holds once, and for what the question showed.
 
-use acpd_model::Before;
+use acpd_model::limits::DIFF_BYTES;
+use acpd_model::{Before, ErrorCode, Failure};
 use acpd_proto::thread::{Answer, Command, MachineReply};
 use serde_json::{Value, json};
 
@@ -44,6 +45,12 @@ fn writes(scene: &mut Scene, id: &str, path: &str, content: &str) -> bool {
     goes_ahead(scene, id, "fs/write_text_file", params, reply)
 }
 
+/// What the file that is written next is found to hold.
+fn holds(scene: &mut Scene, text: &str) {
+    let content = text.to_owned();
+    scene.script.push_back(Ok(MachineReply::Read { content }));
+}
+
 fn runs(scene: &mut Scene, id: &str, params: Value) -> bool {
     goes_ahead(scene, id, "terminal/create", params, MachineReply::Created)
 }
@@ -60,6 +67,9 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
             is_allowed(s, "7", call);
             assert!(!writes(s, "8", "/workspace/f", "#!/bin/sh"));
             assert!(!writes(s, "9", "/workspace/g", "harmless"));
+            if call.contains("oldText") {
+                holds(s, "a");
+            }
             assert!(writes(s, "10", "/workspace/f", "harmless"));
             assert!(!writes(s, "11", "/workspace/f", "harmless"), "once");
             s.stops_with("end_turn");
@@ -82,6 +92,103 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
         assert!(!writes(s, "8", "/workspace/f", ""));
         s.stops_with("end_turn");
     });
+}
+
+/// A diff shows only what differs from the old text that the agent gives.
+#[test]
+fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
+    let old = "unseen\na\nb\nc\nd\nteh\n";
+    let new = "unseen\na\nb\nc\nd\nthe\n";
+    let call = |old: &str, new: &str| {
+        let diff = json!([{ "type": "diff", "path": "/workspace/f", "oldText": old, "newText": new }]);
+        format!(r#""kind":"edit","content":{diff}"#)
+    };
+    check(|s| {
+        under_ask(s);
+        is_allowed(s, "7", &call(old, new));
+        holds(s, "main\n");
+        assert!(!writes(s, "8", "/workspace/f", new));
+        // The question shows what the file really loses.
+        let asked = s.params("item/fileChange/requestApproval");
+        let diff = asked.last().unwrap()["subjects"][0]["diff"].as_str().unwrap();
+        assert!(diff.contains("-main\n") && diff.contains("+unseen\n"), "{diff}");
+        s.script
+            .push_back(Err(Failure::new(ErrorCode::NotFound, "no such file")));
+        assert!(!writes(s, "9", "/workspace/f", new));
+        s.script.push_back(Err(Failure::invalid_params("no UTF-8")));
+        assert!(!writes(s, "10", "/workspace/f", new));
+        holds(s, old);
+        assert!(writes(s, "11", "/workspace/f", new));
+        assert!(!writes(s, "12", "/workspace/f", new), "once");
+        s.stops_with("end_turn");
+    });
+    // What the policy says is looked at again when the file was read.
+    check(|s| {
+        under_ask(s);
+        is_allowed(s, "7", &call(old, new));
+        let params = json!({ "sessionId": "s-1", "path": "/workspace/f", "content": new });
+        s.calls("8", "fs/write_text_file", &params.to_string());
+        let never = json!({ "deny": ["*"] }).into();
+        s.ask(Command::SetPolicy(Some(never))).unwrap();
+        s.machine_says(Ok(MachineReply::Read {
+            content: old.to_owned(),
+        }));
+        assert!(s.answer_to(&json!(8))["error"].is_object());
+        assert!(s.waiting.is_empty());
+        s.stops_with("end_turn");
+    });
+    // A diff of equal texts shows nothing, and one of large texts only their sizes.
+    let large = "x".repeat(DIFF_BYTES + 1);
+    for (old, new) in [("same\n", "same\n"), ("", large.as_str())] {
+        check(|s| {
+            under_ask(s);
+            is_allowed(s, "7", &call(old, new));
+            assert!(!writes(s, "8", "/workspace/f", new));
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+/// A part that is too long for a question is left out of it.
+#[test]
+fn a_yes_to_a_question_that_leaves_a_part_out_covers_no_text() {
+    check(|s| {
+        under_ask(s);
+        let half = "x\n".repeat(DIFF_BYTES / 3);
+        let diffs = ["/workspace/f", "/workspace/g"]
+            .map(|path| json!({ "type": "diff", "path": path, "newText": half }));
+        is_allowed(s, "7", &format!(r#""kind":"edit","content":{}"#, json!(diffs)));
+        assert!(!writes(s, "8", "/workspace/g", &half));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn two_texts_for_one_file_are_both_shown_and_neither_is_granted() {
+    check(|s| {
+        under_ask(s);
+        let two = r#""kind":"edit","rawInput":{"file_path":"/workspace/f","content":"unseen\n"},"content":[{"type":"diff","path":"/workspace/f","newText":"the\n"}]"#;
+        is_allowed(s, "7", two);
+        assert!(!writes(s, "8", "/workspace/f", "unseen\n"));
+        assert!(!writes(s, "9", "/workspace/f", "the\n"));
+        s.stops_with("end_turn");
+    });
+    // The same text twice is one text, and a piece of it is no other one.
+    for input in [
+        r#"{"file_path":"/workspace/f","content":"one\nthe\n"}"#,
+        r#"{"file_path":"f","old_string":"","new_string":"the"}"#,
+    ] {
+        check(|s| {
+            under_ask(s);
+            let call = format!(
+                r#""kind":"edit","rawInput":{input},"content":[{{"type":"diff","path":"/workspace/f","newText":"one\nthe\n"}}]"#
+            );
+            is_allowed(s, "7", &call);
+            assert!(!writes(s, "8", "/workspace/f", "the"), "a piece");
+            assert!(writes(s, "9", "/workspace/f", "one\nthe\n"));
+            s.stops_with("end_turn");
+        });
+    }
 }
 
 #[test]

@@ -199,6 +199,64 @@ fn each_kind_of_call_shows_its_parts() {
 }
 
 #[test]
+fn a_change_hides_no_input_that_it_does_not_show() {
+    let diff =
+        |old: &str, new: &str| json!([{ "type": "diff", "path": "/w/a", "oldText": old, "newText": new }]);
+    let shown = |input: &Value, content: Value| {
+        let call = json!({ "kind": "edit", "rawInput": input, "content": content }).to_string();
+        shown(&format!(",{}", &call[1..call.len() - 1]))
+    };
+    let different = json!({
+        "type": "unknown",
+        "what": "the input of the call and the change that it shows have different texts",
+    });
+    // The input, whether it is shown, and whether it contradicts the change.
+    for (input, is_shown, contradicts) in [
+        (
+            json!({ "file_path": "/w/a", "content": "one\nthe" }),
+            false,
+            false,
+        ),
+        (
+            json!({ "file_path": "/w/a", "old_string": "teh", "new_string": "one\nthe\n" }),
+            false,
+            false,
+        ),
+        (json!({ "file_path": "/w/a" }), false, false),
+        (json!({ "file_path": "/w/a", "new_string": "the" }), true, false),
+        (
+            json!({ "file_path": "/w/a", "old_string": "gone", "new_string": "one\nthe\n" }),
+            true,
+            false,
+        ),
+        (
+            json!({ "file_path": "/w/a", "edits": [{ "new": "unseen" }] }),
+            true,
+            false,
+        ),
+        (json!({ "file_path": "/w/a", "content": "unseen" }), true, true),
+        (
+            json!({ "file_path": "/w/a", "content": "one\nthe", "new_string": "unseen" }),
+            true,
+            true,
+        ),
+        (json!({ "content": "unseen" }), true, true),
+        (json!({ "file_path": "/w/b", "content": "unseen" }), true, false),
+    ] {
+        let parts = shown(&input, diff("teh\n", "one\nthe\n"));
+        let parts = parts.as_array().unwrap();
+        let has = |name: &str| parts.iter().any(|part| part[name].is_string());
+        assert!(has("diff"), "{parts:?}");
+        assert_eq!(has("arguments"), is_shown, "{input}");
+        assert_eq!(parts.contains(&different), contradicts, "{input}");
+    }
+    // A change that shows nothing replaces nothing.
+    let parts = shown(&json!({ "file_path": "/w/a", "content": "x" }), diff("x", "x"));
+    assert_eq!(parts[0]["diff"], Value::Null);
+    assert!(parts[0]["arguments"].is_string(), "{parts}");
+}
+
+#[test]
 fn members_that_acpd_does_not_know_are_named() {
     let unknown = |names: &str| {
         let what = format!("the call has members that acpd does not know: {names}");

@@ -617,7 +617,7 @@ enum CallSubject {
         real_path: Option<String>,
         /// The change as a unified diff, where the call shows one.
         diff: Option<String>,
-        /// The call's input as JSON text, where it changes a file and shows no diff.
+        /// The call's input as JSON text, where it changes a file and the diff does not show all of it.
         arguments: Option<String>,
     },
     /// An address is fetched.
