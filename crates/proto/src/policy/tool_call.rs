@@ -92,12 +92,13 @@ impl Request {
         if let Some(base) = normalise(base, "/", None) {
             request.base = base;
         }
-        let written = call.read::<Written>().ok();
-        if let Ok(call) = call.read::<Object>() {
-            let input = written.and_then(|written| written.raw_input.or(written.input));
-            let input = input.as_ref().map(RawJson::get);
+        if let (Ok(call), Ok(written)) = (call.read::<Object>(), call.read::<Written>()) {
+            let input = written.input();
             request.input = input.map(|input| BlobId::of(input.as_bytes()));
             Reading::new(&call, input).fill(&mut request);
+            if written.has_two_inputs() {
+                request.subjects.push(Subject::Unknown);
+            }
         }
         if request.subjects.is_empty() {
             request.subjects.push(Subject::Unknown);
@@ -116,6 +117,19 @@ struct Written {
     input: Option<RawJson>,
 }
 
+impl Written {
+    /// The one input that is judged, hashed and shown. A `null` is none.
+    fn input(&self) -> Option<&str> {
+        self.raw_input.as_ref().or(self.input.as_ref()).map(RawJson::get)
+    }
+
+    /// Whether the agent may mean another input than the one that is judged.
+    fn has_two_inputs(&self) -> bool {
+        let inputs = self.raw_input.as_ref().zip(self.input.as_ref());
+        inputs.is_some_and(|(raw, other)| raw.get() != other.get())
+    }
+}
+
 struct Reading<'a> {
     call: &'a Object,
     /// The input as it was written.
@@ -130,11 +144,10 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(call: &'a Object, written: Option<&'a str>) -> Self {
-        let given = call.get("rawInput").or_else(|| call.get("input"));
-        let input = match given {
-            Some(Value::Object(input)) => Some(input.clone()),
-            Some(Value::String(text)) => serde_json::from_str(text).ok(),
-            Some(Value::Null) | None => Some(Object::new()),
+        let input = match written.map(serde_json::from_str) {
+            Some(Ok(Value::Object(input))) => Some(input),
+            Some(Ok(Value::String(text))) => serde_json::from_str(&text).ok(),
+            None => Some(Object::new()),
             Some(_) => None,
         };
         let meta = call.get("_meta").unwrap_or(&Value::Null);
