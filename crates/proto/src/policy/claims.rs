@@ -36,7 +36,7 @@ pub(super) const CONTENTS: [&str; 21] = [
     "insert_text",
 ];
 /// Members that hold code, or a command in a form that is not read.
-const CODE: [&str; 9] = [
+pub(super) const CODE: [&str; 9] = [
     "code",
     "script",
     "shell",
@@ -48,9 +48,9 @@ const CODE: [&str; 9] = [
     "program",
 ];
 /// Members that name one of several things that a tool can do.
-const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
+pub(super) const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
 /// Members that say where something goes.
-const DESTINATIONS: [&str; 6] = [
+pub(super) const DESTINATIONS: [&str; 6] = [
     "destination",
     "destination_path",
     "dest",
@@ -61,9 +61,9 @@ const DESTINATIONS: [&str; 6] = [
 /// Members that turn reading into writing if they are true.
 const FLAGS: [&str; 5] = ["write", "overwrite", "append", "delete", "remove"];
 /// Members that name the tool.
-const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
+pub(super) const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
 /// Members of what is thought, or left to another agent, whose calls are judged by themselves.
-const THOUGHTS: [&str; 14] = [
+pub(super) const THOUGHTS: [&str; 14] = [
     "thought",
     "thoughts",
     "text",
@@ -124,20 +124,6 @@ pub fn kinds(input: &Object) -> Vec<Kind> {
         kinds.push(Kind::Execute);
     }
     kinds
-}
-
-/// Whether a member of this name is looked at here.
-pub fn is_claim(name: &str) -> bool {
-    let lists: [&[&str]; 7] = [
-        &CONTENTS,
-        &CODE,
-        &OPERATIONS,
-        &DESTINATIONS,
-        &FLAGS,
-        &NAMES,
-        &THOUGHTS,
-    ];
-    lists.iter().any(|list| list.contains(&name))
 }
 
 /// Whether `input` says that a tool that can do several things only looks at something.

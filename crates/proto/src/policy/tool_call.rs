@@ -32,6 +32,8 @@ pub(super) const DIRECTORIES: [&str; 5] = [
     "workingDirectory",
     "dir_path",
 ];
+/// Members that hold the directory that is listed or searched.
+pub(super) const SEARCHED: [&str; 1] = ["dir_path"];
 /// Members that hold a path, or a list of them.
 pub(super) const PATHS: [&str; 24] = [
     "path",
@@ -173,7 +175,9 @@ impl<'a> Reading<'a> {
 
     fn fill(&self, request: &mut Request) {
         request.tool_name = self.name.map(str::to_owned);
-        if let Some((mcp, shown)) = self.mcp() {
+        let mcp = self.mcp();
+        let is_mcp = mcp.is_some();
+        if let Some((mcp, shown)) = mcp {
             request.subjects.push(mcp);
             request.show(shown);
             // Without the agent's word that it is one, an input of this form may be anything.
@@ -227,17 +231,13 @@ impl<'a> Reading<'a> {
         if kinds == [Kind::Other] && says_nothing {
             return;
         }
-        for kind in kinds {
-            self.subjects_of(kind, request);
+        for kind in &kinds {
+            self.subjects_of(*kind, request);
         }
         if let Some(input) = self.written {
             request.show_arguments(input);
         }
-        // Of other tools all of the input is shown.
-        let is_read = |subject: &Subject| !matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
-        if request.subjects.iter().any(is_read) {
-            request.unknown_members = members::unknown(&self.input);
-        }
+        request.unknown_members = members::unknown(&kinds, is_mcp, &self.input);
         let texts = claims::CONTENTS
             .iter()
             .filter_map(|key| self.given(key)?.as_str());
@@ -276,6 +276,10 @@ impl<'a> Reading<'a> {
             }
         };
         let mut paths = self.input_paths(kind == Kind::Move);
+        if matches!(kind, Kind::Read | Kind::Search) {
+            let searched = SEARCHED.iter().filter_map(|key| self.given(key));
+            paths.extend(searched.map(Value::as_str));
+        }
         // A command's locations say where it runs.
         if self.kind != Some(Kind::Execute) {
             paths.extend(self.items("locations").map(|location| location["path"].as_str()));
