@@ -202,20 +202,22 @@ pub(super) fn unknown(kinds: &[Kind], is_mcp: bool, input: &Map<String, Value>) 
 
 /// Whether a call of `kind` is judged by this member.
 fn is_read(kind: Kind, name: &str, value: &Value) -> bool {
+    // As `claims::named` reads them.
     let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
     let is_path = || is_in(&PATHS) && is_plain(value, &["path"]);
     match kind {
         Kind::Read | Kind::Search => is_path() || (is_in(&SEARCHED) && is_plain(value, &[])),
         Kind::Edit => is_path() || is_in(&CONTENTS),
-        Kind::Delete => is_path() || is_in(&["changes"]),
+        Kind::Delete => is_path() || name == "changes",
         Kind::Move => {
             is_path()
-                || is_in(&["changes"])
+                || name == "changes"
                 || ((is_in(&MOVES) || is_in(&DESTINATIONS)) && is_plain(value, &[]))
         }
-        Kind::Execute => [&COMMANDS[..], &DIRECTORIES, &ARGUMENTS, &CODE, &["is_input"]]
-            .into_iter()
-            .any(is_in),
+        Kind::Execute => {
+            let is_list = is_in(&COMMANDS) || is_in(&DIRECTORIES) || is_in(&CODE);
+            is_list || ARGUMENTS.contains(&name) || name == "is_input"
+        }
         Kind::Fetch => is_in(&URLS) && is_plain(value, &[]),
         Kind::Think | Kind::SwitchMode | Kind::Other => false,
     }

@@ -132,6 +132,15 @@ impl Written {
     }
 }
 
+/// Whether a call of `kind` changes nothing, so that presets allow it.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "iterators and options pass references"
+)]
+fn is_quiet(kind: &Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::Search | Kind::Think)
+}
+
 struct Reading<'a> {
     call: &'a Object,
     /// The input as it was written.
@@ -221,11 +230,17 @@ impl<'a> Reading<'a> {
                 add(claimed);
             }
         }
-        if self.has_odd_input || kind.is_some_and(|kind| claims::exceeds(kind, &self.input)) {
+        if self.has_odd_input {
             request.subjects.push(Subject::Unknown);
         }
-        if undetermined && !has_paths && self.given("url").is_some() {
-            add(Kind::Fetch);
+        // An address is nothing that a file is read or searched by.
+        let may_fetch = if undetermined {
+            !has_paths
+        } else {
+            kinds.iter().any(is_quiet)
+        };
+        if may_fetch && claims::named(&self.input, &URLS).next().is_some() {
+            kinds.push(Kind::Fetch);
         }
         let says_nothing = self.input.is_empty() && self.name.is_none() && request.subjects.is_empty();
         if kinds == [Kind::Other] && says_nothing {
@@ -238,9 +253,11 @@ impl<'a> Reading<'a> {
             request.show_arguments(input);
         }
         request.unknown_members = members::unknown(&kinds, is_mcp, &self.input);
-        let texts = claims::CONTENTS
-            .iter()
-            .filter_map(|key| self.given(key)?.as_str());
+        // Presets allow what only reads or thinks, so nothing in it may say more.
+        if !kinds.is_empty() && kinds.iter().all(is_quiet) && request.has_unknown_members() {
+            request.subjects.push(Subject::Unknown);
+        }
+        let texts = claims::named(&self.input, &claims::CONTENTS).filter_map(Value::as_str);
         for text in texts {
             for path in self.input_paths(false).into_iter().flatten() {
                 request.note_text(path, text);
@@ -250,8 +267,8 @@ impl<'a> Reading<'a> {
 
     fn kind_by_name(&self) -> Option<Kind> {
         let name = self.name?;
-        let harmless = matches!(self.kind, Some(Kind::Read | Kind::Search | Kind::Think));
-        let kind = kind_of_name(name).or_else(|| kind_by_words(name).filter(|_| harmless))?;
+        let by_words = || kind_by_words(name, self.kind.filter(is_quiet)?);
+        let kind = kind_of_name(name).or_else(by_words)?;
         // Editors are for looking as well, and their input says which.
         let looks = kind == Kind::Edit && claims::only_looks(&self.input);
         Some(if looks { Kind::Read } else { kind })
@@ -277,8 +294,7 @@ impl<'a> Reading<'a> {
         };
         let mut paths = self.input_paths(kind == Kind::Move);
         if matches!(kind, Kind::Read | Kind::Search) {
-            let searched = SEARCHED.iter().filter_map(|key| self.given(key));
-            paths.extend(searched.map(Value::as_str));
+            paths.extend(claims::named(&self.input, &SEARCHED).map(Value::as_str));
         }
         // A command's locations say where it runs.
         if self.kind != Some(Kind::Execute) {
@@ -321,8 +337,8 @@ impl<'a> Reading<'a> {
     /// Paths that the input names; `None` for one that is no text.
     fn input_paths(&self, moved: bool) -> Vec<Option<&str>> {
         let mut paths = Vec::new();
-        let moves = MOVES.iter().filter(|_| moved);
-        for value in PATHS.iter().chain(moves).filter_map(|key| self.given(key)) {
+        let moves = if moved { &MOVES[..] } else { &[] };
+        for value in claims::named(&self.input, &[&PATHS, moves].concat()) {
             match value {
                 Value::Array(items) => {
                     paths.extend(
@@ -342,7 +358,7 @@ impl<'a> Reading<'a> {
 
     fn urls(&self, request: &mut Request) {
         let mut urls = Vec::new();
-        for value in URLS.iter().filter_map(|key| self.given(key)) {
+        for value in claims::named(&self.input, &URLS) {
             match value {
                 Value::Array(items) => urls.extend(items.iter().map(Value::as_str)),
                 other => urls.push(other.as_str()),
@@ -401,9 +417,7 @@ impl<'a> Reading<'a> {
     }
 
     fn has_command(&self) -> bool {
-        COMMANDS
-            .iter()
-            .any(|key| self.given(key).is_some_and(|value| !self.is_editor_word(value)))
+        claims::named(&self.input, &COMMANDS).any(|value| !self.is_editor_word(value))
     }
 
     /// A file tool's operation is no program.
@@ -430,9 +444,7 @@ impl<'a> Reading<'a> {
             text: None,
             why: why.to_owned(),
         };
-        let mut directories: Vec<_> = DIRECTORIES
-            .into_iter()
-            .filter_map(|key| self.given(key))
+        let mut directories: Vec<_> = claims::named(&self.input, &DIRECTORIES)
             .map(|directory| directory.as_str().map(|cwd| request.cwd(Some(cwd))))
             .collect();
         directories.dedup();
@@ -470,7 +482,7 @@ impl<'a> Reading<'a> {
             None => Some(Vec::new()),
         };
         let mut any = false;
-        for value in COMMANDS.iter().filter_map(|key| self.given(key)) {
+        for value in claims::named(&self.input, &COMMANDS) {
             if self.is_editor_word(value) {
                 continue;
             }
