@@ -1,8 +1,8 @@
 //! What a tool call's input says that the tool does, whatever kind the agent gives it.
 //!
 //! An input and the tool's name come in; kinds come out, or that it is not known. Agents have many words for the same
-//! thing, and a liar has more: so writing is looked for by many signs, and what only reads or thinks may have no member
-//! that could be about anything else.
+//! thing, and a liar has more: so writing is looked for by many signs. What only reads or thinks may have no member that
+//! could be about anything else (see [`super::members`]).
 
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ pub(super) const CONTENTS: [&str; 21] = [
     "insert_text",
 ];
 /// Members that hold code, or a command in a form that is not read.
-const CODE: [&str; 9] = [
+pub(super) const CODE: [&str; 9] = [
     "code",
     "script",
     "shell",
@@ -48,9 +48,9 @@ const CODE: [&str; 9] = [
     "program",
 ];
 /// Members that name one of several things that a tool can do.
-const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
+pub(super) const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
 /// Members that say where something goes.
-const DESTINATIONS: [&str; 6] = [
+pub(super) const DESTINATIONS: [&str; 6] = [
     "destination",
     "destination_path",
     "dest",
@@ -61,9 +61,9 @@ const DESTINATIONS: [&str; 6] = [
 /// Members that turn reading into writing if they are true.
 const FLAGS: [&str; 5] = ["write", "overwrite", "append", "delete", "remove"];
 /// Members that name the tool.
-const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
+pub(super) const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
 /// Members of what is thought, or left to another agent, whose calls are judged by themselves.
-const THOUGHTS: [&str; 14] = [
+pub(super) const THOUGHTS: [&str; 14] = [
     "thought",
     "thoughts",
     "text",
@@ -99,25 +99,34 @@ pub fn is_operation(word: &str) -> bool {
     operation(word).is_some()
 }
 
+/// The values of the members of `input` with one of these names, in the order of the names. Upper and lower case are the same, and
+/// `null` is nothing.
+pub fn named<'a>(input: &'a Object, names: &[&str]) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let place = |key: &String| names.iter().position(|name| name.eq_ignore_ascii_case(key));
+    let given = input.iter().filter(|(_, value)| !value.is_null());
+    let mut found: Vec<(usize, &Value)> = given
+        .filter_map(|(key, value)| Some((place(key)?, value)))
+        .collect();
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, value)| value)
+}
+
 /// Kinds that `input` speaks of.
 pub fn kinds(input: &Object) -> Vec<Kind> {
-    let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
-    let text = |key: &&str| given(key).and_then(Value::as_str);
-    let mut kinds: Vec<Kind> = NAMES.iter().filter_map(|key| kind_of_name(text(key)?)).collect();
-    kinds.extend(OPERATIONS.iter().filter_map(|key| operation(text(key)?)));
+    let has = |names: &[&str]| named(input, names).next().is_some();
+    let texts = |names: &[&str]| named(input, names).filter_map(Value::as_str);
+    let mut kinds: Vec<Kind> = texts(&NAMES).filter_map(kind_of_name).collect();
+    kinds.extend(texts(&OPERATIONS).filter_map(operation));
     let is_patch = |value: &Value| {
         value
             .as_str()
             .is_some_and(|text| text.contains("*** Begin Patch"))
     };
-    let is_set = |key: &&str| given(key) == Some(&Value::Bool(true));
-    if CONTENTS.iter().any(|key| given(key).is_some()) || FLAGS.iter().any(is_set) {
+    let is_set = |value: &Value| *value == Value::Bool(true);
+    if has(&CONTENTS) || named(input, &FLAGS).any(is_set) || input.values().any(is_patch) {
         kinds.push(Kind::Edit);
     }
-    if input.values().any(is_patch) {
-        kinds.push(Kind::Edit);
-    }
-    if DESTINATIONS.iter().any(|key| given(key).is_some()) {
+    if has(&DESTINATIONS) {
         kinds.push(Kind::Move);
     }
     if has_code(input) {
@@ -126,48 +135,14 @@ pub fn kinds(input: &Object) -> Vec<Kind> {
     kinds
 }
 
-/// Whether a member of this name is looked at here.
-pub fn is_claim(name: &str) -> bool {
-    let lists: [&[&str]; 7] = [
-        &CONTENTS,
-        &CODE,
-        &OPERATIONS,
-        &DESTINATIONS,
-        &FLAGS,
-        &NAMES,
-        &THOUGHTS,
-    ];
-    lists.iter().any(|list| list.contains(&name))
-}
-
 /// Whether `input` says that a tool that can do several things only looks at something.
 pub fn only_looks(input: &Object) -> bool {
     let looks = |kind: &Kind| matches!(kind, Kind::Read | Kind::Search);
-    let named = OPERATIONS
-        .iter()
-        .filter_map(|key| operation(input.get(*key)?.as_str()?));
-    named.count() > 0 && kinds(input).iter().all(looks)
+    let operations = named(input, &OPERATIONS).filter_map(|word| operation(word.as_str()?));
+    operations.count() > 0 && kinds(input).iter().all(looks)
 }
 
 /// Whether `input` has code to run.
 pub fn has_code(input: &Object) -> bool {
-    let given = |key: &&str| input.get(*key).is_some_and(|value| !value.is_null());
-    CODE.iter().any(given)
-}
-
-/// Whether something in `input` is more than a call of `kind` can be about, so that it is not known what it does.
-pub fn exceeds(kind: Kind, input: &Object) -> bool {
-    let mut members = input.iter().filter(|(_, value)| !value.is_null());
-    match kind {
-        // A number says nothing by itself.
-        Kind::Think => members.any(|(key, value)| {
-            !value.is_number() && !value.is_boolean() && !THOUGHTS.contains(&key.as_str())
-        }),
-        Kind::Read | Kind::Search => members.any(|(key, value)| match value {
-            Value::Object(_) => true,
-            Value::String(word) => OPERATIONS[1..].contains(&key.as_str()) && !is_operation(word),
-            _ => false,
-        }),
-        _ => false,
-    }
+    named(input, &CODE).next().is_some()
 }

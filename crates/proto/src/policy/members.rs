@@ -1,117 +1,273 @@
 //! Members of a tool call's input that acpd does not know.
 //!
-//! In: the input of a call. Out: the names of members that may ask for more than what acpd reads. Never: takes a member for
-//! harmless by its value.
+//! In: the kinds that a call is judged as, and its input. Out: the names of members that may ask for more than what acpd reads.
+//! Never: a member that is known for one kind only and hides what a call of another kind does.
 
 use acpd_model::text::shorten;
 use serde_json::{Map, Value};
 
-use super::claims;
-use super::tool_call::{ARGUMENTS, COMMANDS, DIRECTORIES, MCP_SERVERS, MOVES, PATHS, URLS};
+use super::claims::{self, CODE, CONTENTS, DESTINATIONS, NAMES, OPERATIONS, THOUGHTS};
+use super::request::Kind;
+use super::tool_call::{ARGUMENTS, COMMANDS, DIRECTORIES, MCP_SERVERS, MOVES, PATHS, SEARCHED, URLS};
+use super::tool_names::kind_of_name;
 
-/// Members of the tools of known agents that change nothing of what a call does, or only how much of it is told: words
-/// for people, time-outs, which part of a file, what is looked for, what is replaced.
-const KNOWN: [&str; 74] = [
-    "all",
-    "allow_multiple",
+/// Words for people, and ids of a call: members of calls of any kind that change nothing of what the call does.
+const REMARKS: [&str; 9] = [
     "approval_id",
-    "available_decisions",
     "call_id",
-    "case_sensitive",
-    "cell_id",
-    "cell_type",
-    "context",
+    "description",
+    "explanation",
+    "justification",
+    "reason",
+    "security_risk",
+    "started_at_ms",
+    "turn_id",
+];
+/// Members of a command's input that say how long it may take, where its output goes, and what Codex thinks of it.
+const EXECUTE: [&str; 8] = [
+    "is_background",
+    "max_output_tokens",
+    "run_in_background",
+    "timeout",
+    "timeout_ms",
+    "timeoutMs",
+    "yield_time_ms",
+    "timeout_seconds",
+];
+/// What Codex tells about a command and the answers to a question about it, in any form.
+const CODEX: [&str; 3] = [
+    "available_decisions",
+    "parsed_cmd",
+    "proposed_execpolicy_amendment",
+];
+/// What is done with a page that was fetched, and how long it may take.
+const FETCH: [&str; 8] = [
+    "format",
+    "max_chars",
+    "max_length",
+    "prompt",
+    "start_index",
+    "timeout",
+    "timeout_ms",
+    "timeoutMs",
+];
+/// Which part of a file is read, and which of the files.
+const READ: [&str; 28] = [
     "count",
     "depth",
-    "edit_mode",
     "encoding",
     "end_line",
     "endLine",
     "exclude",
-    "expected_replacements",
-    "format",
-    "glob",
-    "head_limit",
+    "forceReadLargeFiles",
     "hidden",
     "ignore",
     "include",
-    "insert_line",
-    "instruction",
-    "is_background",
-    "is_input",
-    "justification",
     "limit",
     "line",
     "line_offset",
     "lines",
     "max_chars",
     "max_length",
-    "max_output_tokens",
     "max_results",
     "maxResults",
-    "multiline",
     "n_lines",
-    "numResults",
     "offset",
-    "old_string",
-    "oldString",
-    "old_str",
-    "oldStr",
-    "oldText",
-    "old_text",
-    "output_mode",
     "pages",
-    "parsed_cmd",
-    "pattern",
-    "process_id",
-    "proposed_execpolicy_amendment",
-    "query",
-    "reason",
     "recursive",
-    "regex",
-    "replace_all",
-    "replaceAll",
-    "reset",
+    "respect_gemini_ignore",
     "respect_git_ignore",
-    "run_in_background",
-    "security_risk",
-    "session_id",
     "start_line",
     "startLine",
-    "timeout",
-    "timeout_ms",
-    "timeoutMs",
-    "turn_id",
-    "type",
+    "useDefaultExcludes",
     "view_range",
-    "yield_time_ms",
-    "-i",
 ];
+/// What is looked for, and how much of it is returned, beside [`READ`].
+const SEARCH: [&str; 32] = [
+    "-A",
+    "-B",
+    "-C",
+    "-i",
+    "-n",
+    "after",
+    "before",
+    "case_sensitive",
+    "context",
+    "exclude_pattern",
+    "file_glob",
+    "fixed_strings",
+    "glob",
+    "head_limit",
+    "ignore_case",
+    "include_pattern",
+    "instruction",
+    "max_matches",
+    "max_matches_per_file",
+    "multiline",
+    "names_only",
+    "no_ignore",
+    "numResults",
+    "output_mode",
+    "pattern",
+    "query",
+    "regex",
+    "total_max_matches",
+    "type",
+    "use_default_ignore",
+    "context_lines",
+    "file_pattern",
+];
+/// What is replaced, and where.
+const EDIT: [&str; 24] = [
+    "all",
+    "allow_multiple",
+    "append",
+    "cell_id",
+    "cell_type",
+    "edit_mode",
+    "encoding",
+    "end_line",
+    "endLine",
+    "expected_replacements",
+    "insert_line",
+    "instruction",
+    "line",
+    "old_str",
+    "old_string",
+    "old_text",
+    "oldStr",
+    "oldString",
+    "oldText",
+    "overwrite",
+    "replace_all",
+    "replaceAll",
+    "start_line",
+    "startLine",
+];
+/// Numbers and switches of tools for thinking, beside [`THOUGHTS`].
+const THINK: [&str; 9] = [
+    "branchFromThought",
+    "isRevision",
+    "merge",
+    "needsMoreThoughts",
+    "nextThoughtNeeded",
+    "revisesThought",
+    "run_in_background",
+    "thoughtNumber",
+    "totalThoughts",
+];
+/// Members of an entry of a list of things to do.
+const NOTE: [&str; 12] = [
+    "active_form",
+    "activeForm",
+    "content",
+    "dependencies",
+    "description",
+    "id",
+    "notes",
+    "priority",
+    "status",
+    "step",
+    "text",
+    "title",
+];
+/// Members that name the tool of an MCP server.
+const MCP_TOOLS: [&str; 3] = ["tool", "tool_name", "toolName"];
 
-/// The names of members that are not known, each short enough to be shown.
-pub(super) fn unknown(input: &Map<String, Value>) -> Vec<String> {
+/// The names of members that say more than what a call of `kinds` is judged by, each short enough to be shown. Of a call of no
+/// kind, and of kinds of which all of the input is shown, there are none.
+pub(super) fn unknown(kinds: &[Kind], is_mcp: bool, input: &Map<String, Value>) -> Vec<String> {
     /// So many characters of a name are shown.
     const NAME_CHARS: usize = 60;
-    let is_known = |name: &str| {
-        let lists: [&[&str]; 8] = [
-            &KNOWN,
-            &COMMANDS,
-            &DIRECTORIES,
-            &PATHS,
-            &MOVES,
-            &URLS,
-            &MCP_SERVERS,
-            &ARGUMENTS,
-        ];
-        lists.iter().any(|list| list.contains(&name)) || claims::is_claim(name)
+    let shows_all = |kind: &Kind| matches!(kind, Kind::SwitchMode | Kind::Other);
+    let kinds: Vec<Kind> = kinds.iter().copied().filter(|kind| !shows_all(kind)).collect();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let is_known = |name: &str, value: &Value| {
+        let names_tool = is_mcp && (MCP_SERVERS.contains(&name) || MCP_TOOLS.contains(&name));
+        // What one kind reads is judged. What only says less of it must do so for each kind.
+        names_tool
+            || kinds.iter().any(|kind| is_read(*kind, name, value))
+            || kinds.iter().all(|kind| says_no_more(*kind, name, value))
     };
     // What is not set says nothing.
     let is_set = |value: &Value| !value.is_null() && *value != Value::Bool(false);
     input
         .iter()
-        .filter(|(name, value)| is_set(value) && !is_known(name))
+        .filter(|(name, value)| is_set(value) && !is_known(name, value))
         .map(|(name, _)| shorten(name, NAME_CHARS))
         .collect()
+}
+
+/// Whether a call of `kind` is judged by this member.
+fn is_read(kind: Kind, name: &str, value: &Value) -> bool {
+    // As `claims::named` reads them.
+    let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let is_path = || is_in(&PATHS) && is_plain(value, &["path"]);
+    match kind {
+        Kind::Read | Kind::Search => is_path() || (is_in(&SEARCHED) && is_plain(value, &[])),
+        Kind::Edit => is_path() || is_in(&CONTENTS),
+        Kind::Delete => is_path() || name == "changes",
+        Kind::Move => {
+            is_path()
+                || name == "changes"
+                || ((is_in(&MOVES) || is_in(&DESTINATIONS)) && is_plain(value, &[]))
+        }
+        Kind::Execute => {
+            let is_list = is_in(&COMMANDS) || is_in(&DIRECTORIES) || is_in(&CODE);
+            is_list || ARGUMENTS.contains(&name) || name == "is_input"
+        }
+        Kind::Fetch => is_in(&URLS) && is_plain(value, &[]),
+        Kind::Think | Kind::SwitchMode | Kind::Other => false,
+    }
+}
+
+/// Whether this member adds nothing to what a call of `kind` is judged by.
+fn says_no_more(kind: Kind, name: &str, value: &Value) -> bool {
+    let text = value.as_str();
+    let is_operation = || OPERATIONS.contains(&name) && text.is_some_and(claims::is_operation);
+    let of_kind = match kind {
+        Kind::Read => READ.contains(&name) || is_operation(),
+        Kind::Search => {
+            let is_target = name == "target" && matches!(text, Some("content" | "files"));
+            READ.contains(&name) || SEARCH.contains(&name) || is_target || is_operation()
+        }
+        Kind::Edit => EDIT.contains(&name) || is_operation(),
+        Kind::Delete | Kind::Move => is_operation(),
+        Kind::Execute if CODEX.contains(&name) => return true,
+        Kind::Execute => EXECUTE.contains(&name),
+        Kind::Fetch => {
+            let is_get = |text: &str| ["GET", "HEAD"].iter().any(|get| get.eq_ignore_ascii_case(text));
+            FETCH.contains(&name) || (name == "method" && text.is_some_and(is_get))
+        }
+        Kind::Think if THOUGHTS.contains(&name) => return is_plain(value, &NOTE),
+        Kind::Think => THINK.contains(&name) && !value.is_string(),
+        Kind::SwitchMode | Kind::Other => true,
+    };
+    // A tool that is known by its name is judged by it; OpenHands names its classes.
+    let names_tool = NAMES.contains(&name) && text.and_then(kind_of_name).is_some();
+    let is_class = name == "kind" && text.is_some_and(|text| text.ends_with("Action"));
+    (of_kind || names_tool || is_class || REMARKS.contains(&name)) && is_plain(value, &[])
+}
+
+/// Whether `value` is a text, a number or a list of those, or a list of objects with no other members than these.
+fn is_plain(value: &Value, members: &[&str]) -> bool {
+    let is_flat = |value: &Value| match value {
+        Value::Array(items) => items.iter().all(|item| !item.is_array() && !item.is_object()),
+        Value::Object(_) => false,
+        _ => true,
+    };
+    match value {
+        Value::Array(items) => items.iter().all(|item| match item {
+            Value::Object(item) => item
+                .iter()
+                .all(|(name, value)| members.contains(&name.as_str()) && is_flat(value)),
+            Value::Array(_) => false,
+            _ => true,
+        }),
+        other => is_flat(other),
+    }
 }
 
 /// What is said of members that are not known.

@@ -29,7 +29,10 @@ impl Request {
         let members = self
             .has_unknown_members()
             .then(|| members::in_words(&self.unknown_members));
-        for what in self.subjects.iter().filter_map(unknown).chain(members) {
+        // What is not clear is said of the members, if there are any.
+        let is_said = |subject: &&Subject| members.is_some() && **subject == Subject::Unknown;
+        let subjects = self.subjects.iter().filter(|subject| !is_said(subject));
+        for what in subjects.filter_map(unknown).chain(members.clone()) {
             let unknown = CallSubject::Unknown { what };
             if !shown.contains(&unknown) {
                 shown.push(unknown);

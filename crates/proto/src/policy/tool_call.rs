@@ -33,6 +33,8 @@ pub(super) const DIRECTORIES: [&str; 5] = [
     "workingDirectory",
     "dir_path",
 ];
+/// Members that hold the directory that is listed or searched.
+pub(super) const SEARCHED: [&str; 1] = ["dir_path"];
 /// Members that hold a path, or a list of them.
 pub(super) const PATHS: [&str; 24] = [
     "path",
@@ -93,13 +95,14 @@ impl Request {
         if let Some(base) = normalise(base, "/", None) {
             request.base = base;
         }
-        let written = call.read::<Written>().ok();
-        if let Ok(call) = call.read::<Object>() {
-            let input = written.and_then(|written| written.raw_input.or(written.input));
-            let input = input.as_ref().map(RawJson::get);
+        if let (Ok(call), Ok(written)) = (call.read::<Object>(), call.read::<Written>()) {
+            let input = written.input();
             request.input = input.map(|input| BlobId::of(input.as_bytes()));
             Reading::new(&call, input).fill(&mut request);
             request.call = Some(call_id(&call, request.tool_name()));
+            if written.has_two_inputs() {
+                request.subjects.push(Subject::Unknown);
+            }
         }
         if request.subjects.is_empty() {
             request.subjects.push(Subject::Unknown);
@@ -118,6 +121,28 @@ struct Written {
     input: Option<RawJson>,
 }
 
+impl Written {
+    /// The one input that is judged, hashed and shown. A `null` is none.
+    fn input(&self) -> Option<&str> {
+        self.raw_input.as_ref().or(self.input.as_ref()).map(RawJson::get)
+    }
+
+    /// Whether the agent may mean another input than the one that is judged.
+    fn has_two_inputs(&self) -> bool {
+        let inputs = self.raw_input.as_ref().zip(self.input.as_ref());
+        inputs.is_some_and(|(raw, other)| raw.get() != other.get())
+    }
+}
+
+/// Whether a call of `kind` changes nothing, so that presets allow it.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "iterators and options pass references"
+)]
+fn is_quiet(kind: &Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::Search | Kind::Think)
+}
+
 struct Reading<'a> {
     call: &'a Object,
     /// The input as it was written.
@@ -132,11 +157,10 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(call: &'a Object, written: Option<&'a str>) -> Self {
-        let given = call.get("rawInput").or_else(|| call.get("input"));
-        let input = match given {
-            Some(Value::Object(input)) => Some(input.clone()),
-            Some(Value::String(text)) => serde_json::from_str(text).ok(),
-            Some(Value::Null) | None => Some(Object::new()),
+        let input = match written.map(serde_json::from_str) {
+            Some(Ok(Value::Object(input))) => Some(input),
+            Some(Ok(Value::String(text))) => serde_json::from_str(&text).ok(),
+            None => Some(Object::new()),
             Some(_) => None,
         };
         let meta = call.get("_meta").unwrap_or(&Value::Null);
@@ -162,7 +186,9 @@ impl<'a> Reading<'a> {
 
     fn fill(&self, request: &mut Request) {
         request.tool_name = self.name.map(str::to_owned);
-        if let Some((mcp, shown)) = self.mcp() {
+        let mcp = self.mcp();
+        let is_mcp = mcp.is_some();
+        if let Some((mcp, shown)) = mcp {
             request.subjects.push(mcp);
             request.show(shown);
             // Without the agent's word that it is one, an input of this form may be anything.
@@ -206,34 +232,40 @@ impl<'a> Reading<'a> {
                 add(claimed);
             }
         }
-        if self.has_odd_input || kind.is_some_and(|kind| claims::exceeds(kind, &self.input)) {
+        if self.has_odd_input {
             request.subjects.push(Subject::Unknown);
         }
-        if undetermined && !has_paths && self.given("url").is_some() {
-            add(Kind::Fetch);
+        // An address is nothing that a file is read or searched by.
+        let may_fetch = if undetermined {
+            !has_paths
+        } else {
+            kinds.iter().any(is_quiet)
+        };
+        if may_fetch && claims::named(&self.input, &URLS).next().is_some() {
+            kinds.push(Kind::Fetch);
         }
         let says_nothing = self.input.is_empty() && self.name.is_none() && request.subjects.is_empty();
         if kinds == [Kind::Other] && says_nothing {
             return;
         }
-        for kind in kinds {
-            self.subjects_of(kind, request);
+        for kind in &kinds {
+            self.subjects_of(*kind, request);
         }
         if let Some(input) = self.written {
             request.show_arguments(input);
         }
-        // Of other tools all of the input is shown.
-        let is_read = |subject: &Subject| !matches!(subject, Subject::Mcp { .. } | Subject::Tool(_));
-        if request.subjects.iter().any(is_read) {
-            request.unknown_members = members::unknown(&self.input);
+        request.unknown_members = members::unknown(&kinds, is_mcp, &self.input);
+        // Presets allow what only reads or thinks, so nothing in it may say more.
+        if !kinds.is_empty() && kinds.iter().all(is_quiet) && request.has_unknown_members() {
+            request.subjects.push(Subject::Unknown);
         }
         request.note_input(&self.input, self.input_paths(false).into_iter().flatten());
     }
 
     fn kind_by_name(&self) -> Option<Kind> {
         let name = self.name?;
-        let harmless = matches!(self.kind, Some(Kind::Read | Kind::Search | Kind::Think));
-        let kind = kind_of_name(name).or_else(|| kind_by_words(name).filter(|_| harmless))?;
+        let by_words = || kind_by_words(name, self.kind.filter(is_quiet)?);
+        let kind = kind_of_name(name).or_else(by_words)?;
         // Editors are for looking as well, and their input says which.
         let looks = kind == Kind::Edit && claims::only_looks(&self.input);
         Some(if looks { Kind::Read } else { kind })
@@ -258,6 +290,9 @@ impl<'a> Reading<'a> {
             }
         };
         let mut paths = self.input_paths(kind == Kind::Move);
+        if matches!(kind, Kind::Read | Kind::Search) {
+            paths.extend(claims::named(&self.input, &SEARCHED).map(Value::as_str));
+        }
         // A command's locations say where it runs.
         if self.kind != Some(Kind::Execute) {
             paths.extend(self.items("locations").map(|location| location["path"].as_str()));
@@ -299,8 +334,8 @@ impl<'a> Reading<'a> {
     /// Paths that the input names; `None` for one that is no text.
     fn input_paths(&self, moved: bool) -> Vec<Option<&str>> {
         let mut paths = Vec::new();
-        let moves = MOVES.iter().filter(|_| moved);
-        for value in PATHS.iter().chain(moves).filter_map(|key| self.given(key)) {
+        let moves = if moved { &MOVES[..] } else { &[] };
+        for value in claims::named(&self.input, &[&PATHS, moves].concat()) {
             match value {
                 Value::Array(items) => {
                     paths.extend(
@@ -320,7 +355,7 @@ impl<'a> Reading<'a> {
 
     fn urls(&self, request: &mut Request) {
         let mut urls = Vec::new();
-        for value in URLS.iter().filter_map(|key| self.given(key)) {
+        for value in claims::named(&self.input, &URLS) {
             match value {
                 Value::Array(items) => urls.extend(items.iter().map(Value::as_str)),
                 other => urls.push(other.as_str()),
@@ -379,9 +414,7 @@ impl<'a> Reading<'a> {
     }
 
     fn has_command(&self) -> bool {
-        COMMANDS
-            .iter()
-            .any(|key| self.given(key).is_some_and(|value| !self.is_editor_word(value)))
+        claims::named(&self.input, &COMMANDS).any(|value| !self.is_editor_word(value))
     }
 
     /// A file tool's operation is no program.
@@ -408,9 +441,7 @@ impl<'a> Reading<'a> {
             text: None,
             why: why.to_owned(),
         };
-        let mut directories: Vec<_> = DIRECTORIES
-            .into_iter()
-            .filter_map(|key| self.given(key))
+        let mut directories: Vec<_> = claims::named(&self.input, &DIRECTORIES)
             .map(|directory| directory.as_str().map(|cwd| request.cwd(Some(cwd))))
             .collect();
         directories.dedup();
@@ -448,7 +479,7 @@ impl<'a> Reading<'a> {
             None => Some(Vec::new()),
         };
         let mut any = false;
-        for value in COMMANDS.iter().filter_map(|key| self.given(key)) {
+        for value in claims::named(&self.input, &COMMANDS) {
             if self.is_editor_word(value) {
                 continue;
             }

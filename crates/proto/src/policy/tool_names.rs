@@ -5,8 +5,10 @@
 
 use super::request::Kind;
 
-/// Words of names that speak of notes to oneself, whatever is done with them.
+/// Words of names that speak of notes to oneself, which thinking may write.
 const NOTES: [&str; 6] = ["todo", "todos", "plan", "task", "tasks", "topic"];
+/// Words of names of tools whose notes are no notes to oneself.
+const FILES: [&str; 3] = ["file", "files", "disk"];
 const RUNS: [&str; 24] = [
     "sh",
     "bash",
@@ -91,14 +93,12 @@ pub fn kind_of_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// Returns what the words in a tool's name say that it does. Only for a call that is said to be harmless: of any other the
+/// Returns what the words in the name of a tool say that it does, whose kind is said to be the harmless `kind`. Of any other the
 /// agent's kind says as much.
-pub fn kind_by_words(name: &str) -> Option<Kind> {
+pub fn kind_by_words(name: &str, kind: Kind) -> Option<Kind> {
     let words = words(name);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    if has(&NOTES) {
-        return None;
-    }
+    let is_note = kind == Kind::Think && has(&NOTES) && !has(&FILES);
     let kinds = [
         (&RUNS[..], Kind::Execute),
         (&DELETES, Kind::Delete),
@@ -108,6 +108,7 @@ pub fn kind_by_words(name: &str) -> Option<Kind> {
     kinds
         .into_iter()
         .find_map(|(list, kind)| has(list).then_some(kind))
+        .filter(|kind| *kind != Kind::Edit || !is_note)
 }
 
 /// Splits `writeFile`, `write_file` and `write-file` into the same words.

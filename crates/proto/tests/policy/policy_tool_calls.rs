@@ -81,6 +81,20 @@ fn policy_trusts_no_part_of_a_call_alone() {
     );
 }
 
+/// What is judged is what is hashed and shown.
+#[test]
+fn policy_reads_one_input_of_a_call() {
+    check(
+        r#"allow Read :: call {"kind":"read","rawInput":null,"input":{"command":"rm x"},"locations":[{"path":"a"}]} => ask
+        allow Bash(git *) :: call {"kind":"execute","rawInput":null,"input":{"command":"git status"}} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status"},"input":null} => allow
+        allow Bash(git *) :: call {"kind":"execute","rawInput":{"command":"git status"},"input":{"command":"git status"}} => allow
+        allow Read :: call {"kind":"read","rawInput":{},"input":{"command":"rm x"},"locations":[{"path":"a"}]} => ask
+        allow Read :: call {"kind":"read","rawInput":{"path":"a"},"input":{"command":"rm x"}} => ask
+        allow Read :: call {"kind":"read","rawInput":{"path":"a"},"rawInput":{"command":"rm x"},"locations":[{"path":"a"}]} => ask"#,
+    );
+}
+
 #[test]
 fn policy_takes_paths_that_the_caller_resolved() {
     let policy = policy("allow Edit(src/**)");

@@ -49,7 +49,7 @@ pub fn request(text: &str) -> Request {
             let (server, tool) = object.split_once(' ').unwrap();
             Request::mcp(server, tool, "/w")
         }
-        "kind" => call(&format!(r#"{{"kind":{object:?},"rawInput":{{"x":1}}}}"#)),
+        "kind" => call(&format!(r#"{{"kind":{object:?},"rawInput":{{"text":"x"}}}}"#)),
         "call" => call(object),
         "to" => {
             let (place, rest) = object.split_once(' ').unwrap();

@@ -47,6 +47,21 @@ fn thinks(tool: Option<&str>) -> Value {
     json!({ "kind": "think", "_meta": { "toolName": tool }, "rawInput": { "prompt": "x" } })
 }
 
+/// A call of `kind` whose input is `input` and `more`.
+fn with(kind: &str, mut input: Value, more: &Value) -> Value {
+    let more = more.as_object().unwrap().clone();
+    input.as_object_mut().unwrap().extend(more);
+    json!({ "kind": kind, "rawInput": input })
+}
+
+fn fetch(more: &Value) -> Value {
+    with("fetch", json!({ "url": "https://a.b/" }), more)
+}
+
+fn search(more: &Value) -> Value {
+    with("search", json!({ "path": "/elsewhere" }), more)
+}
+
 fn answers_always(s: &mut Scene, scope: Scope) {
     let number = s.thread.live().last_request;
     let request = acpd_model::RequestId { thread: s.id, number };
@@ -214,6 +229,30 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 run(&json!({ "command": "ls", "run_also": "touch x" })),
                 run(&json!({ "command": "ls" })),
             ],
+        ),
+        // What says nothing of one kind of call may say something of another.
+        (
+            run(&json!({ "command": "psql db" })),
+            vec![run(
+                &json!({ "command": "psql db", "description": "d", "timeout": 7 }),
+            )],
+            vec![run(&json!({ "command": "psql db", "query": "DROP TABLE x" }))],
+        ),
+        (
+            fetch(&json!({})),
+            vec![fetch(&json!({ "method": "GET", "prompt": "p", "timeout": 7 }))],
+            vec![
+                fetch(&json!({ "method": "POST" })),
+                fetch(&json!({ "query": "q" })),
+                fetch(&json!({ "text": "x=1" })),
+            ],
+        ),
+        (
+            search(&json!({ "pattern": "a" })),
+            vec![search(
+                &json!({ "pattern": "b", "-n": true, "-A": 1, "-B": 1, "-C": 2, "-i": true }),
+            )],
+            vec![search(&json!({ "pattern": "a", "--pre": "rm" }))],
         ),
     ];
     for scope in [Scope::Session, Scope::Thread, Scope::Agent] {

@@ -284,6 +284,52 @@ fn members_that_acpd_does_not_know_are_named() {
                 unknown(r#""a", "b", "c", "d", "e" and 1 more"#),
             ]),
         ),
+        // What one kind of call may have says more in another.
+        (
+            r#","kind":"fetch","rawInput":{"url":"https://a.b/","method":"POST","text":"x","query":"q","prompt":"p"}"#,
+            json!([
+                { "type": "fetch", "url": "https://a.b/", "host": "a.b" },
+                unknown(r#""method", "query", "text""#),
+            ]),
+        ),
+        (
+            r#","kind":"execute","rawInput":{"command":"psql db","query":"DROP TABLE x","cwd":"/a","timeout":7}"#,
+            json!([
+                { "type": "commandLine", "line": "psql db", "cwd": "/a" },
+                unknown(r#""query""#),
+            ]),
+        ),
+        (
+            r#","kind":"execute","rawInput":{"command":"python3","text":"t","lines":["l"],"session_id":1,"context":"c","path":"p"}"#,
+            json!([
+                { "type": "commandLine", "line": "python3", "cwd": "/workspace" },
+                unknown(r#""context", "lines", "path", "session_id", "text""#),
+            ]),
+        ),
+        (
+            r#","kind":"execute","rawInput":{"command":"ls","process_id":"1","instruction":"i","timeout":{"x":1}}"#,
+            json!([
+                { "type": "commandLine", "line": "ls", "cwd": "/workspace" },
+                unknown(r#""instruction", "process_id", "timeout""#),
+            ]),
+        ),
+        // A call of two kinds is shown as both.
+        (
+            r#","kind":"search","rawInput":{"command":"psql db","path":"a","query":"DROP TABLE x"}"#,
+            json!([
+                { "type": "file", "access": "search", "path": "/workspace/a" },
+                { "type": "commandLine", "line": "psql db", "cwd": "/workspace" },
+                unknown(r#""query""#),
+            ]),
+        ),
+        (
+            r#","kind":"edit","rawInput":{"path":"a","old_string":"b","new_string":"c","replace_all":true,"destination":"d"}"#,
+            json!([
+                { "type": "file", "access": "edit", "path": "/workspace/a",
+                  "arguments": r#"{"path":"a","old_string":"b","new_string":"c","replace_all":true,"destination":"d"}"# },
+                unknown(r#""destination""#),
+            ]),
+        ),
         // Of another tool all of the input is shown.
         (
             r#","kind":"other","_meta":{"toolName":"mcp__gh__api"},"rawInput":{"run_also":1}"#,
