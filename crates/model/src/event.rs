@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always` and `permissionRequested.whole`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -672,6 +672,10 @@ pub enum EventKind {
         /// The whole tool call, where the agent said a part of it before and does not repeat it in the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<Box<RawJson>>,
+        /// The call shows diffs that the question does not repeat and that are too long for `whole`. Editors keep the content that
+        /// they have.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keeps_content: bool,
     },
     /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
     /// the address.

@@ -337,6 +337,7 @@ impl Thread {
             subjects: subjects(&mut wanted).into(),
             always: Some(Box::new(always)),
             whole: None,
+            keeps_content: false,
         };
         self.questions.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::answers::sent_as_once;
 use super::command::{Answer, PickedOption};
-use super::shown::{kept_call, show_changes};
+use super::shown::{keeps_content, kept_call, show_changes};
 use super::steps::{AgentState, Thread};
 use super::undecided::Question;
 use crate::agent::{AgentCommand, ToolUpdate};
@@ -116,6 +116,7 @@ impl Thread {
             title,
             options,
             raw,
+            keeps_content: kept.is_none() && keeps_content(&whole, tool),
             call: kept,
             request,
         };

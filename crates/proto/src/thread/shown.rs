@@ -45,6 +45,15 @@ pub(super) fn kept_call(whole: &RawJson, asked: &RawJson) -> Option<RawJson> {
     (says_more && whole.get().len() <= QUESTION_BYTES).then(|| whole.clone())
 }
 
+/// Whether the call shows diffs that the question does not repeat.
+pub(super) fn keeps_content(whole: &RawJson, asked: &RawJson) -> bool {
+    let mut repeats = false;
+    members(asked, |key, value| repeats |= key == "content" && value != "null");
+    let mut view = ToolView::default();
+    view.apply(whole);
+    !repeats && !view.diffs().is_empty()
+}
+
 /// The parts of a call. Nothing is cut: a part that is too long is named instead, since what is missing at its end may be what
 /// matters. A yes then covers no text.
 pub(super) fn subjects(request: &mut Request) -> Vec<CallSubject> {

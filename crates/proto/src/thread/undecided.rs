@@ -36,6 +36,8 @@ pub(super) struct Question {
     pub raw: RawJson,
     /// The whole call, if the question does not repeat it.
     pub call: Option<RawJson>,
+    /// It shows diffs that are too long to be repeated.
+    pub keeps_content: bool,
     pub request: Request,
 }
 
@@ -138,6 +140,7 @@ impl Thread {
             options,
             raw,
             call: whole,
+            keeps_content,
             mut request,
         } = question;
         let number = self.live.last_request + 1;
@@ -166,6 +169,7 @@ impl Thread {
             agent_remembers: agent_remembers.into(),
             always,
             whole: whole.map(Box::new),
+            keeps_content,
         };
         self.emit(self.current_turn(), By::Agent, kind, Some(raw));
         self.asked_in_vain(number);

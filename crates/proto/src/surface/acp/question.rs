@@ -11,11 +11,13 @@ use acpd_model::{Event, EventKind, RawJson, RequestId};
 use serde_json::{Value, json};
 
 use super::splice::{has_string, member, spliced};
-use crate::policy::{in_lines, in_one_line};
+use crate::policy::{in_lines, in_one_line, part_in_words};
 use crate::wire::Object;
 
 /// So many characters of the first part, and of the agent's title, stand in a title.
 const TITLE_CHARS: usize = 200;
+/// So many characters a title has at most that names every part.
+const FULL_TITLE_CHARS: usize = 1000;
 
 /// Params of `session/request_permission` for the session `thread`; `None` if the event is no such question.
 pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
@@ -28,6 +30,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         subjects,
         always,
         whole,
+        keeps_content,
         ..
     } = &event.kind
     else {
@@ -40,7 +43,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         Some(whole) => (**whole).clone(),
         None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
     };
-    let call = tool_call(&call, *request, by_agent, title, subjects);
+    let call = tool_call(&call, *request, by_agent, title, subjects, *keeps_content);
     let offered = offered(&asked, options, always.as_deref());
     let thread = Value::from(thread).to_string();
     let mut put = vec![("toolCall", call.get()), ("options", offered.get())];
@@ -59,20 +62,35 @@ fn tool_call(
     by_agent: bool,
     title: &str,
     subjects: &[CallSubject],
+    keeps_content: bool,
 ) -> RawJson {
     let id = Value::from(request.to_string()).to_string();
-    let title = Value::from(titled(by_agent, title, subjects)).to_string();
-    let content = content(call, subjects);
-    let mut put = vec![("title", title.as_str()), ("content", content.as_str())];
+    // Content would replace the diffs that the editor has. Then the title names every part, if it has room for them.
+    let all = in_title(subjects).filter(|_| keeps_content);
+    let content = all.is_none().then(|| content(call, subjects));
+    let words = all.or_else(|| in_one_line(subjects, TITLE_CHARS));
+    let title = Value::from(titled(words.filter(|_| by_agent), title)).to_string();
+    let mut put = vec![("title", title.as_str())];
+    put.extend(content.as_deref().map(|content| ("content", content)));
     if !by_agent {
         put.push(("toolCallId", &id));
     }
     spliced(call, &put)
 }
 
+/// Every part of the call in one line, without its diffs; `None` if that is too long for a title.
+fn in_title(subjects: &[CallSubject]) -> Option<String> {
+    let parts = subjects.iter().map(part_in_words).map(|part| {
+        let words = std::iter::once(format!("{} {}", part.verb, part.what)).chain(part.details);
+        plain_line(&words.collect::<Vec<_>>().join(", "))
+    });
+    let line = parts.collect::<Vec<_>>().join("; ");
+    (!line.is_empty() && line.chars().count() <= FULL_TITLE_CHARS).then_some(line)
+}
+
 /// What the call would do, and what the agent calls it.
-fn titled(by_agent: bool, title: &str, subjects: &[CallSubject]) -> String {
-    let Some(words) = in_one_line(subjects, TITLE_CHARS).filter(|_| by_agent) else {
+fn titled(words: Option<String>, title: &str) -> String {
+    let Some(words) = words else {
         return title.to_owned();
     };
     let mut letters = words.chars();

@@ -1,13 +1,14 @@
 //! Questions of an agent, as editors are asked them, and what becomes of their answers.
 
 use acpd_model::event::Outcome;
+use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::{EventKind, RequestId};
 use acpd_proto::policy::Policy;
 use acpd_proto::thread::{Answer, MachineReply};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::SESSION;
+use crate::support::{SESSION, tool};
 
 const ASK: &str = "session/request_permission";
 
@@ -487,4 +488,45 @@ fn a_cancel_takes_the_questions_back() {
         );
         assert_eq!(outcomes(s), [Outcome::Cancelled]);
     });
+}
+
+/// Content replaces the content that an editor has.
+#[test]
+fn a_question_takes_no_large_diff_away_from_an_editor() {
+    let diff = |text: &str| json!([{ "type": "diff", "path": "/workspace/f", "newText": text }]);
+    let large = "x".repeat(QUESTION_BYTES + 1);
+    let small_room = "d/".repeat(600);
+    // The locations, what the call shows, and whether the question has content of its own.
+    for (also, shown, has_content) in [
+        ("g", diff(&large), false),
+        ("g", diff("x\n"), true),
+        (
+            "g",
+            json!([{ "type": "content", "content": { "type": "text", "text": large } }]),
+            true,
+        ),
+        // A title without room for every part is no place for them.
+        (&small_room, diff(&large), true),
+    ] {
+        play(|s| {
+            let who = Stage::at_work(SIMPLE, s);
+            s.then(|scene| {
+                scene.prompt("do it");
+                let call = json!({ "title": "Edit", "kind": "edit", "locations": [{ "path": also }], "content": shown });
+                let call = call.to_string();
+                scene.update(&tool("t", false, &format!(",{}", &call[1..call.len() - 1])));
+                let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"}]"#;
+                let params =
+                    format!(r#"{{"sessionId":"{SESSION}","toolCall":{{"toolCallId":"t"}},"options":{options}}}"#);
+                scene.calls("5", ASK, &params);
+            });
+            let question = &s.editors[who].got.last().unwrap()["params"]["toolCall"];
+            assert_eq!(question.get("content").is_some(), has_content, "{also}");
+            let title = question["title"].as_str().unwrap();
+            let names_all = title.contains("/workspace/f") && title.contains("/workspace/g");
+            assert_eq!(names_all, !has_content, "{title}");
+            answers(s, who, r#""result":{"outcome":{"outcome":"cancelled"}}"#);
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
 }
