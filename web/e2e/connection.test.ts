@@ -1,5 +1,8 @@
 /** Signing in, and what becomes of the page when the connection breaks or ends. */
 
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -57,6 +60,58 @@ test("a link with a ticket signs in, once, and the ticket leaves the address", a
   await again.goto("about:blank");
   await again.goto(`${stage.url}/#ticket=${ticket}`);
   await again.locator("#token-error", { hasText: "used already" }).waitFor();
+});
+
+/** A web server on another port, and the cookies that it is sent. */
+async function serveElsewhere(): Promise<{ url: string; sent: string[]; end: () => void }> {
+  const sent: string[] = [];
+  const server = createServer((asked, answer) => {
+    sent.push(asked.headers.cookie ?? "");
+    answer.setHeader("content-type", "text/html").end("<title>elsewhere</title>");
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sent, end: () => server.close() };
+}
+
+test("who serves another port of the host is sent the cookie, and cannot use it", async () => {
+  const page = await stage.page();
+  await page.locator(".home-form").waitFor();
+  const elsewhere = await serveElsewhere();
+  try {
+    const tab = await page.context().newPage();
+    await tab.goto(elsewhere.url);
+    const cookie = elsewhere.sent[0]!;
+    expect(cookie).toMatch(/acpd_session_\d+=[0-9a-f]{64}/);
+    expect(await tab.evaluate(() => ({ ...localStorage }))).toEqual({});
+    const ask = async (method: string, path: string) =>
+      (await fetch(stage.url + path, { method, headers: { cookie, origin: stage.url } })).status;
+    expect(await ask("GET", "/api/session")).toBe(401);
+    expect(await ask("POST", "/api/tickets")).toBe(401);
+    expect(await ask("DELETE", "/api/session")).toBe(401);
+    // As another version did: a page that lost its key signs in again.
+    await page.evaluate(() => localStorage.removeItem("acpd.page-key"));
+    await page.reload();
+    await page.locator("#token").waitFor();
+  } finally {
+    elsewhere.end();
+  }
+});
+
+test("tabs of one browser are signed in, and signed out, together", async () => {
+  const page = await stage.page();
+  const id = await startThread(stage, other);
+  const tab = await page.context().newPage();
+  // A bookmark.
+  await tab.goto(`${stage.url}/threads/${id}`);
+  await tab.locator(".pane .view-title h1").waitFor();
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.locator("#token").waitFor();
+  await tab.locator("#token").waitFor();
+  await tab.fill("#token", await stage.daemon.token());
+  await tab.keyboard.press("Enter");
+  await tab.locator(".pane .view-title h1").waitFor();
+  await page.locator(".home-form").waitFor();
 });
 
 /** What the agent says in 400 steps, once each and in order. */

@@ -103,7 +103,7 @@ test("of long output the end is shown, and all of it can be downloaded", async (
   await card.getByText("Output, ").click();
   await card.getByText("30000").first().waitFor();
   const downloads = page.waitForEvent("download");
-  const [download] = await Promise.all([downloads, card.getByRole("link", { name: "Download all of it" }).click()]);
+  const [download] = await Promise.all([downloads, card.getByRole("button", { name: "Download all of it" }).click()]);
   const whole = await readFile(await download.path(), "utf8");
   expect(whole.split("\r\n").slice(0, -1)).toEqual(Array.from({ length: 30_000 }, (_, at) => `${at + 1}`));
 });

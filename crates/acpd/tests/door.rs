@@ -39,16 +39,22 @@ fn call(daemon: &Daemon, method: &str, path: &str, more: &[(&str, &str)], body: 
     send(daemon.address(), method, path, &headers, body)
 }
 
-/// Logs in; answers the cookie as a browser sends it.
-fn log_in(daemon: &Daemon, login: &Value) -> String {
+/// What a browser has of its session: the cookie as it sends it, and the key of the page.
+struct Session {
+    cookie: String,
+    key: String,
+}
+
+/// Logs in.
+fn log_in(daemon: &Daemon, login: &Value) -> Session {
     let json = [("Content-Type", "application/json")];
     let (status, answer) = call(daemon, "POST", "/api/session", &json, &login.to_string());
     assert_eq!(status, 200, "{answer}");
-    header(&answer, "set-cookie")
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    let cookie = header(&answer, "set-cookie").split(';').next();
+    Session {
+        cookie: cookie.unwrap_or_default().to_owned(),
+        key: body(&answer)["pageKey"].as_str().unwrap_or_default().to_owned(),
+    }
 }
 
 #[test]
@@ -132,9 +138,11 @@ fn a_revoked_token_is_out_at_once() {
     let mut client = Client::with_token(&daemon, &gone);
     let mut other = Client::with_token(&daemon, &stays);
     let mut by_cookie = {
-        let cookie = log_in(&daemon, &json!({ "token": gone }));
+        let session = log_in(&daemon, &json!({ "token": gone }));
         let origin = format!("http://{}", daemon.address());
-        Client::entering(&daemon, "/ws", &[("cookie", &cookie), ("origin", &origin)])
+        let key = ("acpd-page-key", &session.key[..]);
+        let headers = [("cookie", &session.cookie[..]), ("origin", &origin), key];
+        Client::entering(&daemon, "/ws", &headers)
     };
     let revoked = acpd(&daemon.place, &["token", "revoke", "gone"]);
     assert!(
@@ -295,10 +303,15 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
         assert!(set.contains(flag), "{set}");
     }
     let cookie = set.split(';').next().unwrap().to_owned();
+    let key = body(&answer)["pageKey"].as_str().unwrap().to_owned();
     let origin = format!("http://{}", daemon.address());
     let host = daemon.address().to_string();
     let with = |more: &[(&'static str, &'static str)]| {
-        let mut headers = vec![("Host", host.clone()), ("Cookie", format!("a=b; {cookie}; c=d"))];
+        let mut headers = vec![
+            ("Host", host.clone()),
+            ("Cookie", format!("a=b; {cookie}; c=d")),
+            ("Acpd-Page-Key", key.clone()),
+        ];
         headers.extend(more.iter().map(|(name, value)| {
             let value = if *value == "own" {
                 origin.clone()
@@ -337,7 +350,7 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     daemon.stop();
     daemon.restart();
     let cookie = cookie.replace(&old_port, &daemon.address().port().to_string());
-    let shown = [("Cookie", &cookie[..])];
+    let shown = [("Cookie", &cookie[..]), ("Acpd-Page-Key", &key)];
     let (status, answer) = call(&daemon, "GET", "/api/session", &shown, "");
     assert_eq!(
         (status, &body(&answer)["role"]),
@@ -346,7 +359,11 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     );
     // Logging out ends what came in with it.
     let origin = format!("http://{}", daemon.address());
-    let both = [("cookie", &cookie[..]), ("origin", &origin[..])];
+    let both = [
+        ("cookie", &cookie[..]),
+        ("acpd-page-key", &key),
+        ("origin", &origin),
+    ];
     let mut client = Client::entering(&daemon, "/ws", &both);
     assert_eq!(call(&daemon, "DELETE", "/api/session", &shown, "").0, 403);
     let (status, answer) = call(&daemon, "DELETE", "/api/session", &both, "");
@@ -357,14 +374,86 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     assert_eq!(met(&daemon, &token), 101, "the token holds");
 }
 
+/// A browser sends a cookie to every port of a host, so whoever serves another port has it, and can say any `Origin`.
+#[test]
+fn a_cookie_that_another_port_was_sent_opens_nothing() {
+    let mut daemon = Daemon::start();
+    let Session { cookie, key } = log_in(&daemon, &json!({ "token": daemon.place.token() }));
+    let other = log_in(&daemon, &json!({ "token": daemon.place.token() }));
+    let (origin, host) = (
+        format!("http://{}", daemon.address()),
+        daemon.address().to_string(),
+    );
+    let page = [("Host", &host[..]), ("Origin", &origin), ("Cookie", &cookie)];
+    let guesses = [None, Some(""), Some("0000"), Some(&other.key[..])];
+    for guess in guesses {
+        let mut headers = page.to_vec();
+        headers.extend(guess.map(|guess| ("Acpd-Page-Key", guess)));
+        for (method, path) in [
+            ("GET", "/api/session"),
+            ("DELETE", "/api/session"),
+            ("POST", "/api/session"),
+            ("POST", "/api/tickets"),
+            ("POST", "/api/tokens/reload"),
+            ("GET", "/api/threads/x/export"),
+            ("GET", "/api/blobs/x"),
+            ("GET", "/metrics"),
+            ("POST", "/acp"),
+        ] {
+            let (status, answer) = send(daemon.address(), method, path, &headers, "");
+            assert_eq!(status, 401, "{method} {path} {guess:?}: {answer}");
+        }
+        let offered = guess.map(|guess| format!("acpd, acpd.page-key.{guess}"));
+        let mut headers = page.to_vec();
+        headers.extend(
+            offered
+                .iter()
+                .map(|offered| ("Sec-WebSocket-Protocol", &offered[..])),
+        );
+        for path in ["/ws", "/acp"] {
+            let (status, answer) = upgrade(daemon.address(), path, &headers);
+            assert_eq!(status, 401, "{path} {guess:?}: {answer}");
+        }
+    }
+    // The page has the other half, which it shows in a header, or as browsers can with a WebSocket.
+    let both = [&page[..], &[("Acpd-Page-Key", &key)]].concat();
+    assert_eq!(send(daemon.address(), "GET", "/api/session", &both, "").0, 200);
+    let offered = format!("acpd, acpd.page-key.{key}");
+    let both = [&page[..], &[("Sec-WebSocket-Protocol", &offered)]].concat();
+    let (status, answer) = upgrade(daemon.address(), "/ws", &both);
+    assert_eq!(status, 101, "{answer}");
+    assert_eq!(header(&answer, "sec-websocket-protocol"), "acpd");
+    // Nor is the key anything without its cookie.
+    let alone = [page[0], page[1], ("Acpd-Page-Key", &key)];
+    assert_eq!(send(daemon.address(), "GET", "/api/session", &alone, "").0, 401);
+    // Sessions of a version that knew no keys are over, and nothing else is.
+    daemon.stop();
+    let file = daemon.place.data().join("sessions.json");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let mut old: Value = serde_json::from_str(&kept).unwrap();
+    old["version"] = json!(1);
+    for session in old["sessions"].as_array_mut().unwrap() {
+        session.as_object_mut().unwrap().remove("pageKey");
+    }
+    std::fs::write(&file, old.to_string()).unwrap();
+    daemon.restart();
+    assert!(
+        daemon.log().contains("browsers have to log in again"),
+        "{}",
+        daemon.log()
+    );
+    log_in(&daemon, &json!({ "token": daemon.place.token() }));
+}
+
 #[test]
 fn a_ticket_is_exchanged_for_a_session_once() {
     let daemon = Daemon::start();
     let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
     let (_, answer) = exchange(&mut socket, "POST", "/api/tickets", &[("Host", "x")], "");
     let login = json!({ "ticket": body(&answer)["ticket"] });
-    let cookie = log_in(&daemon, &login);
-    let (_, answer) = call(&daemon, "GET", "/api/session", &[("Cookie", &cookie)], "");
+    let Session { cookie, key } = log_in(&daemon, &login);
+    let shown = [("Cookie", &cookie[..]), ("Acpd-Page-Key", &key)];
+    let (_, answer) = call(&daemon, "GET", "/api/session", &shown, "");
     assert_eq!(body(&answer)["principal"], "owner");
     let json = ("Content-Type", "application/json");
     let token = json!({ "token": daemon.place.token() }).to_string();
@@ -422,7 +511,7 @@ fn no_secret_is_logged_or_repeated() {
     let daemon = Daemon::at(place);
     let token = create(&daemon.place, "ann", "operator");
     let json = [("Content-Type", "application/json")];
-    let cookie = log_in(&daemon, &json!({ "token": token }));
+    let Session { cookie, key } = log_in(&daemon, &json!({ "token": token }));
     let session = cookie.split_once('=').unwrap().1;
     let bearer = format!("Bearer {token}");
     let (_, answer) = call(&daemon, "POST", "/api/tickets", &[("Authorization", &bearer)], "");
@@ -442,19 +531,19 @@ fn no_secret_is_logged_or_repeated() {
         &daemon,
         "GET",
         "/api/session",
-        &[("Cookie", &format!("{cookie}x"))],
+        &[("Cookie", &format!("{cookie}x")), ("Acpd-Page-Key", &key)],
         "",
     )
     .1;
     acpd(&daemon.place, &["token", "revoke", "ann"]);
     let told = format!("{answers}{}", daemon.log());
-    for secret in [&daemon.place.token(), &token, session, &ticket, wrong] {
+    for secret in [&daemon.place.token(), &token, session, &key, &ticket, wrong] {
         assert!(!told.contains(secret), "{told}");
     }
     for file in ["tokens.json", "sessions.json"] {
         let text = std::fs::read_to_string(daemon.place.data().join(file)).unwrap();
         assert!(
-            !text.contains(session) && !text.contains(&token[5..]),
+            !text.contains(session) && !text.contains(&key) && !text.contains(&token[5..]),
             "{file}: {text}"
         );
     }

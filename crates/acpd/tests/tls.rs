@@ -85,7 +85,9 @@ fn a_daemon_with_tls_speaks_nothing_else() {
     let set = header(&answer, "set-cookie");
     assert!(set.starts_with("__Host-") && set.contains("; Secure"), "{set}");
     let cookie = set.split(';').next().unwrap();
-    let (status, answer) = call(&daemon, "GET", "/api/session", &[("Cookie", cookie)], "");
+    let login = body(&answer);
+    let key = ("Acpd-Page-Key", login["pageKey"].as_str().unwrap());
+    let (status, answer) = call(&daemon, "GET", "/api/session", &[("Cookie", cookie), key], "");
     assert_eq!(
         (status, &body(&answer)["principal"]),
         (200, &json!("owner")),
@@ -94,7 +96,7 @@ fn a_daemon_with_tls_speaks_nothing_else() {
     // One that anybody beside this host could have set.
     let tossed = cookie.strip_prefix("__Host-").unwrap();
     assert_eq!(
-        call(&daemon, "GET", "/api/session", &[("Cookie", tossed)], "").0,
+        call(&daemon, "GET", "/api/session", &[("Cookie", tossed), key], "").0,
         401
     );
     // Our own commands go by the local socket.

@@ -19,7 +19,7 @@ export interface Socket {
 /** Makes a WebSocket. Those outside of browsers take headers. */
 export type SocketConstructor = new (url: string, options?: { headers: Record<string, string> }) => Socket;
 
-/** How a client shows who it is: one of the two, or neither for a page that has the session's cookie. */
+/** How a client shows who it is: one of the two, or neither where its own `WebSocket` does. */
 export interface Credentials {
   /** The access token, sent as a header. Not in browsers, which cannot send one. */
   token?: string | undefined;
@@ -52,7 +52,7 @@ export function socketConstructor(given: SocketConstructor | undefined, token: s
     throw new TypeError('there is no WebSocket here: pass one, such as that of the package "ws"');
   }
   if (token !== undefined && document !== undefined) {
-    throw new TypeError("a browser cannot send the token: pass `ticket`, or rely on the session's cookie");
+    throw new TypeError("a browser cannot send the token: pass `ticket`");
   }
   return own;
 }

@@ -6,7 +6,7 @@ import { AcpdError } from "./errors.js";
 export interface TicketOptions {
   /** The daemon's address, as for `connect`. */
   url: string;
-  /** The access token; without it, the browser's session counts. */
+  /** The access token; without it, what `fetch` adds says who asks. */
   token?: string;
   /** Instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch;

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page, request } from "playwright-core";
 
 import { type Cable, layCable } from "./cable.ts";
 import { Daemon, type DaemonOptions } from "./daemon.ts";
@@ -86,6 +86,7 @@ export class Stage {
   /** A page of a browser of its own, at the UI. */
   async page({ size = DESKTOP, dark, token, signIn = true, permissions = [] }: PageOptions = {}): Promise<Page> {
     const context = await (await browser()).newContext({
+      ...(signIn && { storageState: await this.#signIn(token ?? (await this.daemon.token())) }),
       viewport: size,
       colorScheme: dark ? "dark" : "light",
       hasTouch: size.width < 700,
@@ -109,15 +110,19 @@ export class Stage {
         this.wrongs.push(message.text());
       }
     });
-    if (signIn) {
-      const answer = await context.request.post(`${this.url}/api/session`, {
-        data: { token: token ?? (await this.daemon.token()) },
-        headers: { origin: this.url },
-      });
-      assert.ok(answer.ok(), `signing in: ${answer.status()}`);
-    }
     await page.goto(this.url);
     return page;
+  }
+
+  /** What a browser has kept that signed in earlier. */
+  async #signIn(token: string) {
+    const asking = await request.newContext();
+    const answer = await asking.post(`${this.url}/api/session`, { data: { token }, headers: { origin: this.url } });
+    assert.ok(answer.ok(), `signing in: ${answer.status()}`);
+    const { pageKey } = (await answer.json()) as { pageKey: string };
+    const { cookies } = await asking.storageState();
+    await asking.dispose();
+    return { cookies, origins: [{ origin: this.url, localStorage: [{ name: "acpd.page-key", value: pageKey }] }] };
   }
 
   async end(): Promise<void> {

@@ -6,6 +6,7 @@
 import { type Client, connect, type State } from "@acpd/client";
 import { computed, signal } from "@preact/signals";
 
+import { onKeyOfOtherTab, PageSocket } from "./page-key.ts";
 import { holdQuestions } from "./questions.ts";
 import { Refused, type Session, signIn, signOut, takeFromLink, whoAmI } from "./session.ts";
 
@@ -49,6 +50,13 @@ export async function begin(): Promise<void> {
   }
 }
 
+// The cookie of this browser is that tab's by now.
+onKeyOfOtherTab(() => {
+  if (standing.peek().name === "out") {
+    void begin();
+  }
+});
+
 /** Signs in. Fails with a sentence for the person. */
 export async function enter(shown: { token: string } | { ticket: string }): Promise<void> {
   become(await signIn(shown));
@@ -68,6 +76,7 @@ function become(session: Session): void {
     url: "/",
     clientInfo: CLIENT_INFO,
     capabilities: { approvals: true, streaming: true, subscribers: true, tools: true },
+    WebSocket: PageSocket,
     onError: (error) => console.warn(error),
   });
   holdQuestions(made);

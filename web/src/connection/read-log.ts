@@ -6,6 +6,7 @@
 import { connect, type ThreadEvent } from "@acpd/client";
 
 import { CLIENT_INFO } from "./connection.ts";
+import { PageSocket } from "./page-key.ts";
 
 /** Hands on every event until `onEvent` answers false, or the log's end as it is now. */
 export async function readLog(
@@ -13,7 +14,13 @@ export async function readLog(
   onEvent: (event: ThreadEvent) => boolean | void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const client = connect({ url: "/", clientInfo: CLIENT_INFO, page: null, onError: (error) => console.warn(error) });
+  const client = connect({
+    url: "/",
+    clientInfo: CLIENT_INFO,
+    WebSocket: PageSocket,
+    page: null,
+    onError: (error) => console.warn(error),
+  });
   const close = () => client.close();
   signal?.addEventListener("abort", close);
   try {

@@ -1,9 +1,11 @@
 /**
  * Who this browser is to the daemon. What is shown for it, a token or a ticket, goes into a request's body once and is
- * kept nowhere here: the cookie that comes of it is the daemon's, and no script can read it.
+ * kept nowhere here. What comes of it are a cookie, which no script can read, and the key of this page.
  */
 
 import type { Role } from "@acpd/client";
+
+import { fetchAsPage, keepPageKey } from "./page-key.ts";
 
 export interface Session {
   principal: string;
@@ -19,7 +21,7 @@ export class Refused extends Error {
 
 /** Who one is; nothing if nobody. Fails if the daemon cannot be reached. */
 export async function whoAmI(): Promise<Session | undefined> {
-  const response = await fetch("/api/session", { headers: { accept: "application/json" } });
+  const response = await fetchAsPage("/api/session", { headers: { accept: "application/json" } });
   if (response.status === 401 || response.status === 403) {
     return undefined;
   }
@@ -41,21 +43,25 @@ export async function signIn(shown: { token: string } | { ticket: string }): Pro
   if (response.status === 429) {
     throw new Refused("Too many wrong tokens came from this address. Wait a little.");
   }
-  if (response.status === 401 || response.status === 403) {
+  if (response.status === 401) {
     throw new Refused(
       "ticket" in shown
         ? "This link was used already or is too old. Ask for a new one, or sign in with a token."
         : "The daemon does not know this token.",
     );
   }
-  const session = await read(response);
+  const { pageKey, ...session } = await read(response);
+  keepPageKey(pageKey);
   // What was answered to the login need not say who one is.
   return session.principal === undefined ? ((await whoAmI()) ?? session) : session;
 }
 
 /** Ends the session, and every connection that came of it. */
 export async function signOut(): Promise<void> {
-  await fetch("/api/session", { method: "DELETE" });
+  const ended = fetchAsPage("/api/session", { method: "DELETE" });
+  // Also if the daemon cannot be told.
+  keepPageKey();
+  await ended;
 }
 
 /** What a link brought after `#`, which reaches no server and no log. It is taken out of the address at once. */
@@ -70,10 +76,10 @@ export function takeFromLink(): { token: string } | { ticket: string } | undefin
   return ticket !== null ? { ticket } : { token: token! };
 }
 
-async function read(response: Response): Promise<Session> {
+async function read(response: Response): Promise<Session & { pageKey?: string }> {
+  const body = (await response.json().catch(() => ({}))) as Session & { error?: { message?: string } };
   if (!response.ok) {
-    throw new Refused(`The daemon answered ${response.status}.`);
+    throw new Refused(body.error?.message ?? `The daemon answered ${response.status}.`);
   }
-  const body = response.status === 204 ? {} : ((await response.json()) as Record<string, unknown>);
-  return body as unknown as Session;
+  return body;
 }

@@ -13,9 +13,19 @@ use axum::response::Response;
 use super::accept::Arrival;
 use super::guard::{Denied, Pass, Place};
 use super::newcomers::Standing;
+use super::sessions::SessionSecret;
 use super::socket::{NOT_FOR_AGENTS, Peer};
 use super::{Door, names, peer, refuse, slow_down, unauthenticated};
 use crate::acp;
+
+/// The header in which a page shows its key.
+const PAGE_KEY: &str = "acpd-page-key";
+
+/// The protocol that the daemon's WebSocket speaks, which a page offers beside its key: browsers want one to be chosen.
+pub const PROTOCOL: &str = "acpd";
+
+/// What the key follows among the protocols that a page offers.
+const PAGE_KEY_PROTOCOL: &str = "acpd.page-key.";
 
 /// The message that says how to get in.
 const HOW: &str =
@@ -29,8 +39,8 @@ pub enum Shown {
     Ticket(String),
     /// `Acp-Connection-Id` of a connection that a ticket has opened: whose it is.
     Connection(Pass),
-    /// The cookie of a session.
-    Cookie(String),
+    /// The cookie of a session, and the key of its page.
+    Session(SessionSecret),
     /// A program of this user, at the local socket.
     User,
 }
@@ -93,7 +103,7 @@ pub async fn check(door: &Door, shown: Shown, from: &Extensions) -> Result<Pass,
         Shown::Token(token) => guard.token(&token, place, now),
         Shown::Ticket(ticket) => guard.ticket(&ticket, place, now),
         Shown::Connection(pass) => guard.connection(pass, now),
-        Shown::Cookie(cookie) => guard.cookie(&cookie, now),
+        Shown::Session(secret) => guard.session(&secret, now),
         Shown::User => Ok(guard.owner()),
     });
     match asked.await {
@@ -140,14 +150,16 @@ pub fn shown(door: &Door, parts: &Parts) -> Result<Option<Shown>, Box<Response>>
             let Some(cookie) = cookie(headers, door.address.port(), *secure) else {
                 return Ok(None);
             };
-            if names::cookie_counts(&parts.method, headers) {
-                return Ok(Some(Shown::Cookie(cookie)));
+            if !names::cookie_counts(&parts.method, headers) {
+                return Err(Box::new(refuse(
+                    StatusCode::FORBIDDEN,
+                    "forbidden",
+                    "a request with a cookie must say by Origin that it comes from the daemon's own page",
+                )));
             }
-            Err(Box::new(refuse(
-                StatusCode::FORBIDDEN,
-                "forbidden",
-                "a request with a cookie must say by Origin that it comes from the daemon's own page",
-            )))
+            // Other ports of this host were sent the cookie as well.
+            let page_key = page_key(parts);
+            Ok(page_key.map(|page_key| Shown::Session(SessionSecret { cookie, page_key })))
         }
         Some(Arrival::Socket { peer: Peer::User }) => Ok(Some(Shown::User)),
         Some(Arrival::Socket { peer: Peer::Agent }) => Err(Box::new(refuse(
@@ -248,6 +260,20 @@ fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
             named(cookie_name(port, false))
         }
     })
+}
+
+/// The key of a page: a header, or one of the protocols that a WebSocket offers, since a page can set nothing else there.
+fn page_key(parts: &Parts) -> Option<String> {
+    let headers = &parts.headers;
+    if let Some(key) = headers.get(PAGE_KEY) {
+        return Some(key.to_str().ok()?.to_owned());
+    }
+    if !is_socket(parts) {
+        return None;
+    }
+    let offered = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+    let mut offered = offered.split(',');
+    offered.find_map(|name| Some(name.trim().strip_prefix(PAGE_KEY_PROTOCOL)?.to_owned()))
 }
 
 /// What whoever comes too late is told.

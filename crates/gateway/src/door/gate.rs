@@ -109,6 +109,7 @@ mod tests {
 
     use super::super::guard::Place;
     use super::super::keys::{create, load};
+    use super::super::sessions::SessionSecret;
     use super::super::token::Token;
     use super::*;
 
@@ -138,9 +139,11 @@ mod tests {
         let clock = Clock::new();
         let guard = Guard::new(&owner, Vec::new(), Sessions::default(), clock.now());
         let gate = Gate::open(guard, dir.path(), clock);
-        let begin = |guard: &mut Guard, now| guard.begin_session("cookie", &guard.owner(), now).is_some();
+        let secret = SessionSecret::random().unwrap();
+        let begun = secret.clone();
+        let begin = move |guard: &mut Guard, now| guard.begin_session(&begun, &guard.owner(), now).is_some();
         assert_eq!(gate.ask(begin).await, Some(true));
         let mut again = Guard::new(&owner, Vec::new(), Sessions::load(dir.path()), clock.now());
-        assert!(again.cookie("cookie", clock.now()).is_ok());
+        assert!(again.session(&secret, clock.now()).is_ok());
     }
 }

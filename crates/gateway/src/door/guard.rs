@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::keys::{Key, OWNER};
-use super::sessions::Sessions;
+use super::sessions::{SessionSecret, Sessions};
 use super::throttle::Throttle;
 use super::token::{Hash, Token};
 use crate::acp::Visitor;
@@ -34,7 +34,7 @@ pub struct Pass {
     pub ends: CancellationToken,
     /// The token that this goes back to.
     key: Hash,
-    /// The session, if a cookie was shown, and when it ends if it is not used again.
+    /// The session, if one was shown, and when it ends if it is not used again.
     pub session: Option<(Hash, i64)>,
     /// Whether a ticket was shown.
     pub by_ticket: bool,
@@ -224,12 +224,9 @@ impl Guard {
         }
     }
 
-    /// Somebody shows the cookie of a session. A cookie that is over is no attempt at anything: browsers keep them.
-    pub fn cookie(&mut self, shown: &str, now: Now) -> Result<Pass, Denied> {
-        let session = self
-            .sessions
-            .used(Hash::of(shown), now.wall)
-            .ok_or(Denied::Wrong)?;
+    /// A page shows its session. One that is over is no attempt at anything: browsers keep what they show.
+    pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Pass, Denied> {
+        let session = self.sessions.used(shown, now.wall).ok_or(Denied::Wrong)?;
         let held = self.held.iter().find(|held| held.key.hash == session.key);
         let held = held.filter(|held| !held.is_over(now.wall)).ok_or(Denied::Wrong)?;
         Ok(Pass {
@@ -290,11 +287,11 @@ impl Guard {
         Some(ticket.gone.token().clone())
     }
 
-    /// Begins a session; answers the pass that its cookie is.
-    pub fn begin_session(&mut self, cookie: &str, pass: &Pass, now: Now) -> Option<Pass> {
+    /// Begins a session; answers the pass that it is.
+    pub fn begin_session(&mut self, secret: &SessionSecret, pass: &Pass, now: Now) -> Option<Pass> {
         let held = self.held.iter().find(|held| held.key.hash == pass.key)?;
         let (ends, known) = (held.ends.child_token(), held.pass());
-        let session = self.sessions.begin(Hash::of(cookie), pass.key, ends, now.wall);
+        let session = self.sessions.begin(secret, pass.key, ends, now.wall);
         Some(Pass {
             ends: session.ends.clone(),
             session: Some((session.hash, session.expires_at())),

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::accept::Arrival;
 use super::admit::{Shown, check, cookie_name, shown, stopping};
 use super::guard::{Holder, Pass, TooMany};
+use super::sessions::SessionSecret;
 use super::token::random;
 use super::{Door, refuse, unauthenticated};
 
@@ -84,7 +85,7 @@ pub async fn used(State(door): State<Door>, request: Request) -> Response {
     Json(json!({})).into_response()
 }
 
-/// `POST /api/session`: a token or a ticket, exchanged for a cookie.
+/// `POST /api/session`: a token or a ticket, exchanged for a cookie and the key of the page.
 pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let login: Login = match read(&parts.headers, body, "{\"token\": …} or {\"ticket\": …}").await {
@@ -95,7 +96,7 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
         (Some(token), None) => Some(Shown::Token(token)),
         (None, Some(ticket)) => Some(Shown::Ticket(ticket)),
         (None, None) => match shown(&door, &parts) {
-            // A cookie begins nothing: what it stands for has begun.
+            // A session begins nothing: it has begun.
             Ok(Some(Shown::Token(token))) => Some(Shown::Token(token)),
             Ok(_) => None,
             Err(refused) => return *refused,
@@ -109,24 +110,26 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
         Ok(pass) => pass,
         Err(refused) => return *refused,
     };
-    let Ok(cookie) = random() else {
+    let Ok(secret) = SessionSecret::random() else {
         return no_chance();
     };
-    let kept = cookie.clone();
+    let kept = secret.clone();
     let begun = door
         .gate
         .ask(move |guard, now| guard.begin_session(&kept, &pass, now));
     match begun.await {
         Some(Some(pass)) => {
             tracing::info!(principal = %pass.principal, "a browser has logged in");
-            let mut answer = Json(told(&pass)).into_response();
+            let mut told = told(&pass);
+            told["pageKey"] = secret.page_key.into();
+            let mut answer = Json(told).into_response();
             let secs = SESSION_MAX_DAYS * 24 * 3600;
             set_cookie(
                 &mut answer,
                 &door,
                 &parts.extensions,
                 &parts.headers,
-                &cookie,
+                &secret.cookie,
                 secs,
             );
             answer

@@ -128,6 +128,7 @@ async fn websocket(
     let limits = (*door.calls.around.limits).clone();
     let peers = door.peers.clone();
     upgrade
+        .protocols([admit::PROTOCOL])
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
         // One message at a time waits there, however large its event is: a client that could not be sent an

@@ -1,4 +1,4 @@
-//! The sessions of browsers: a cookie each, which stands for the token that opened it.
+//! The sessions of browsers: a cookie and the key of a page each, which together stand for the token that opened it.
 //!
 //! They are kept in `sessions.json`, as hashes, so that a daemon that starts again logs nobody out.
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::private;
-use super::token::Hash;
+use super::token::{Hash, random};
 
 const DAY: i64 = 24 * 3600 * 1000;
 
@@ -28,6 +28,8 @@ pub struct Sessions {
 pub struct Session {
     /// What the cookie hashes to.
     pub hash: Hash,
+    /// What the key hashes to that the page shows.
+    pub page_key: Hash,
     /// The token it stands for.
     pub key: Hash,
     /// Milliseconds since the epoch.
@@ -39,13 +41,32 @@ pub struct Session {
     pub ends: CancellationToken,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+/// What a browser shows for its session. The cookie goes to every port of a host, and no script reads it; the key is kept by
+/// the page, and no other port reads it. Not printed.
+#[derive(Clone)]
+pub struct SessionSecret {
+    pub cookie: String,
+    pub page_key: String,
+}
+
+impl SessionSecret {
+    /// A new one.
+    pub fn random() -> std::io::Result<Self> {
+        Ok(Self {
+            cookie: random()?,
+            page_key: random()?,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 struct File {
     version: u32,
     sessions: Vec<Session>,
 }
 
-const VERSION: u32 = 1;
+/// The version of the file. Sessions of version 1 had no page key.
+const VERSION: u32 = 2;
 
 impl Session {
     /// When it ends if it is not used again, in milliseconds since the epoch.
@@ -61,21 +82,14 @@ impl Sessions {
         data_dir.join("sessions.json")
     }
 
-    /// Those of a data directory. A file that cannot be read logs everybody out, and does no more harm.
+    /// Those of a data directory. A file that cannot be read, or is of another version, logs everybody out, and does no more
+    /// harm.
     pub fn load(data_dir: &Path) -> Self {
         let path = Self::path(data_dir);
-        let read = private::read(&path, SESSIONS_FILE_BYTES).and_then(|bytes| match bytes {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(std::io::Error::other),
-            None => Ok(File::default()),
+        let all = read(&path).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "browsers have to log in again");
+            Vec::new()
         });
-        let all = match read {
-            Ok(File { sessions, .. }) if sessions.len() <= SESSIONS => sessions,
-            Ok(_) => Vec::new(),
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "browsers have to log in again");
-                Vec::new()
-            }
-        };
         Self { all, changed: false }
     }
 
@@ -96,8 +110,14 @@ impl Sessions {
         private::replace(path, bytes)
     }
 
-    /// Begins one. Where there are too many, the one that was begun first ends: of the same token, else of all.
-    pub fn begin(&mut self, hash: Hash, key: Hash, ends: CancellationToken, now: i64) -> &Session {
+    /// Begins one, for a token. Where there are too many, the one that was begun first ends: of the same token, else of all.
+    pub fn begin(
+        &mut self,
+        secret: &SessionSecret,
+        key: Hash,
+        ends: CancellationToken,
+        now: i64,
+    ) -> &Session {
         let of_one = self.all.iter().filter(|session| session.key == key).count();
         if of_one >= SESSIONS_OF_ONE {
             let first = self.all.iter().position(|session| session.key == key);
@@ -109,7 +129,8 @@ impl Sessions {
         }
         self.changed = true;
         self.all.push(Session {
-            hash,
+            hash: Hash::of(&secret.cookie),
+            page_key: Hash::of(&secret.page_key),
             key,
             created_at: now,
             used_at: now,
@@ -118,12 +139,13 @@ impl Sessions {
         &self.all[self.all.len() - 1]
     }
 
-    /// The session of a cookie, used now.
-    pub fn used(&mut self, hash: Hash, now: i64) -> Option<&Session> {
+    /// The session of a cookie and a page's key, used now.
+    pub fn used(&mut self, secret: &SessionSecret, now: i64) -> Option<&Session> {
+        let (hash, page_key) = (Hash::of(&secret.cookie), Hash::of(&secret.page_key));
         let mut found = None;
         // All of them, so that the time says nothing about which it was.
         for (place, session) in self.all.iter().enumerate() {
-            if session.hash == hash {
+            if session.hash == hash && session.page_key == page_key {
                 found = Some(place);
             }
         }
@@ -170,4 +192,24 @@ impl Sessions {
     fn remove(&mut self, place: usize) {
         self.all.remove(place).ends.cancel();
     }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<Session>> {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let Some(bytes) = private::read(path, SESSIONS_FILE_BYTES)? else {
+        return Ok(Vec::new());
+    };
+    let Head { version } = serde_json::from_slice(&bytes)?;
+    if version != VERSION {
+        let told = format!("its version is {version}, not {VERSION}");
+        return Err(std::io::Error::other(told));
+    }
+    let File { sessions, .. } = serde_json::from_slice(&bytes)?;
+    if sessions.len() > SESSIONS {
+        return Err(std::io::Error::other("it has too many sessions"));
+    }
+    Ok(sessions)
 }

@@ -2,6 +2,9 @@
 
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { toast } from "../../app/toasts.ts";
+import { sentence } from "../../connection/connection.ts";
+import { downloadBlob } from "../../connection/download.ts";
 import { AnsiText, type Line, LINES_KEPT, type Segment, type Style } from "../../text/ansi.ts";
 import { visibleOrder } from "../../text/visible.ts";
 import { CopyButton } from "./CopyButton.tsx";
@@ -61,9 +64,9 @@ export function Output({ output, truncated = false, blob, label, live = false }:
         <p class="th-truncated" role="note">
           {missing}
           {blob !== undefined && (
-            <a href={`/api/blobs/${encodeURIComponent(blob)}`} download="output.txt">
+            <button type="button" class="th-download" onClick={() => void download(blob)}>
               Download {truncated ? "all that was kept" : "all of it"}
-            </a>
+            </button>
           )}
         </p>
       )}
@@ -79,6 +82,10 @@ export function Output({ output, truncated = false, blob, label, live = false }:
       <CopyButton text={() => terminal.plain()} what="output" class="th-copy-corner" />
     </div>
   );
+}
+
+function download(blob: string): Promise<void> {
+  return downloadBlob(blob, "output.txt").catch((error: unknown) => void toast(sentence(error), { kind: "error" }));
 }
 
 /** What is not to be seen, in words. */

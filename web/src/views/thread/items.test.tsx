@@ -141,7 +141,7 @@ test("output that is not all there says so", () => {
 test("of long output the end is shown, and all of it can be had", () => {
   const shown = view({ type: "terminalCommand", terminalId: "t", output: "end", outputBlob: "0af1" });
   expect(shown.one(".th-truncated").textContent).toContain("Only the end");
-  expect(shown.one<HTMLAnchorElement>(".th-truncated a").getAttribute("href")).toBe("/api/blobs/0af1");
+  expect(shown.one(".th-truncated button").textContent).toBe("Download all of it");
 });
 
 test("of many lines few are drawn, and all are copied", async () => {

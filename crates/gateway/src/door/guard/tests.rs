@@ -28,6 +28,14 @@ fn guard(keys: Vec<Key>) -> Guard {
     Guard::new(&owner, keys, Sessions::default(), at(1))
 }
 
+/// A session's secret; the cookie is `name`.
+fn secret(name: &str) -> SessionSecret {
+    SessionSecret {
+        cookie: name.to_owned(),
+        page_key: format!("key of {name}"),
+    }
+}
+
 #[test]
 fn each_token_opens_what_it_is_for() {
     let keys = Role::ALL.map(|role| key(role.name(), role, &format!("secret of {role}"), None));
@@ -56,7 +64,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     let mut guard = guard(vec![a.clone(), b.clone()]);
     let pass = guard.token("a", HERE, at(2)).unwrap();
     let other = guard.token("b", HERE, at(2)).unwrap();
-    let session = guard.begin_session("cookie", &pass, at(2)).unwrap();
+    let session = guard.begin_session(&secret("cookie"), &pass, at(2)).unwrap();
     guard
         .admit_ticket("ticket", session.clone(), Holder::Anyone, at(2))
         .unwrap();
@@ -69,7 +77,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     assert!(pass.ends.is_cancelled() && session.ends.is_cancelled());
     assert!(!other.ends.is_cancelled());
     assert!(guard.token("a", HERE, at(3)).is_err());
-    assert!(guard.cookie("cookie", at(3)).is_err());
+    assert!(guard.session(&secret("cookie"), at(3)).is_err());
     assert!(guard.ticket("ticket", HERE, at(3)).is_err());
     // What opens something else is another token.
     let less = Key {
@@ -87,7 +95,7 @@ fn what_is_over_ends_by_itself() {
     let mut guard = guard(vec![key("a", Role::Owner, "a", Some(5000))]);
     assert_eq!(guard.poll_timeout(), Some(5000));
     let pass = guard.token("a", HERE, at(4)).unwrap();
-    let session = guard.begin_session("cookie", &pass, at(4)).unwrap();
+    let session = guard.begin_session(&secret("cookie"), &pass, at(4)).unwrap();
     assert!(guard.token("a", HERE, at(5)).is_err(), "even before the time-out");
     guard.handle_timeout(at(5));
     assert!(pass.ends.is_cancelled() && session.ends.is_cancelled());
@@ -144,32 +152,53 @@ fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
 }
 
 #[test]
+fn a_session_takes_its_cookie_and_its_pages_key() {
+    let mut guard = guard(Vec::new());
+    let owner = guard.owner();
+    for name in ["one", "two"] {
+        guard.begin_session(&secret(name), &owner, at(1)).unwrap();
+    }
+    assert!(guard.session(&secret("one"), at(2)).is_ok());
+    for page_key in ["", "one", "key of two"] {
+        let shown = SessionSecret {
+            page_key: page_key.to_owned(),
+            ..secret("one")
+        };
+        assert_eq!(
+            guard.session(&shown, at(2)).unwrap_err(),
+            Denied::Wrong,
+            "{page_key}"
+        );
+    }
+}
+
+#[test]
 fn a_session_lives_while_it_is_used_and_ends_when_told() {
     let mut guard = guard(Vec::new());
     let owner = guard.owner();
-    let first = guard.begin_session("first", &owner, at(1)).unwrap();
-    guard.begin_session("other", &owner, at(1)).unwrap();
+    let first = guard.begin_session(&secret("first"), &owner, at(1)).unwrap();
+    guard.begin_session(&secret("other"), &owner, at(1)).unwrap();
     let day = |days: i64| Now {
         mono: Duration::from_secs(1),
         wall: days * DAY,
     };
-    assert!(guard.cookie("first", day(SESSION_DAYS - 1)).is_ok());
+    assert!(guard.session(&secret("first"), day(SESSION_DAYS - 1)).is_ok());
     guard.handle_timeout(day(SESSION_DAYS + 1));
     assert!(
-        guard.cookie("first", day(SESSION_DAYS + 1)).is_ok(),
+        guard.session(&secret("first"), day(SESSION_DAYS + 1)).is_ok(),
         "it was used"
     );
     assert!(
-        guard.cookie("other", day(SESSION_DAYS + 1)).is_err(),
+        guard.session(&secret("other"), day(SESSION_DAYS + 1)).is_err(),
         "it was not"
     );
-    let used = guard.cookie("first", day(SESSION_DAYS + 2)).unwrap();
+    let used = guard.session(&secret("first"), day(SESSION_DAYS + 2)).unwrap();
     guard
         .admit_ticket("ticket", used.clone(), Holder::Anyone, day(SESSION_DAYS + 2))
         .unwrap();
     guard.end_session(&used);
     assert!(first.ends.is_cancelled());
-    assert!(guard.cookie("first", day(SESSION_DAYS + 2)).is_err());
+    assert!(guard.session(&secret("first"), day(SESSION_DAYS + 2)).is_err());
     assert!(guard.ticket("ticket", HERE, day(SESSION_DAYS + 2)).is_err());
     assert!(!owner.ends.is_cancelled(), "the token holds");
 }
@@ -185,7 +214,7 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
     for name in ["a", "b"] {
         let pass = before.token(name, HERE, at(2)).unwrap();
         before
-            .begin_session(&format!("cookie of {name}"), &pass, at(2))
+            .begin_session(&secret(&format!("cookie of {name}")), &pass, at(2))
             .unwrap();
     }
     let stored = before.take_unstored().unwrap();
@@ -193,9 +222,9 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
     Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
     let owner = Token::given("another-owner's-token").unwrap();
     let mut after = Guard::new(&owner, keys[..1].to_vec(), Sessions::load(dir.path()), at(3));
-    let pass = after.cookie("cookie of a", at(3)).unwrap();
+    let pass = after.session(&secret("cookie of a"), at(3)).unwrap();
     assert_eq!((&*pass.principal, pass.role), ("a", Role::Operator));
-    assert!(after.cookie("cookie of b", at(3)).is_err());
+    assert!(after.session(&secret("cookie of b"), at(3)).is_err());
     after.set_keys(Vec::new());
     assert!(pass.ends.is_cancelled(), "it hangs on its token again");
 }
