@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_host::{Reserved, Workspace};
+use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::policy::{Layers, RealPaths, Request, normalise};
 use acpd_proto::projection::Spec;
@@ -23,6 +23,19 @@ pub fn workspace(
     let opened = host.map(Machine::workspace);
     let directories = directories(spec);
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
+}
+
+/// Opens the directories of a thread for its agent, which runs in `sandbox`. Each must be the directory that the sandbox grants.
+pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure> {
+    let workspace = Workspace::open(directories(spec).into_iter());
+    let changed = sandbox.and_then(|sandbox| workspace.outside_of(sandbox));
+    match changed {
+        None => Ok(workspace),
+        Some(changed) => Err(Failure::agent(format!(
+            "the workspace directory {} was replaced while the agent was being started; start it again",
+            changed.display()
+        ))),
+    }
 }
 
 /// Looks `paths` up; the answer comes as [`FromMachine::Resolved`].

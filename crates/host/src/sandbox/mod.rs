@@ -19,6 +19,8 @@ pub use kernel::Kernel;
 
 use landlock::Ruleset;
 
+use crate::files::Identity;
+
 /// What processes in a sandbox may use; nothing else. What does not exist is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -95,10 +97,12 @@ struct Inner {
     ruleset: Ruleset,
 }
 
-/// Two sandboxes are the same if they grant the same.
+/// Two sandboxes are the same if they grant the same names, and their workspaces are the same directories: one that was deleted
+/// and made again is another directory, which rules for the old one do not grant.
 impl PartialEq for Sandbox {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.grants == other.0.grants
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.grants == other.0.grants && self.0.ruleset.workspace() == other.0.ruleset.workspace()
     }
 }
 
@@ -114,6 +118,12 @@ impl Sandbox {
     /// What it grants.
     pub fn grants(&self) -> &Grants {
         &self.0.grants
+    }
+
+    /// Returns which directory is granted for a directory of the workspace; `None` if it did not exist.
+    pub(crate) fn workspace_directory(&self, given: &Path) -> Option<Identity> {
+        let place = self.0.grants.workspace.iter().position(|named| named == given)?;
+        *self.0.ruleset.workspace().get(place)?
     }
 
     /// Enters the sandbox for good. Only makes system calls.
