@@ -12,6 +12,7 @@ mod landlock;
 mod landlock;
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,11 +127,21 @@ impl Sandbox {
         *self.0.ruleset.workspace().get(place)?
     }
 
-    /// Enters the sandbox for good. Only makes system calls.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "there is none to enter")
+    /// Starts `command` in the sandbox.
+    #[expect(
+        unsafe_code,
+        reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
     )]
+    pub fn confine(&self, command: &mut std::process::Command) {
+        let sandbox = self.clone();
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
+        // they need was made before the fork.
+        unsafe {
+            command.pre_exec(move || sandbox.enter());
+        }
+    }
+
+    /// Enters the sandbox for good. Only makes system calls.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.ruleset.enter()
     }
