@@ -1,11 +1,12 @@
 //! `acpd agents`: which agents there are, how to get them, and whether they work. Only for those that run a daemon is needed.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use acpd_gateway::Reserved;
 use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
 use acpd_gateway::catalog::How;
-use acpd_gateway::doctor::{Hello, Report, examine, login_command, terminal_logins};
+use acpd_gateway::doctor::{Hello, Login, Report, examine, terminal_logins};
 use acpd_gateway::policy::shell_line;
 use acpd_gateway::sandbox::Confinement;
 use acpd_model::{Limits, RawJson};
@@ -114,7 +115,6 @@ fn tell_of_skipped(skipped: &[String]) {
     }
 }
 
-/// Starts an agent and shows what it says of itself.
 /// Signs a person in with the agent's own program. The exit code is the program's.
 async fn login(
     agents: &Agents,
@@ -126,7 +126,7 @@ async fn login(
         .find(&args.name)
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let report = examine(&found.config, reserved, cwd, limits).await;
+    let report = examine(&found.config, reserved, cwd.clone(), limits).await;
     let Some(hello) = report.hello else {
         bail!("{}", report.error.unwrap_or_default());
     };
@@ -144,7 +144,14 @@ async fn login(
             .find(|method| method.id == *id)
             .with_context(|| format!("there is no way {id:?} to sign in; there is {}", ids.join(", ")))?,
     };
-    let status = login_command(&found.config, method)
+    let login =
+        Login::new(&found.config, reserved, &cwd, method).map_err(|failure| anyhow::anyhow!("{failure}"))?;
+    show_login(&args.name, &login);
+    if !args.yes && !confirm()? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let status = login
+        .into_command()
         .status()
         .with_context(|| format!("{} cannot be started", found.config.command))?;
     Ok(match status.code() {
@@ -153,6 +160,45 @@ async fn login(
     })
 }
 
+/// Shows what a sign-in runs: the agent itself names a part of it.
+fn show_login(name: &str, login: &Login) {
+    let place = if login.is_confined() {
+        "in its sandbox"
+    } else {
+        "without a sandbox"
+    };
+    let variables = login.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let variables: Vec<_> = variables
+        .map(|variable| shell_line(&variable, std::iter::empty()) + " ")
+        .collect();
+    let program = login.command.first().map(String::as_str).unwrap_or_default();
+    let line = shell_line(program, login.command.iter().skip(1).map(String::as_str));
+    print::err(&format!(
+        "acpd: the agent {} signs in by this command, {place}:\n  {}{}\n",
+        plain(name),
+        plain(&variables.concat()),
+        plain(&line)
+    ));
+    if !login.dropped.is_empty() {
+        let dropped = plain(&login.dropped.join(", "));
+        print::err(&format!(
+            "acpd: variables that the agent may not set are left out: {dropped}\n"
+        ));
+    }
+}
+
+/// Asks the person at the terminal whether to go on.
+fn confirm() -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody can be asked whether to run this: say --yes to run it");
+    }
+    print::err("Run it? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+}
+
+/// Starts an agent and shows what it says of itself.
 async fn doctor(
     agents: &Agents,
     reserved: &Reserved,

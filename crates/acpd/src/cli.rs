@@ -386,6 +386,9 @@ pub struct AgentsLoginArgs {
     /// The way to sign in, if the agent has several
     #[arg(value_name = "METHOD")]
     pub method: Option<String>,
+    /// Run the command without asking first
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Format, RunArgs};
 use crate::client::{Client, Incoming};
+use crate::plain::plain;
 use crate::print;
 use crate::prompt::Questions;
 use crate::render::Renderer;
@@ -87,9 +88,19 @@ impl Turn {
             None if settings.remote.is_some() => {
                 bail!("say with --cwd where the agent works: a directory of the daemon's machine")
             }
-            Some(cwd) => cwd
-                .canonicalize()
-                .with_context(|| format!("there is no directory {}", cwd.display()))?,
+            Some(cwd) => {
+                let real = cwd
+                    .canonicalize()
+                    .with_context(|| format!("there is no directory {}", cwd.display()))?;
+                if std::path::absolute(cwd).is_ok_and(|named| named != real) {
+                    // An agent that worked above it may have made it a link.
+                    print::err(&format!(
+                        "acpd: the agent works in {}\n",
+                        plain(&real.display().to_string())
+                    ));
+                }
+                real
+            }
             None => std::env::current_dir()?,
         };
         let agent = match &args.agent {

@@ -399,9 +399,10 @@ fn an_agent_that_says_nothing_is_not_waited_for() {
 fn a_person_signs_in_with_the_agents_own_program() {
     let place = Place::new("");
     let script = place.data().with_file_name("agent.sh");
-    let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"},{"id":"tui","name":"TUI","type":"terminal","args":["login"],"env":{"WAY":"tui"}}]}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"},{"id":"tui","name":"TUI","type":"terminal","args":["login"],"env":{"WAY":"tui","PATH":"/evil","LD_PRELOAD":"/evil.so","NODE_OPTIONS":"-r /evil"}}]}}"#;
     let text = format!(
-        "#!/bin/sh\nif [ \"$2\" = login ]; then echo \"signed in by $WAY as $1\"; exit 7; fi\nread line\necho '{hello}'\nread line\n"
+        "#!/bin/sh\nif [ \"$2\" = login ]; then cat '{}' 2>/dev/null && exit 9; case $PATH in /evil*) exit 8; esac; echo \"signed in by $WAY$LD_PRELOAD$NODE_OPTIONS as $1 in $ACPD_SANDBOX\"; exit 7; fi\nread line\necho '{hello}'\nread line\n",
+        place.config().display()
     );
     std::fs::write(&script, text).unwrap();
     let config = format!(
@@ -409,9 +410,27 @@ fn a_person_signs_in_with_the_agents_own_program() {
         script.display().to_string()
     );
     place.configure(&config);
-    let run = acpd(&place, &["agents", "login", "sh"]);
+    let asked = acpd(&place, &["agents", "login", "sh"]);
+    assert_eq!((asked.code, asked.stdout.as_str()), (Some(1), ""));
+    let run = acpd(&place, &["agents", "login", "sh", "--yes"]);
     assert_eq!(run.code, Some(7), "{}{}", run.stdout, run.stderr);
-    assert_eq!(run.stdout, "signed in by tui as agent\n");
+    let mode = if cfg!(target_os = "linux") {
+        "workspace"
+    } else {
+        ""
+    };
+    assert_eq!(run.stdout, format!("signed in by tui as agent in {mode}\n"));
+    for told in [&asked.stderr, &run.stderr] {
+        assert!(
+            told.contains("  WAY=tui /bin/sh ") && told.contains(" agent login\n"),
+            "{told}"
+        );
+        assert!(
+            told.contains("left out: LD_PRELOAD, NODE_OPTIONS, PATH"),
+            "{told}"
+        );
+    }
+    assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
     let wrong = acpd(&place, &["agents", "login", "sh", "key"]);
     assert!(wrong.stderr.contains("there is tui"), "{}", wrong.stderr);
 }

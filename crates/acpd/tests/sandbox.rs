@@ -94,6 +94,111 @@ fn a_terminal_reaches_the_workspace_and_no_secrets() {
     assert!(said.contains("workspace"), "{said}");
 }
 
+/// Replaces a directory by a link, as an agent does that works above it.
+fn swap(directory: &Path, target: &Path) {
+    std::fs::rename(directory, directory.with_extension("old")).expect("it can be moved");
+    std::os::unix::fs::symlink(target, directory).expect("it can be linked");
+}
+
+#[test]
+fn a_workspace_that_was_made_a_link_is_not_worked_in() {
+    let mut daemon = Daemon::at(Place::away(""));
+    let mut client = Client::new(&daemon);
+    let sub = daemon.place.work().join("sub");
+    let secrets = daemon.place.home().join("secrets");
+    for made in [&sub, &secrets] {
+        std::fs::create_dir(made).unwrap();
+    }
+    std::fs::write(secrets.join("key"), "OTHERSECRET").unwrap();
+    let start = json!({ "agentType": "fake", "cwd": sub });
+    let started = client.call("thread/start", &start);
+    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+    client.turn(&thread, "say one");
+    daemon.stop();
+    daemon.restart();
+    swap(&sub, &secrets);
+    let mut client = Client::new(&daemon);
+    client.resume(&thread, 0);
+    let line = "terminal sh -c 'echo x > made; cat key'";
+    let refused = client.try_call("turn/start", &json!({ "threadId": thread, "text": line }));
+    let told = match refused {
+        Err(failure) => failure.to_string(),
+        Ok(turn) => {
+            let turn = client.finish(&thread, turn["turn"]["id"].as_str().unwrap());
+            format!("{turn:?}")
+        }
+    };
+    assert!(
+        told.contains("it led to") && !told.contains("OTHERSECRET"),
+        "{told}"
+    );
+    assert!(!secrets.join("made").exists());
+    // A new thread there says where it really is.
+    let real = secrets.canonicalize().unwrap();
+    client.call("thread/start", &start);
+    let notice = client.wait_for("thread/notice");
+    let message = notice.params["message"].as_str().unwrap();
+    assert!(
+        message.contains("is a link") && message.contains(real.to_str().unwrap()),
+        "{message}"
+    );
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "--agent",
+            "fake",
+            "--cwd",
+            sub.to_str().unwrap(),
+            "say two",
+        ],
+    );
+    let works = format!("the agent works in {}", real.display());
+    assert!(run.stderr.contains(&works), "{}", run.stderr);
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "--agent",
+            "fake",
+            "--cwd",
+            real.to_str().unwrap(),
+            "say two",
+        ],
+    );
+    assert!(!run.stderr.contains(&works), "{}", run.stderr);
+}
+
+#[test]
+fn a_directory_that_was_missing_is_not_opened_later() {
+    let mut daemon = Daemon::at(Place::away(""));
+    let mut client = Client::new(&daemon);
+    let extra = daemon.place.home().join("extra");
+    let secrets = daemon.place.home().join("secrets");
+    for made in [&extra, &secrets] {
+        std::fs::create_dir(made).unwrap();
+    }
+    std::fs::write(secrets.join("id"), "OTHERSECRET").unwrap();
+    let (work, directories) = (daemon.place.work(), [&extra]);
+    let start = json!({ "agentType": "fake", "cwd": work, "additionalDirectories": directories });
+    let started = client.call("thread/start", &start);
+    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+    client.turn(&thread, "say one");
+    daemon.stop();
+    daemon.restart();
+    std::fs::remove_dir(&extra).unwrap();
+    let mut client = Client::new(&daemon);
+    client.resume(&thread, 0);
+    client.turn(&thread, "say two");
+    std::os::unix::fs::symlink(&secrets, &extra).unwrap();
+    let turn = client.turn(&thread, &format!("read path={}/id", extra.display()));
+    let said = turn.said();
+    assert!(
+        said.contains("could not be opened") && !said.contains("SECRET"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_program_that_is_not_granted_is_refused_with_the_setting() {
     let mut scene = Scene::new("");

@@ -49,7 +49,7 @@ pub struct AgentHandle {
     pub events: mpsc::Receiver<FromAgent>,
     stop: CancellationToken,
     /// How long it may take nothing while more waits for it than there is room for.
-    patience: Duration,
+    pub(crate) patience: Duration,
     /// The process, for the list of those that run.
     pub(crate) process: Arc<Process>,
 }
@@ -138,6 +138,12 @@ impl AgentHandle {
             tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
             self.stop.cancel();
         }
+    }
+
+    /// Whether it was told to stop.
+    #[cfg(test)]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
     }
 
     /// Ends the process, with its grace, or leaves it to the other threads that share it; [`FromAgent::Gone`] follows.

@@ -17,6 +17,7 @@ use acpd_proto::wire;
 use serde_json::json;
 
 use crate::directory::{Answer, Directory, log_failure};
+use crate::paths;
 use crate::starts::Start;
 use crate::thread::{Subscribed, Surroundings};
 
@@ -288,7 +289,7 @@ impl Calls {
             None => None,
         };
         let thread = ThreadId(uuid::Uuid::now_v7());
-        let spec = Spec {
+        let mut spec = Spec {
             agent: agent_type,
             cwd,
             additional_directories,
@@ -296,6 +297,7 @@ impl Calls {
             session_id,
             ..Spec::default()
         };
+        spec.real_directories = paths::real_directories(&spec);
         // What was said before comes first.
         let begins_with_session = spec.session_id.is_some();
         let create = Command::Create {

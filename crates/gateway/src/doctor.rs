@@ -3,10 +3,11 @@
 //! In: how to run it. Out: what it says of itself, or why it does not. Never: lets it do anything; whatever it asks
 //! for is not answered.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acpd_host::{AgentProcess, Environment, Reserved};
+use acpd_host::{AgentProcess, Environment, Reserved, Sandbox};
 use acpd_model::limits::STRAY_LINES;
 use acpd_model::{Failure, Limits, RawJson};
 use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
@@ -138,18 +139,84 @@ pub fn terminal_logins(hello: &Hello) -> Vec<AuthMethod> {
     methods
 }
 
-/// The agent's own program, as a person signs in with it: with the environment that it has as an agent.
-pub fn login_command(config: &AgentConfig, method: &AuthMethod) -> std::process::Command {
-    // A person's own doing: it opens browsers and keyrings, outside of any sandbox.
-    let mut env = Environment::here(&config.pass_env, &config.env);
-    env.extend(method.env.clone().unwrap_or_default());
-    let mut command = std::process::Command::new(&config.command);
-    command
-        .args(&config.args)
-        .args(method.args.iter().flatten())
-        .env_clear()
-        .envs(env);
-    command
+/// The agent's own program, as a person signs in with it: in the agent's sandbox and environment. The agent adds arguments and
+/// variables, so a person sees them before it runs.
+#[derive(Debug)]
+pub struct Login {
+    /// What is run, as an argument vector.
+    pub command: Vec<String>,
+    /// The variables that the agent adds.
+    pub env: BTreeMap<String, String>,
+    /// Names of variables that the agent wanted to add and may not.
+    pub dropped: Vec<String>,
+    /// The variables of the agent's process.
+    own_env: BTreeMap<String, String>,
+    sandbox: Option<Sandbox>,
+}
+
+impl Login {
+    /// Prepares a sign-in by `method`, from `cwd`.
+    pub fn new(
+        config: &AgentConfig,
+        reserved: &Reserved,
+        cwd: &Path,
+        method: &AuthMethod,
+    ) -> Result<Self, Failure> {
+        let (sandbox, _) = config.confine_to_look(reserved, cwd);
+        let wanted = method.env.clone().unwrap_or_default();
+        let (dropped, env): (BTreeMap<_, _>, _) =
+            wanted.into_iter().partition(|(name, _)| names_programs(name));
+        let words = std::iter::once(&config.command)
+            .chain(&config.args)
+            .chain(method.args.iter().flatten());
+        Ok(Self {
+            command: words.cloned().collect(),
+            env,
+            dropped: dropped.into_keys().collect(),
+            own_env: config.environment(),
+            sandbox: sandbox?,
+        })
+    }
+
+    /// Whether it runs in a sandbox.
+    pub fn is_confined(&self) -> bool {
+        self.sandbox.is_some()
+    }
+
+    /// Returns the command to run.
+    pub fn into_command(self) -> std::process::Command {
+        let mut words = self.command.into_iter();
+        let mut command = std::process::Command::new(words.next().unwrap_or_default());
+        command.args(words).env_clear().envs(self.own_env).envs(self.env);
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.confine(&mut command);
+        }
+        command
+    }
+}
+
+/// Whether a variable decides which programs, libraries or settings are loaded, from where, or over which way.
+fn names_programs(name: &str) -> bool {
+    const PREFIXES: [&str; 16] = [
+        "LD_", "DYLD_", "NODE_", "PYTHON", "PERL", "RUBY", "GEM_", "BUNDLE_", "JAVA_", "JDK_", "_JAVA",
+        "NPM_", "UV_", "PIP_", "GIT_", "ACPD_",
+    ];
+    const NAMES: [&str; 10] = [
+        "BASH_ENV",
+        "ENV",
+        "IFS",
+        "PS4",
+        "GCONV_PATH",
+        "BROWSER",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "PROMPT_COMMAND",
+    ];
+    let upper = name.to_ascii_uppercase();
+    let is_loader =
+        PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || NAMES.contains(&upper.as_str());
+    is_loader || Environment::is_built_in(name)
 }
 
 /// Why there is no answer.

@@ -1,6 +1,6 @@
 //! Files and terminals, on behalf of an agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_host::{
@@ -10,7 +10,6 @@ use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::policy::RealPaths;
-use acpd_proto::projection::Spec;
 use acpd_proto::thread::{MachineCall, MachineEvent, MachineReply, Whose};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -52,8 +51,6 @@ pub enum FromMachine {
 #[derive(Debug)]
 pub struct Machine {
     workspace: Arc<Workspace>,
-    /// The workspace's directories, as they were named.
-    directories: Vec<PathBuf>,
     agent: AgentConfig,
     sandbox: Option<Sandbox>,
     terminals: Terminals,
@@ -71,9 +68,10 @@ impl Drop for Machine {
 }
 
 impl Machine {
-    /// Opens the workspace of a thread, but for what is `reserved` or other agents' own. What callbacks bring into memory is taken from `budget`.
+    /// Serves the `workspace` of a thread, but for what is `reserved` or other agents' own. What callbacks bring into memory is
+    /// taken from `budget`.
     pub fn new(
-        spec: &Spec,
+        workspace: Workspace,
         agent: AgentConfig,
         sandbox: Option<Sandbox>,
         reserved: &Reserved,
@@ -81,12 +79,10 @@ impl Machine {
         budget: Budget,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let directories = crate::paths::directories(spec);
+        let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
         let reserved = Arc::new(reserved.and(agent.homes_of_others(), &directories));
-        let workspace = Workspace::open(directories.iter().cloned()).without(reserved);
         Self {
-            workspace: Arc::new(workspace),
-            directories,
+            workspace: Arc::new(workspace.without(reserved)),
             agent,
             sandbox,
             terminals: Terminals::default(),
@@ -207,7 +203,7 @@ impl Machine {
 
     /// Where a command may begin: in the workspace. Where it goes from there is its own affair.
     fn inside(&self, cwd: &str) -> Result<PathBuf, Failure> {
-        let named = std::path::Path::new(cwd);
+        let named = Path::new(cwd);
         if !named.is_absolute() {
             return Err(Failure::invalid_params(format!(
                 "the terminal's cwd {cwd:?} is not absolute"
@@ -216,11 +212,8 @@ impl Machine {
         let real = named.canonicalize().map_err(|error| {
             Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
         })?;
-        let roots = self
-            .directories
-            .iter()
-            .filter_map(|root| root.canonicalize().ok());
-        if !roots.into_iter().any(|root| real.starts_with(root)) {
+        let mut roots = self.workspace.real_directories();
+        if !roots.any(|root| real.starts_with(root)) {
             return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
         }
         if self.workspace.reserves(cwd) {
@@ -405,10 +398,10 @@ mod tests {
 
     use super::*;
 
-    fn machine(spec: &Spec, told: mpsc::Sender<Box<FromMachine>>) -> Machine {
+    fn machine(cwd: PathBuf, told: mpsc::Sender<Box<FromMachine>>) -> Machine {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
         Machine::new(
-            spec,
+            Workspace::open(std::iter::once(cwd)),
             AgentConfig::default(),
             None,
             &Reserved::default(),
@@ -426,11 +419,7 @@ mod tests {
         std::fs::create_dir_all(work.join("data/deep")).unwrap();
         std::os::unix::fs::symlink("/", work.join("out")).unwrap();
         std::os::unix::fs::symlink("data/deep", work.join("to-data")).unwrap();
-        let spec = Spec {
-            cwd: work.display().to_string(),
-            ..Spec::default()
-        };
-        let mut machine = machine(&spec, mpsc::channel(1).0);
+        let mut machine = machine(work.clone(), mpsc::channel(1).0);
         let reserved = Reserved::new(vec![work.join("data")], Vec::new());
         let workspace = Workspace::open(std::iter::once(work.clone()));
         machine.workspace = Arc::new(workspace.without(Arc::new(reserved)));
@@ -495,12 +484,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_terminal_whose_output_was_dropped_says_so() {
-        let spec = Spec {
-            cwd: std::env::temp_dir().display().to_string(),
-            ..Spec::default()
-        };
         let (tells, mut told) = mpsc::channel(16);
-        let mut machine = machine(&spec, tells);
+        let mut machine = machine(std::env::temp_dir(), tells);
         assert_eq!(run(&mut machine, &mut told, "old", &["%s", "x"]).await, "x");
         for id in 0..ENDED_TERMINALS {
             run(&mut machine, &mut told, &id.to_string(), &["%s", "y"]).await;

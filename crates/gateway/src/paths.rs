@@ -2,10 +2,10 @@
 //!
 //! In: paths as they were named, and the directories of a thread. Out: their real names. Never: reads or changes a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use acpd_host::{Reserved, Workspace};
+use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::policy::{Layers, RealPaths, Request, normalise};
 use acpd_proto::projection::Spec;
@@ -23,6 +23,40 @@ pub fn workspace(
     let opened = host.map(Machine::workspace);
     let directories = directories(spec);
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
+}
+
+/// Looks up the names without links of the workspace's directories, for a thread that is made now.
+pub fn real_directories(spec: &Spec) -> Vec<String> {
+    let real = |given: &str| Path::new(given).canonicalize().unwrap_or_else(|_| given.into());
+    let real = spec.directories().map(real);
+    real.map(|real| real.to_string_lossy().into_owned()).collect()
+}
+
+/// Opens the directories of a thread for its agent, which runs in `sandbox`. Each must be the directory that the sandbox grants,
+/// and have the name without links that it had when the thread was made: an agent may have put a link in its place.
+pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure> {
+    let workspace = Workspace::open(directories(spec).into_iter());
+    let Some(sandbox) = sandbox else {
+        return Ok(workspace);
+    };
+    for (given, made) in spec.real_names() {
+        if let Some(real) = workspace.real_directory(Path::new(given))
+            && real.to_string_lossy() != made
+        {
+            return Err(Failure::agent(format!(
+                "the workspace directory {given} leads to {} now; it led to {made} when the thread was started",
+                real.display()
+            ))
+            .with_detail("put the directory back, or start a new thread in it"));
+        }
+    }
+    match workspace.outside_of(sandbox) {
+        None => Ok(workspace),
+        Some(changed) => Err(Failure::agent(format!(
+            "the workspace directory {} was replaced while the agent was being started; start it again",
+            changed.display()
+        ))),
+    }
 }
 
 /// Looks `paths` up; the answer comes as [`FromMachine::Resolved`].
@@ -60,10 +94,7 @@ pub fn with_real_paths(
 
 /// The workspace's directories, as they were named.
 pub fn directories(spec: &Spec) -> Vec<PathBuf> {
-    std::iter::once(&spec.cwd)
-        .chain(&spec.additional_directories)
-        .map(PathBuf::from)
-        .collect()
+    spec.directories().map(PathBuf::from).collect()
 }
 
 fn real_paths(workspace: &Workspace, paths: Vec<String>, sight: Sight) -> RealPaths {

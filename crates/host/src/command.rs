@@ -72,19 +72,19 @@ impl Environment {
         Self::build(std::env::vars_os().filter_map(text), pass, set)
     }
 
+    /// Whether the built-in list has `name`.
+    pub fn is_built_in(name: &str) -> bool {
+        ALLOWED.iter().any(|pattern| matches(pattern, name))
+    }
+
     /// What of `from` passes the built-in list and the names in `pass`, with `set` added on top.
     pub fn build(
         from: impl Iterator<Item = (String, String)>,
         pass: &[String],
         set: &BTreeMap<String, String>,
     ) -> BTreeMap<String, String> {
-        let passes = |name: &str| {
-            ALLOWED
-                .iter()
-                .copied()
-                .chain(pass.iter().map(String::as_str))
-                .any(|pattern| matches(pattern, name))
-        };
+        let passes =
+            |name: &str| Self::is_built_in(name) || pass.iter().any(|pattern| matches(pattern, name));
         let mut env: BTreeMap<_, _> = from.filter(|(name, _)| passes(name)).collect();
         env.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         env

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use acpd_host::{Grants, Kernel, Network, Program, Sandbox, SandboxError, Terminal, TerminalSpec};
+use acpd_host::{Grants, Kernel, Network, Program, Sandbox, SandboxError, Terminal, TerminalSpec, Workspace};
 use tokio::sync::mpsc;
 
 /// What every program needs.
@@ -232,4 +232,24 @@ fn a_workspace_that_holds_what_is_withheld_is_refused() {
         assert!(!matches!(error, SandboxError::Unavailable));
         assert!(error.to_string().contains(sentence), "{error}");
     }
+}
+
+#[test]
+fn a_workspace_that_was_made_again_is_another_one() {
+    let scene = Scene::new();
+    let sandbox = || Sandbox::new(scene.grants()).unwrap();
+    let first = sandbox();
+    assert_eq!(first, sandbox());
+    let files = || Workspace::open(std::iter::once(scene.path("work")));
+    assert_eq!(files().outside_of(&first), None);
+    std::fs::rename(scene.path("work"), scene.path("old")).unwrap();
+    // Its rules grant a directory that is gone.
+    assert_ne!(first, sandbox());
+    std::fs::create_dir(scene.path("work")).unwrap();
+    assert_ne!(first, sandbox());
+    assert_eq!(sandbox(), sandbox());
+    assert_eq!(files().outside_of(&first), Some(&*scene.path("work")));
+    std::fs::remove_dir(scene.path("work")).unwrap();
+    symlink(scene.path("home/.ssh"), scene.path("work")).unwrap();
+    assert_eq!(files().outside_of(&first), Some(&*scene.path("work")));
 }

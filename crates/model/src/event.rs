@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers pass over |
 
 use std::collections::BTreeMap;
 
@@ -276,6 +276,9 @@ pub struct ThreadCreated {
     /// Further directories that belong to the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additional_directories: Vec<String>,
+    /// Names without links of `cwd` and of `additional_directories`, in this order, when the thread was made. Empty in older logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub real_directories: Vec<String>,
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,

@@ -22,6 +22,7 @@ use crate::directory::{Answer, log_failure};
 use crate::doctor::anywhere;
 use crate::editors::{Attachment, ToEditor};
 use crate::look::{parse_cursor, write_cursor};
+use crate::paths;
 use crate::standby::Standby;
 use crate::thread::Subscribed;
 
@@ -176,7 +177,7 @@ async fn act(
             change,
         } => {
             let cwd = place.cwd.join(cwd);
-            let spec = Spec {
+            let mut spec = Spec {
                 agent: place.agent?,
                 cwd: cwd.components().as_path().to_string_lossy().into_owned(),
                 additional_directories,
@@ -188,6 +189,7 @@ async fn act(
             for directory in std::iter::once(&spec.cwd).chain(&spec.additional_directories) {
                 check_directory(directory)?;
             }
+            spec.real_directories = paths::real_directories(&spec);
             calls.around.agents.find(&spec.agent)?;
             let thread = ThreadId(uuid::Uuid::now_v7());
             if let Some(fitting) = standby.take_if(|standby| standby.fits(&spec.cwd)) {

@@ -316,6 +316,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
         project_id: None,
         metadata: None,
         additional_directories: Vec::new(),
+        real_directories: Vec::new(),
         mcp_servers: Vec::new(),
         meta: None,
         members: None,

@@ -27,12 +27,6 @@ use crate::metrics::{Metrics, Present};
 use crate::running::Slot;
 use crate::stdin::Stdin;
 
-/// What a thread does.
-enum FromSeat {
-    Tells(Box<Order>),
-    Leaves,
-}
-
 /// What a thread has not taken yet.
 struct Told {
     to: PollSender<FromAgent>,
@@ -58,6 +52,7 @@ pub(super) fn spawn(
     let stdin = Stdin::new(process.stdin.take());
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
+    let (leaves, left) = mpsc::channel(SHARED_INBOX);
     let grace = Duration::from_secs(limits.agent_exit_grace_secs);
     let mut actor = Actor {
         agent: SharedAgent::new(grace),
@@ -66,12 +61,13 @@ pub(super) fn spawn(
         stdin,
         told: BTreeMap::new(),
         inbox,
+        leaves,
         grace,
         _running: metrics.agent(),
         _slot: slot,
     };
     actor.seat(first);
-    tokio::spawn(actor.run(process, joining, said));
+    tokio::spawn(actor.run(process, joining, said, left));
     Ok(joins)
 }
 
@@ -81,7 +77,8 @@ struct Actor {
     clock: Clock,
     stdin: Stdin,
     told: BTreeMap<Seat, Told>,
-    inbox: mpsc::Sender<(Seat, FromSeat)>,
+    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    leaves: mpsc::Sender<Seat>,
     grace: Duration,
     _running: Present,
     _slot: Slot,
@@ -92,7 +89,8 @@ impl Actor {
         mut self,
         mut process: AgentProcess,
         mut joins: mpsc::Receiver<Joining>,
-        mut said: mpsc::Receiver<(Seat, FromSeat)>,
+        mut said: mpsc::Receiver<(Seat, Box<Order>)>,
+        mut left: mpsc::Receiver<Seat>,
     ) {
         let mut open = true;
         let mut may_join = true;
@@ -114,7 +112,8 @@ impl Actor {
             }
             let deadline = self.agent.poll_timeout().map(|at| self.clock.instant(at));
             let behind = self.told.values().any(Told::waits);
-            let may_read = !behind && self.stdin.has_room();
+            let has_room = self.stdin.has_room();
+            let may_read = !behind && has_room;
             tokio::select! {
                 read = read(&mut self.decoder, &mut process.stdout), if may_read => {
                     open = matches!(read, Ok(1..));
@@ -126,12 +125,20 @@ impl Actor {
                     Some(joining) => self.seat(joining),
                     None => may_join = false,
                 },
-                Some((seat, said)) = said.recv() => self.hear(seat, said),
+                Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
+                // Also without room: the threads of a process that reads nothing leave it, and then it ends.
+                Some(seat) = left.recv() => {
+                    while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
+                        self.handle_order(seat, *order);
+                        self.collect();
+                    }
+                    self.agent.leave(seat, self.clock.now());
+                }
                 () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
             }
         }
         // No thread must wait for us while we wait for it, and none comes into a process that ends.
-        drop(said);
+        drop((said, left));
         joins.close();
         while let Some(joining) = joins.recv().await {
             self.seat(joining);
@@ -151,19 +158,18 @@ impl Actor {
                 left: false,
             },
         );
-        tokio::spawn(carry(seat, commands, stop, self.inbox.clone()));
+        tokio::spawn(carry(
+            seat,
+            commands,
+            stop,
+            self.inbox.clone(),
+            self.leaves.clone(),
+        ));
     }
 
-    fn hear(&mut self, seat: Seat, said: FromSeat) {
-        let now = self.clock.now();
-        match said {
-            FromSeat::Tells(order) => {
-                let Order { command, charge } = *order;
-                self.stdin.charge(charge);
-                self.agent.handle_command(seat, command, now);
-            }
-            FromSeat::Leaves => self.agent.leave(seat, now),
-        }
+    fn handle_order(&mut self, seat: Seat, Order { command, charge }: Order) {
+        self.stdin.charge(charge);
+        self.agent.handle_command(seat, command, self.clock.now());
     }
 
     fn decode(&mut self) {
@@ -281,25 +287,38 @@ async fn carry(
     seat: Seat,
     mut commands: mpsc::Receiver<Box<Order>>,
     stop: tokio_util::sync::CancellationToken,
-    inbox: mpsc::Sender<(Seat, FromSeat)>,
+    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    leaves: mpsc::Sender<Seat>,
 ) {
     loop {
-        let command = tokio::select! {
-            () = stop.cancelled() => None,
-            command = commands.recv() => command,
+        let order = tokio::select! {
+            () = stop.cancelled() => break,
+            order = commands.recv() => order,
             () = inbox.closed() => return,
         };
-        let leaves = command.is_none();
-        let said = command.map_or(FromSeat::Leaves, FromSeat::Tells);
-        if inbox.send((seat, said)).await.is_err() || leaves {
-            return;
+        let Some(order) = order else { break };
+        tokio::select! {
+            () = stop.cancelled() => break,
+            sent = inbox.send((seat, order)) => if sent.is_err() {
+                return;
+            },
         }
     }
+    // A process that has ended needs no news.
+    let _ = leaves.send(seat).await;
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use acpd_model::RawJson;
+    use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_WRITES};
+    use acpd_proto::agent::AgentCommand;
+
     use super::*;
+    use crate::agent::AgentHandle;
+    use crate::running::Running;
 
     fn told(room: usize) -> (Told, mpsc::Receiver<FromAgent>) {
         let (to, events) = mpsc::channel(room);
@@ -319,6 +338,48 @@ mod tests {
             let start = acpd_proto::agent::Start::new("/", Duration::ZERO);
             agent.join(start, now)
         })
+    }
+
+    #[tokio::test]
+    async fn a_process_that_reads_nothing_fills_no_memory_and_is_stopped() {
+        let config = AgentConfig {
+            command: "sleep".into(),
+            args: vec!["1000".into()],
+            share: true,
+            ..AgentConfig::default()
+        };
+        let limits = Limits {
+            agent_exit_grace_secs: 1,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let running = Running::open(&limits, Clock::new(), Arc::clone(&metrics));
+        let slot = running.start("sleep").await.unwrap();
+        let (mut handle, ends) = AgentHandle::new(slot.process());
+        handle.patience = Duration::from_millis(100);
+        let start = Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
+        let joining = Joining { start, ends };
+        let joins = spawn(&config, joining, &limits, Clock::new(), &metrics, slot).unwrap();
+        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
+        let mut told = 0;
+        while !handle.is_stopped() {
+            assert!(
+                told <= AGENT_WRITES + SHARED_INBOX + 4,
+                "what is not taken is collected"
+            );
+            let params = (told == 0).then(|| text.clone());
+            let method = "_x".into();
+            handle.tell(AgentCommand::Notify { method, params }, None).await;
+            told += 1;
+        }
+        joins.closed().await;
+        loop {
+            match handle.events.recv().await {
+                Some(FromAgent::Gone(_)) => break,
+                Some(_) => {}
+                None => panic!("it is not told"),
+            }
+        }
     }
 
     #[tokio::test]

@@ -150,12 +150,12 @@ impl ThreadActor {
                     .agents
                     .find(&spec.agent)
                     .and_then(|Runnable { config, .. }| {
-                        let workspace = paths::directories(spec);
-                        let sandbox = config.confine(&self.around.reserved, &workspace)?;
-                        Ok((config, sandbox))
+                        let sandbox = config.confine(&self.around.reserved, &paths::directories(spec))?;
+                        let workspace = paths::open(spec, sandbox.as_ref())?;
+                        Ok((config, sandbox, workspace))
                     });
                 let started = match found {
-                    Ok((config, sandbox)) => {
+                    Ok((config, sandbox, workspace)) => {
                         start.quirks = config.quirks;
                         start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
                         let single = config.chunks == Some(Chunks::Single);
@@ -164,7 +164,7 @@ impl ThreadActor {
                         let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
                         started.inspect(|handle| {
                             self.host = Some(Machine::new(
-                                &self.machine.live().spec,
+                                workspace,
                                 config,
                                 sandbox,
                                 &self.around.reserved,

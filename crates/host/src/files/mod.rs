@@ -11,11 +11,14 @@ mod reserved;
 mod walk;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_model::{Before, Failure};
 
+use crate::sandbox::Sandbox;
+
+pub(crate) use reserved::Identity;
 pub use reserved::Reserved;
 use walk::{Parents, Root};
 
@@ -68,14 +71,32 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the directories; a relative path names none. One that cannot be opened now is tried again when a
-    /// path below it is asked for, and until then such a path fails with the reason.
+    /// Opens the directories; a relative path names none. A directory that cannot be opened now stays closed, and paths below it
+    /// fail with the reason.
     pub fn open(directories: impl Iterator<Item = PathBuf>) -> Self {
         let roots = directories.filter(|path| path.is_absolute()).map(Root::open);
         Self {
             roots: roots.collect(),
             reserved: Arc::default(),
         }
+    }
+
+    /// Returns the name without links of one of the directories, if it is open.
+    pub fn real_directory(&self, given: &Path) -> Option<&Path> {
+        let mut named = self.roots.iter().filter(|root| root.given == given);
+        named.find_map(Root::real)
+    }
+
+    /// Returns the names without links of the directories that are open.
+    pub fn real_directories(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().filter_map(Root::real)
+    }
+
+    /// Returns the first of the directories that is not the directory that `sandbox` grants by this name.
+    pub fn outside_of(&self, sandbox: &Sandbox) -> Option<&Path> {
+        let mut roots = self.roots.iter();
+        let changed = roots.find(|root| sandbox.workspace_directory(&root.given) != root.identity())?;
+        Some(&changed.given)
     }
 
     /// The same directories without what is `reserved`, whether that is below them, above them or linked into them.
@@ -136,12 +157,12 @@ impl Workspace {
 
     /// Whether a path without `..` is one of the directories or below one, by its name.
     pub fn contains(&self, path: &str) -> bool {
-        self.is_below_a_root(std::path::Path::new(path))
+        self.is_below_a_root(Path::new(path))
     }
 
     /// The directories whose names have links in them: as they were given, and without links.
     pub fn other_names(&self) -> Vec<(String, String)> {
-        let text = |path: &std::path::Path| path.to_str().map(str::to_owned);
+        let text = |path: &Path| path.to_str().map(str::to_owned);
         self.names()
             .filter_map(|(given, real)| Some((text(given)?, text(real)?)))
             .collect()

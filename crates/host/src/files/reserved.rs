@@ -20,8 +20,8 @@ pub struct Reserved {
 }
 
 /// What a file or directory is, under any name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Identity {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
 }
@@ -31,14 +31,14 @@ impl Identity {
         path.metadata().ok().map(|found| Self::of(&found))
     }
 
-    fn of(found: &std::fs::Metadata) -> Self {
+    pub(crate) fn of(found: &std::fs::Metadata) -> Self {
         Self {
             device: found.dev(),
             inode: found.ino(),
         }
     }
 
-    fn of_directory(dir: &Dir) -> Option<Self> {
+    pub(super) fn of_directory(dir: &Dir) -> Option<Self> {
         dir.dir_metadata().ok().map(|found| Self::found(&found))
     }
 

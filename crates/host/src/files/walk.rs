@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use acpd_model::limits::{PATH_BYTES, PATH_LINKS, PATH_STEPS};
 use acpd_model::{ErrorCode, Failure};
@@ -19,18 +19,19 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::failure::{invalid, moved, of_errno, of_io, outside, reserved};
+use super::reserved::Identity;
 use super::{Reserved, Workspace};
 
 /// A directory of the workspace.
 #[derive(Debug)]
 pub(super) struct Root {
     /// Its name as it was given.
-    given: PathBuf,
-    opened: OnceLock<Opened>,
+    pub(super) given: PathBuf,
+    /// Or why it could not be opened. It stays closed then: an agent may have put a link there since.
+    opened: io::Result<Opened>,
 }
 
-/// The handle alone decides what is reached. The name only tells which paths are meant, so it does no harm
-/// if the two were looked up at different moments.
+/// The handle alone decides what is reached. It was opened by this name, through no link.
 #[derive(Debug)]
 struct Opened {
     /// Its name without links; agents ask by this one as well, since it is what `getcwd` tells them.
@@ -40,23 +41,44 @@ struct Opened {
 
 impl Root {
     pub(super) fn open(given: PathBuf) -> Self {
-        let root = Self {
-            given,
-            opened: OnceLock::new(),
-        };
-        // If it cannot be opened, the reason is told to whoever asks for something below it.
-        let _ = root.opened();
-        root
+        let opened = given.canonicalize().and_then(|real| {
+            let dir = open_directory(&real)?;
+            Ok(Opened { real, dir })
+        });
+        Self { given, opened }
     }
 
-    fn opened(&self) -> io::Result<&Opened> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        let dir = Dir::open_ambient_dir(&self.given, ambient_authority())?;
-        let real = self.given.canonicalize()?;
-        Ok(self.opened.get_or_init(|| Opened { real, dir }))
+    fn get(&self) -> Option<&Opened> {
+        self.opened.as_ref().ok()
     }
+
+    /// Its name without links, if it is open.
+    pub(super) fn real(&self) -> Option<&Path> {
+        self.get().map(|opened| opened.real.as_path())
+    }
+
+    /// Which directory it is, if it is open.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        Identity::of_directory(&self.get()?.dir)
+    }
+}
+
+/// Opens a directory by its name without links, step by step: a link that was put there since is not followed.
+#[cfg(target_os = "linux")]
+fn open_directory(real: &Path) -> io::Result<Dir> {
+    let mut dir = Dir::open_ambient_dir("/", ambient_authority())?;
+    for part in real.components() {
+        if let Component::Normal(name) = part {
+            dir = directory(&dir, name)?;
+        }
+    }
+    Ok(dir)
+}
+
+/// Opens a directory. Other systems have no way to open a directory above it that may not be listed.
+#[cfg(not(target_os = "linux"))]
+fn open_directory(real: &Path) -> io::Result<Dir> {
+    Dir::open_ambient_dir(real, ambient_authority())
 }
 
 /// What to do about directories on the way that do not exist.
@@ -121,8 +143,7 @@ impl Workspace {
 
     pub(super) fn is_below_a_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| {
-            let real = root.opened.get().map(|opened| opened.real.as_path());
-            path.starts_with(&root.given) || real.is_some_and(|real| path.starts_with(real))
+            path.starts_with(&root.given) || root.real().is_some_and(|real| path.starts_with(real))
         })
     }
 
@@ -131,7 +152,7 @@ impl Workspace {
         let opened = self
             .roots
             .iter()
-            .filter_map(|root| Some((root.given.as_path(), root.opened.get()?.real.as_path())));
+            .filter_map(|root| Some((root.given.as_path(), root.real()?)));
         opened.filter(|(given, real)| given != real)
     }
 
@@ -223,7 +244,7 @@ impl Workspace {
         // The shorter the rest, the longer the name that matched.
         let length = |below: &Path| below.components().count();
         let opened = self.roots.iter().filter_map(|root| {
-            let opened = root.opened.get()?;
+            let opened = root.get()?;
             let given = text.strip_prefix(&root.given).ok();
             let real = text.strip_prefix(&opened.real).ok();
             let below = given.into_iter().chain(real).min_by_key(|below| length(below))?;
@@ -241,23 +262,20 @@ impl Workspace {
             return Ok((opened, below));
         }
         // Only now, so that a name below an open root goes by that root's rules, whatever it has become since.
-        // The outermost, for the same reason; nothing below it can be opened if it cannot.
+        // The outermost, for the same reason.
         let closed = self.roots.iter().filter_map(|root| {
             let below = text.strip_prefix(&root.given).ok()?;
-            Some((root, below))
+            Some((length(below), &root.given, root.opened.as_ref().err()?))
         });
-        let (root, below) = closed
-            .max_by_key(|(_, below)| length(below))
+        let (_, root, error) = closed
+            .max_by_key(|(length, ..)| *length)
             .ok_or_else(|| outside(path))?;
-        let opened = root.opened().map_err(|error| {
-            let mut failure = of_io(path, &error);
-            failure.message = format!(
-                "the workspace directory {} cannot be opened: {error}",
-                root.given.display()
-            );
-            failure
-        })?;
-        Ok((opened, below))
+        let mut failure = of_io(path, error);
+        failure.message = format!(
+            "the workspace directory {} could not be opened: {error}; a new session opens it again",
+            root.display()
+        );
+        Err(failure)
     }
 }
 

@@ -10,14 +10,18 @@ use landlock::{
 };
 
 use super::carve::Reach;
-use super::{Grants, Network, SandboxError};
+use super::{Grants, Identity, Network, SandboxError};
 
 /// The newest version whose rights were looked at one by one. The kernel's own may be older, and then enforces less.
 const KNOWN: ABI = ABI::V7;
 
 /// Rules that the kernel has, for processes that enter them.
 #[derive(Debug)]
-pub(super) struct Ruleset(OwnedFd);
+pub(super) struct Ruleset {
+    rules: OwnedFd,
+    /// Which directories of the workspace are granted, in their order.
+    workspace: Vec<Option<Identity>>,
+}
 
 /// The version of Landlock; 0 where there is none.
 #[expect(unsafe_code, reason = "the crate does not say which version it found")]
@@ -55,15 +59,36 @@ impl Ruleset {
             // Also where the workspace is inside of a directory that may be written.
             let inside = Reach::new(&workspace);
             write = write.iter().flat_map(|path| inside.carve(path)).collect();
-            read.extend(workspace);
-        } else {
-            write.extend(workspace);
         }
+        let workspace: Vec<_> = workspace.iter().map(|directory| open(directory)).collect();
+        let identities = workspace
+            .iter()
+            .map(|open| open.as_ref().and_then(identity))
+            .collect();
+        let on_workspace = if grants.readonly {
+            AccessFs::from_read(KNOWN)
+        } else {
+            writes()
+        };
         let created = create(&grants.network)?;
         let created = allow(created, &write, writes())?;
         let created = allow(created, &read, AccessFs::from_read(KNOWN))?;
-        let descriptor: Option<OwnedFd> = created.into();
-        descriptor.map(Self).ok_or(SandboxError::Unavailable)
+        let created = workspace
+            .into_iter()
+            .flatten()
+            .try_fold(created, |created, open| {
+                created.add_rule(PathBeneath::new(open, on_workspace))
+            })?;
+        let rules: Option<OwnedFd> = created.into();
+        Ok(Self {
+            rules: rules.ok_or(SandboxError::Unavailable)?,
+            workspace: identities,
+        })
+    }
+
+    /// Returns which directories of the workspace are granted; `None` for a directory that did not exist.
+    pub(super) fn workspace(&self) -> &[Option<Identity>] {
+        &self.workspace
     }
 
     /// Confines this process, and all that it starts, for good. Only makes system calls.
@@ -74,7 +99,7 @@ impl Ruleset {
     pub(super) fn enter(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
         // SAFETY: a system call that takes numbers.
-        let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0) };
+        let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0) };
         match entered {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -123,6 +148,11 @@ fn allow(
         }
     }
     Ok(created)
+}
+
+fn identity(open: &PathFd) -> Option<Identity> {
+    let file = std::fs::File::from(open.as_fd().try_clone_to_owned().ok()?);
+    file.metadata().ok().map(|found| Identity::of(&found))
 }
 
 /// What is gone meanwhile, or has become a link, is not granted.

@@ -12,12 +12,15 @@ mod landlock;
 mod landlock;
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use kernel::Kernel;
 
 use landlock::Ruleset;
+
+use crate::files::Identity;
 
 /// What processes in a sandbox may use; nothing else. What does not exist is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,10 +98,12 @@ struct Inner {
     ruleset: Ruleset,
 }
 
-/// Two sandboxes are the same if they grant the same.
+/// Two sandboxes are the same if they grant the same names, and their workspaces are the same directories: one that was deleted
+/// and made again is another directory, which rules for the old one do not grant.
 impl PartialEq for Sandbox {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.grants == other.0.grants
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.grants == other.0.grants && self.0.ruleset.workspace() == other.0.ruleset.workspace()
     }
 }
 
@@ -116,11 +121,27 @@ impl Sandbox {
         &self.0.grants
     }
 
-    /// Enters the sandbox for good. Only makes system calls.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "there is none to enter")
+    /// Returns which directory is granted for a directory of the workspace; `None` if it did not exist.
+    pub(crate) fn workspace_directory(&self, given: &Path) -> Option<Identity> {
+        let place = self.0.grants.workspace.iter().position(|named| named == given)?;
+        *self.0.ruleset.workspace().get(place)?
+    }
+
+    /// Starts `command` in the sandbox.
+    #[expect(
+        unsafe_code,
+        reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
     )]
+    pub fn confine(&self, command: &mut std::process::Command) {
+        let sandbox = self.clone();
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
+        // they need was made before the fork.
+        unsafe {
+            command.pre_exec(move || sandbox.enter());
+        }
+    }
+
+    /// Enters the sandbox for good. Only makes system calls.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.ruleset.enter()
     }

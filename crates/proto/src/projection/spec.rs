@@ -15,6 +15,9 @@ pub struct Spec {
     pub cwd: String,
     /// Further directories of the workspace.
     pub additional_directories: Vec<String>,
+    /// Names without links of `cwd` and of `additional_directories`, in this order, when the thread was made; empty if they
+    /// are not known.
+    pub real_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
     /// `_meta` for the agent, beside all that; passed on as it came.
@@ -45,6 +48,7 @@ impl From<&ThreadCreated> for Spec {
             agent: made.agent.clone(),
             cwd: made.cwd.clone(),
             additional_directories: made.additional_directories.clone(),
+            real_directories: made.real_directories.clone(),
             mcp_servers: made.mcp_servers.clone(),
             meta: made.meta.clone(),
             members: made.members.clone(),
@@ -58,6 +62,19 @@ impl From<&ThreadCreated> for Spec {
 }
 
 impl Spec {
+    /// The directories of the workspace, as they were named.
+    pub fn directories(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.cwd)
+            .chain(&self.additional_directories)
+            .map(String::as_str)
+    }
+
+    /// The directories of the workspace, each with its name without links when the thread was made.
+    pub fn real_names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.directories()
+            .zip(self.real_directories.iter().map(String::as_str))
+    }
+
     /// The directory that the agent's session is in: that of the thread, or one within its directories.
     pub fn session_cwd(&self) -> &str {
         self.params.cwd.as_deref().unwrap_or(&self.cwd)

@@ -1,6 +1,8 @@
 //! What a client that opens the thread wants of the agent's session: kept for each time that the session is opened, and
 //! given to an agent that runs by opening its session once more, as soon as it does nothing.
 
+use std::path::Path;
+
 use acpd_model::event::{Level, SessionParams};
 use acpd_model::{By, EventKind, Failure, RawJson};
 
@@ -81,6 +83,20 @@ impl Thread {
         );
         self.notice(Level::Warning, "sessionDirectoryGone", &message);
         self.live.spec.cwd.clone()
+    }
+
+    /// Says where directories of the workspace lead that are links, or below links: an agent may have made them.
+    pub(super) fn name_linked_directories(&mut self) {
+        let linked = self.live.spec.real_names();
+        let linked = linked.filter(|(given, real)| Path::new(given) != Path::new(real));
+        let messages: Vec<_> = linked
+            .map(|(given, real)| {
+                format!("The workspace directory {given} is a link: the agent works in {real}.")
+            })
+            .collect();
+        for message in messages {
+            self.notice(Level::Info, "linkedDirectory", &message);
+        }
     }
 
     /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.

@@ -344,12 +344,14 @@ impl Thread {
                     project_id,
                     metadata,
                     additional_directories: spec.additional_directories,
+                    real_directories: spec.real_directories,
                     mcp_servers: spec.mcp_servers,
                     meta: spec.meta,
                     members: spec.members,
                     session_id: spec.session_id,
                 }));
                 self.emit(None, by, kind, None);
+                self.name_linked_directories();
                 self.opening.push(call);
                 self.wake();
                 return;

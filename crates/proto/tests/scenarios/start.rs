@@ -169,6 +169,31 @@ fn a_directory_and_servers_are_passed_on() {
 }
 
 #[test]
+fn a_thread_is_told_which_directories_are_links() {
+    use acpd_proto::projection::Spec;
+
+    check(|s| {
+        let names = |names: [&str; 3]| names.map(str::to_owned);
+        let [cwd, more, last] = names(["/workspace", "/linked", "/same/"]);
+        s.create_as(Spec {
+            agent: "fake".into(),
+            cwd,
+            additional_directories: vec![more, last],
+            real_directories: names(["/workspace", "/elsewhere", "/same"]).to_vec(),
+            ..Spec::default()
+        });
+        let notices = s.params("thread/notice");
+        assert_eq!(notices.len(), 1);
+        assert_eq!(
+            notices[0]["message"],
+            "The workspace directory /linked is a link: the agent works in /elsewhere."
+        );
+        s.answer("initialize", FULL);
+        assert_eq!(s.notices(), ["linkedDirectory"]);
+    });
+}
+
+#[test]
 fn what_a_client_spread_over_lines_is_one_line_for_the_agent() {
     use acpd_model::RawJson;
     use acpd_proto::projection::Spec;
