@@ -197,7 +197,9 @@ impl<'a> Reading<'a> {
                     .call
                     .get("_meta")
                     .is_some_and(|meta| meta["is_mcp_tool_call"] == true);
-            if sure || self.kind.is_none() {
+            // The input alone may say anything, so what else the call says is judged as well.
+            let says_more = self.has_command() || !self.diffs().is_empty() || self.kind_by_name().is_some();
+            if sure || self.kind.is_none() && !says_more {
                 return;
             }
         }

@@ -96,6 +96,16 @@ fn policy_reads_one_input_of_a_call() {
 }
 
 #[test]
+fn policy_takes_no_input_alone_for_a_tool_of_a_server() {
+    check(
+        r#"allow mcp__gh__api :: call {"rawInput":{"server":"gh","tool":"api","arguments":{"command":"x"}}} => allow
+        allow mcp__gh__api :: call {"rawInput":{"server":"gh","tool":"api","command":"rm x"}} => ask
+        allow mcp__gh__api :: call {"name":"Bash","rawInput":{"server":"gh","tool":"api"}} => ask
+        allow mcp__gh__api :: call {"rawInput":{"server":"gh","tool":"api"},"content":[{"type":"diff","path":"a","newText":"x"}]} => ask"#,
+    );
+}
+
+#[test]
 fn policy_takes_paths_that_the_caller_resolved() {
     let policy = policy("allow Edit(src/**)");
     let layers = Layers {
