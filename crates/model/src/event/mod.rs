@@ -1,0 +1,248 @@
+//! Events: what happened in a thread, in the past tense. The log holds nothing else, and whatever any
+//! surface shows is computed from them.
+//!
+//! # Format
+//!
+//! An event is stored as one JSON object. Readers ignore members that they do not know; a kind that they do
+//! not know becomes [`EventKind::Unknown`], so that a log written by a newer daemon still opens.
+//!
+//! | Version | Change |
+//! |---|---|
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers pass over |
+
+mod created;
+mod kind;
+mod origin;
+mod permission;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use created::{Fidelity, SessionParams, ThreadCreated, ThreadForked};
+pub use kind::{
+    Binding, Content, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted, TurnStatus,
+};
+pub use origin::{By, Caller, Ruling};
+pub use permission::{Always, AskAbout, OptionKind, Outcome, PermissionOption};
+
+use crate::ids::TurnId;
+use crate::json::RawJson;
+
+/// Version of the stored format, see the module's changelog.
+pub const FORMAT: u8 = 1;
+
+/// An event's number in its thread: 1, 2, 3 … without gaps. 0 is "before the first".
+pub type Seq = u64;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = i64;
+
+/// One fact about a thread.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Event {
+    /// Its number in the thread.
+    pub seq: Seq,
+    /// When, by the daemon's clock.
+    pub at: Millis,
+    /// The turn in which it happened.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// Who caused it. Of files and terminals: the client that did it for the agent, or else the agent.
+    #[serde(default)]
+    pub by: By,
+    /// What happened.
+    pub kind: EventKind,
+    /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
+    /// the kind alone rebuilds it byte for byte.
+    #[serde(default, deserialize_with = "present")]
+    pub raw: Option<RawJson>,
+    /// The whole params, where `{"sessionId":…,"update":raw}` would not rebuild them (`_meta` beside the
+    /// update, unknown members, another order).
+    #[serde(default, deserialize_with = "present")]
+    pub raw_params: Option<RawJson>,
+}
+
+/// Tells a `null` that an agent sent from nothing at all.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
+}
+
+impl Event {
+    /// Reads one stored event. A kind that this version does not know becomes [`EventKind::Unknown`].
+    pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json).or_else(|error| {
+            let Ok(newer) = serde_json::from_slice::<Envelope>(json) else {
+                return Err(error);
+            };
+            if is_known(newer.kind.keys().next().map(String::as_str)) {
+                return Err(error);
+            }
+            let Envelope {
+                seq,
+                at,
+                turn,
+                by,
+                kind: _,
+            } = newer;
+            Ok(Self {
+                seq,
+                at,
+                turn,
+                by,
+                kind: EventKind::Unknown,
+                raw: None,
+                raw_params: None,
+            })
+        })
+    }
+
+    /// Appends the event to `out` as one JSON object. Written by hand, since this is done for every event and
+    /// what an agent sent is only to be copied.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        out.extend_from_slice(b"{\"seq\":");
+        serde_json::to_writer(&mut *out, &self.seq)?;
+        out.extend_from_slice(b",\"at\":");
+        serde_json::to_writer(&mut *out, &self.at)?;
+        if let Some(turn) = &self.turn {
+            out.extend_from_slice(b",\"turn\":\"");
+            turn.with_text(|text| out.extend_from_slice(text.as_bytes()));
+            out.push(b'"');
+        }
+        if self.by != By::Agent {
+            out.extend_from_slice(b",\"by\":");
+            serde_json::to_writer(&mut *out, &self.by)?;
+        }
+        out.extend_from_slice(b",\"kind\":");
+        match &self.kind {
+            // The most frequent kind of all, and the one with the least to escape.
+            EventKind::ItemUpdated { item, status } => {
+                out.extend_from_slice(b"{\"itemUpdated\":{\"item\":\"");
+                item.with_text(|text| out.extend_from_slice(text.as_bytes()));
+                out.extend_from_slice(b"\",\"status\":\"");
+                out.extend_from_slice(status.as_acp().as_bytes());
+                out.extend_from_slice(b"\"}}");
+            }
+            kind => serde_json::to_writer(&mut *out, kind)?,
+        }
+        if let Some(raw) = &self.raw {
+            out.extend_from_slice(b",\"raw\":");
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        if let Some(raw) = &self.raw_params {
+            out.extend_from_slice(b",\"raw_params\":");
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+/// What every version of an event has.
+#[derive(Deserialize)]
+struct Envelope {
+    seq: Seq,
+    at: Millis,
+    #[serde(default)]
+    turn: Option<TurnId>,
+    #[serde(default)]
+    by: By,
+    kind: BTreeMap<String, RawJson>,
+}
+
+/// Whether this version has a kind of that name; then a failure to read it is damage, not age.
+fn is_known(tag: Option<&str>) -> bool {
+    let Some(tag) = tag else { return true };
+    let probe = format!("{{{}:{{}}}}", serde_json::Value::from(tag));
+    match serde_json::from_str::<EventKind>(&probe) {
+        Ok(_) => true,
+        Err(error) => !error.to_string().starts_with("unknown variant"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ItemId, MessageType, item::ToolStatus};
+
+    fn event(kind: EventKind) -> Event {
+        Event {
+            seq: 7,
+            at: 1_700_000_000_000,
+            turn: Some(TurnId(2)),
+            by: By::Daemon,
+            kind,
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    #[test]
+    fn an_event_reads_back() {
+        let mut written = event(EventKind::ItemDelta {
+            item: ItemId(3),
+            role: MessageType::AgentMessage,
+            text: "ha\u{1f600}\n".into(),
+            message_id: Some("m-1".into()),
+        });
+        written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
+        let mut bytes = Vec::new();
+        written.encode(&mut bytes).unwrap();
+        assert_eq!(Event::decode(&bytes).unwrap(), written);
+    }
+
+    #[test]
+    fn a_null_of_an_agent_reads_back_as_a_null() {
+        let mut written = event(EventKind::ThreadUnarchived {});
+        written.raw = Some(RawJson::trusted("null"));
+        written.raw_params = Some(RawJson::trusted("null"));
+        let mut bytes = Vec::new();
+        written.encode(&mut bytes).unwrap();
+        assert_eq!(Event::decode(&bytes).unwrap(), written);
+    }
+
+    #[test]
+    fn what_is_written_by_hand_is_what_serde_writes() {
+        for status in [ToolStatus::Pending, ToolStatus::InProgress, ToolStatus::Failed] {
+            let written = event(EventKind::ItemUpdated {
+                item: ItemId(30),
+                status,
+            });
+            let mut bytes = Vec::new();
+            written.encode(&mut bytes).unwrap();
+            let kind = serde_json::to_string(&written.kind).unwrap();
+            assert!(
+                String::from_utf8(bytes)
+                    .unwrap()
+                    .contains(&format!(",\"kind\":{kind}}}"))
+            );
+        }
+    }
+
+    #[test]
+    fn a_newer_kind_is_unknown_and_a_damaged_one_is_an_error() {
+        let newer = br#"{"seq":1,"at":2,"by":"daemon","kind":{"moonLanded":{"by":"eagle"}},"new":1}"#;
+        assert_eq!(Event::decode(newer).unwrap().kind, EventKind::Unknown);
+        let damaged = br#"{"seq":1,"at":2,"kind":{"itemDelta":{"item":"item_1"}}}"#;
+        assert!(Event::decode(damaged).is_err());
+        assert!(Event::decode(b"{").is_err());
+    }
+
+    /// An event is moved several times between the agent's line and the log.
+    #[test]
+    fn an_event_is_small() {
+        assert!(size_of::<Event>() <= 192, "{}", size_of::<Event>());
+    }
+
+    /// The first format, as it was written; it must open for ever.
+    #[test]
+    fn version_1_opens() {
+        for line in include_str!("../../fixtures/events-v1.jsonl").lines() {
+            let event = Event::decode(line.as_bytes()).unwrap();
+            assert_ne!(event.kind, EventKind::Unknown, "{line}");
+            let mut again = Vec::new();
+            event.encode(&mut again).unwrap();
+            assert_eq!(String::from_utf8(again).unwrap(), line);
+        }
+    }
+}
