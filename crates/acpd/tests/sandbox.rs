@@ -94,6 +94,23 @@ fn a_terminal_reaches_the_workspace_and_no_secrets() {
     assert!(said.contains("workspace"), "{said}");
 }
 
+/// A thread that has had a turn and whose agent was stopped since; and a directory with a secret in the file `key`. Makes `directory`
+/// for it.
+fn thread_that_rests(daemon: &mut Daemon, directory: &Path, start: &Value) -> (String, PathBuf) {
+    let secrets = daemon.place.home().join("secrets");
+    for made in [directory, &secrets] {
+        std::fs::create_dir(made).expect("it can be made");
+    }
+    std::fs::write(secrets.join("key"), "OTHERSECRET").expect("it can be written");
+    let mut client = Client::new(daemon);
+    let started = client.call("thread/start", start);
+    let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
+    client.turn(&thread, "say one");
+    daemon.stop();
+    daemon.restart();
+    (thread, secrets)
+}
+
 /// Replaces a directory by a link, as an agent does that works above it.
 fn swap(directory: &Path, target: &Path) {
     std::fs::rename(directory, directory.with_extension("old")).expect("it can be moved");
@@ -103,19 +120,9 @@ fn swap(directory: &Path, target: &Path) {
 #[test]
 fn a_workspace_that_was_made_a_link_is_not_worked_in() {
     let mut daemon = Daemon::at(Place::away(""));
-    let mut client = Client::new(&daemon);
     let sub = daemon.place.work().join("sub");
-    let secrets = daemon.place.home().join("secrets");
-    for made in [&sub, &secrets] {
-        std::fs::create_dir(made).unwrap();
-    }
-    std::fs::write(secrets.join("key"), "OTHERSECRET").unwrap();
     let start = json!({ "agentType": "fake", "cwd": sub });
-    let started = client.call("thread/start", &start);
-    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
-    client.turn(&thread, "say one");
-    daemon.stop();
-    daemon.restart();
+    let (thread, secrets) = thread_that_rests(&mut daemon, &sub, &start);
     swap(&sub, &secrets);
     let mut client = Client::new(&daemon);
     client.resume(&thread, 0);
@@ -172,26 +179,16 @@ fn a_workspace_that_was_made_a_link_is_not_worked_in() {
 #[test]
 fn a_directory_that_was_missing_is_not_opened_later() {
     let mut daemon = Daemon::at(Place::away(""));
-    let mut client = Client::new(&daemon);
     let extra = daemon.place.home().join("extra");
-    let secrets = daemon.place.home().join("secrets");
-    for made in [&extra, &secrets] {
-        std::fs::create_dir(made).unwrap();
-    }
-    std::fs::write(secrets.join("id"), "OTHERSECRET").unwrap();
     let (work, directories) = (daemon.place.work(), [&extra]);
     let start = json!({ "agentType": "fake", "cwd": work, "additionalDirectories": directories });
-    let started = client.call("thread/start", &start);
-    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
-    client.turn(&thread, "say one");
-    daemon.stop();
-    daemon.restart();
+    let (thread, secrets) = thread_that_rests(&mut daemon, &extra, &start);
     std::fs::remove_dir(&extra).unwrap();
     let mut client = Client::new(&daemon);
     client.resume(&thread, 0);
     client.turn(&thread, "say two");
     std::os::unix::fs::symlink(&secrets, &extra).unwrap();
-    let turn = client.turn(&thread, &format!("read path={}/id", extra.display()));
+    let turn = client.turn(&thread, &format!("read path={}/key", extra.display()));
     let said = turn.said();
     assert!(
         said.contains("could not be opened") && !said.contains("SECRET"),
@@ -426,7 +423,7 @@ fn a_registrys_document_opens_nothing() {
     let run = json!({
         "package": "@google/gemini-cli@0.61.0",
         "args": ["codex-acp", "x/qwen", "npx", key],
-        "env": { "PIP_CACHE_DIR": "/", "UV_CACHE_DIR": place.home().join(".ssh"), "CODEX_HOME": "/", "JAVA_HOME": "/root" },
+        "env": { "PIP_CACHE_DIR": "/", "UV_CACHE_DIR": place.home().join(".ssh"), "CODEX_HOME": "/", "JAVA_HOME": "/srv/secrets" },
     });
     let entry = json!({ "id": "gemini", "name": "G", "version": "1.0.0", "description": "d", "distribution": { "npx": run } });
     let document = json!({ "version": "1.0.0", "agents": [entry] }).to_string();
@@ -450,7 +447,7 @@ fn a_registrys_document_opens_nothing() {
         |list: &str| -> Vec<PathBuf> { serde_json::from_value(told["sandbox"][list].clone()).unwrap() };
     let all = [granted("read"), granted("write")].concat();
     assert!(granted("write").contains(&place.home().join(".gemini")), "{told}");
-    for secret in [key, place.home().join(".codex"), "/root/x".into()] {
+    for secret in [key, place.home().join(".codex"), "/srv/secrets/x".into()] {
         assert!(
             !all.iter().any(|path| secret.starts_with(path)),
             "{}: {told}",

@@ -1,12 +1,10 @@
 //! What an agent writes to its stdout.
 
-use acpd_model::{Before, Event};
-use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{MachineCall, MachineReply};
+use acpd_model::Event;
 use acpd_proto::wire::{Line, LineDecoder};
 
 use crate::Target;
-use crate::support::{Scene, check};
+use crate::support::{Scene, check, willing};
 
 /// In the middle of a turn. Holds: whatever comes, the thread's live view is what its log replays to, each line to the
 /// agent fits ACP's schema, each frame to a client fits ours, items and turns are opened and closed once.
@@ -127,21 +125,5 @@ fn owned(line: &Line<'_>) -> (Vec<u8>, Option<u64>) {
             (bytes.to_vec(), None)
         }
         Line::TooLong { head, bytes } => (head.to_vec(), Some(*bytes)),
-    }
-}
-
-/// A machine that does whatever it is asked.
-fn willing(call: &MachineCall) -> MachineReply {
-    match call {
-        MachineCall::ReadFile { .. } => MachineReply::Read { content: "x".into() },
-        MachineCall::WriteFile { .. } => MachineReply::Written { old: Before::Nothing },
-        MachineCall::CreateTerminal { .. } => MachineReply::Created,
-        MachineCall::TerminalOutput { .. } => MachineReply::Output {
-            output: String::new(),
-            truncated: false,
-            exit: None,
-        },
-        MachineCall::WaitForTerminalExit { .. } => MachineReply::Exited(TerminalExit::default()),
-        MachineCall::KillTerminal { .. } | MachineCall::ReleaseTerminal { .. } => MachineReply::Done,
     }
 }

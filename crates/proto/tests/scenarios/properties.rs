@@ -1,13 +1,12 @@
 //! What holds whatever comes: found by chance, kept by a seed.
 
-use acpd_model::{Before, Event, ItemEnd};
+use acpd_model::{Event, ItemEnd};
 use acpd_proto::agent::{ChunkContent, Update, UpdateKind};
 use acpd_proto::projection::{Item, Transcript};
-use acpd_proto::thread::{MachineCall, MachineReply};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{Scene, check, message, thought, tool};
+use crate::support::{Scene, check, message, thought, tool, willing};
 
 /// Lines that mean something, one of each sort.
 const GOOD: [&str; 24] = [
@@ -73,24 +72,6 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
         1 => "[\\[\\]{}\",:0-9a-z ]{0,40}".prop_map(String::into_bytes),
         1 => prop::collection::vec(any::<u8>(), 0..60),
     ]
-}
-
-/// A machine that does whatever it is asked.
-fn willing(what: &MachineCall) -> MachineReply {
-    match what {
-        MachineCall::ReadFile { .. } => MachineReply::Read { content: "x".into() },
-        MachineCall::WriteFile { .. } => MachineReply::Written { old: Before::Nothing },
-        MachineCall::CreateTerminal { .. } => MachineReply::Created,
-        MachineCall::TerminalOutput { .. } => MachineReply::Output {
-            output: String::new(),
-            truncated: false,
-            exit: None,
-        },
-        MachineCall::WaitForTerminalExit { .. } => {
-            MachineReply::Exited(acpd_proto::agent::TerminalExit::default())
-        }
-        MachineCall::KillTerminal { .. } | MachineCall::ReleaseTerminal { .. } => MachineReply::Done,
-    }
 }
 
 proptest! {

@@ -8,6 +8,7 @@ pub mod app_schema;
 mod client;
 mod invariants;
 mod look;
+mod machine;
 pub mod official;
 pub mod recording;
 pub mod replay;
@@ -16,6 +17,7 @@ pub mod schema;
 pub mod show;
 
 pub use agent::{FULL, SESSION, message, thought, tool};
+pub use machine::willing;
 pub use scene::{FORK, Scene, Sent};
 
 /// Plays `scenario` in a fresh scene and checks everything that must hold after any scenario.
