@@ -4,7 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./views/parts/parts.css";
 import "./app/theme.ts";
-import "./app/attention.ts";
+import "./app/notifications.ts";
 
 import { render } from "preact";
 

@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use acpd_gateway::Reserved;
-use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
-use acpd_gateway::catalog::How;
-use acpd_gateway::doctor::{Hello, Login, Report, examine, terminal_logins};
+use acpd_gateway::agents::{Agents, ListedAgent, Runnable, search_path};
+use acpd_gateway::catalog::LaunchMethod;
 use acpd_gateway::policy::shell_line;
+use acpd_gateway::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
 use acpd_gateway::sandbox::Confinement;
 use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
@@ -47,7 +47,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
 fn list(agents: &Agents, as_json: bool) {
     let snapshot = agents.catalog().look();
     let listed = agents.list_of(&snapshot);
-    tell_of_skipped(&snapshot.registry.skipped);
+    print_skipped(&snapshot.registry.skipped);
     if as_json {
         for agent in listed {
             let mut line = json!(agent);
@@ -60,11 +60,11 @@ fn list(agents: &Agents, as_json: bool) {
     print::table(["NAME", "SOURCE", "VERSION", "RUNS"], &rows);
 }
 
-fn row(agent: &Listed) -> [String; 4] {
+fn row(agent: &ListedAgent) -> [String; 4] {
     let source = json!(agent.source);
     let runs = match (&agent.reason, agent.runs) {
         (Some(reason), _) => format!("not yet: {reason}"),
-        (None, Some(How::Installed)) => format!("installed: {}", short(&agent.command)),
+        (None, Some(LaunchMethod::Installed)) => format!("installed: {}", short(&agent.command)),
         (None, _) => short(&agent.command),
     };
     [
@@ -94,7 +94,7 @@ fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
     ));
     if let Ok(Runnable {
         config,
-        how: How::Path,
+        how: LaunchMethod::Path,
     }) = agents.find(&args.name)
     {
         print::err(&format!("acpd: {} goes first\n", plain(&config.command)));
@@ -104,12 +104,12 @@ fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
 
 fn update(agents: &Agents, url: &str) -> anyhow::Result<()> {
     let registry = agents.catalog().update(url)?;
-    tell_of_skipped(&registry.skipped);
+    print_skipped(&registry.skipped);
     print::out(&format!("{} agents from {}\n", registry.agents.len(), plain(url)));
     Ok(())
 }
 
-fn tell_of_skipped(skipped: &[String]) {
+fn print_skipped(skipped: &[String]) {
     for reason in skipped {
         print::err(&format!("acpd: left out of the registry: {}\n", plain(reason)));
     }
@@ -126,7 +126,7 @@ async fn login(
         .find(&args.name)
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let report = examine(&found.config, reserved, cwd.clone(), limits).await;
+    let report = probe(&found.config, reserved, cwd.clone(), limits).await;
     let Some(hello) = report.hello else {
         bail!("{}", report.error.unwrap_or_default());
     };
@@ -210,8 +210,8 @@ async fn doctor(
         None => anyhow::anyhow!("{failure}"),
     })?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let mut report = examine(&found.config, reserved, cwd, limits).await;
-    if let (Some(error), How::Npx | How::Uvx) = (&mut report.error, found.how) {
+    let mut report = probe(&found.config, reserved, cwd, limits).await;
+    if let (Some(error), LaunchMethod::Npx | LaunchMethod::Uvx) = (&mut report.error, found.how) {
         error.push_str(&format!(
             " (what is not installed is fetched on first use; \"acpd agents install {}\" does that beforehand)",
             args.name
@@ -233,7 +233,7 @@ async fn doctor(
     })
 }
 
-fn told(name: &str, report: &Report) -> String {
+fn told(name: &str, report: &ProbeReport) -> String {
     let mut words = report.command.iter().map(String::as_str);
     let command = shell_line(words.next().unwrap_or_default(), words);
     let mut out = format!("{}: {}\n", plain(name), plain(&command));
@@ -293,7 +293,7 @@ fn confined(sandbox: &Confinement) -> String {
     out
 }
 
-fn said(hello: &Hello, millis: u128) -> String {
+fn said(hello: &InitializeResult, millis: u128) -> String {
     let read = |json: &Option<RawJson>| -> Value {
         let text = json.as_ref().map_or("null", |json| json.get());
         serde_json::from_str(text).unwrap_or_default()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use acpd_gateway::{private, socket};
+use acpd_gateway::{private_file, unix_socket};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::Value;
@@ -106,14 +106,14 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
         if let Some(status) = child.try_wait()?
             && !came_second(settings, said_before)
         {
-            bail!("the daemon did not start ({status}); {}", last_words(settings));
+            bail!("the daemon did not start ({status}); {}", stderr_tail(settings));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     bail!(
         "the daemon did not answer within {} s; {}",
         PATIENCE.as_secs(),
-        last_words(settings)
+        stderr_tail(settings)
     )
 }
 
@@ -130,12 +130,12 @@ fn came_second(settings: &Settings, said_before: u64) -> bool {
 /// Connects to the daemon of the data directory; `None` if there is none.
 pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
     let data_dir = &settings.daemon.data_dir;
-    match socket::connect(data_dir).await {
+    match unix_socket::connect(data_dir).await {
         Ok(stream) => Ok(Some(stream)),
         // What a daemon that was killed left behind refuses.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
         Err(error) => Err(error).with_context(|| {
-            let path = socket::path(data_dir);
+            let path = unix_socket::path(data_dir);
             format!("the daemon cannot be reached by {}", path.display())
         }),
     }
@@ -143,7 +143,7 @@ pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStrea
 
 /// Makes the data directory for its owner alone, or checks that it is so.
 pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
-    private::directory(data_dir)
+    private_file::directory(data_dir)
         .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
 }
 
@@ -178,7 +178,7 @@ fn start(settings: &Settings) -> anyhow::Result<Child> {
     command.spawn().context("the daemon cannot be started")
 }
 
-fn last_words(settings: &Settings) -> String {
+fn stderr_tail(settings: &Settings) -> String {
     let path = log_path(settings);
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let lines: Vec<_> = text.lines().rev().take(3).collect();

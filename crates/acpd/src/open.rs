@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use acpd_gateway::{Holder, private};
+use acpd_gateway::{Holder, private_file};
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -100,12 +100,12 @@ impl Page {
         let runtime = runtime.filter(|folder| folder.is_absolute());
         if let Some(folder) = runtime {
             let path = folder.join(format!("acpd-{name}"));
-            if private::replace(&path, page.as_bytes()).is_ok() {
+            if private_file::replace(&path, page.as_bytes()).is_ok() {
                 return Ok(Self(path));
             }
         }
         let path = data_dir.join(name);
-        private::replace(&path, page.as_bytes())
+        private_file::replace(&path, page.as_bytes())
             .with_context(|| format!("the page for the browser, {}, cannot be written", path.display()))?;
         Ok(Self(path))
     }

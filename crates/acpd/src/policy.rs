@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use acpd_gateway::policy::{Effect, Explanation, Layers, Policy, Request};
-use acpd_gateway::{answers, paths};
+use acpd_gateway::{paths, remembered};
 use acpd_model::RawJson;
 use anyhow::{Context, bail};
 
@@ -18,7 +18,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
     let answers = args
         .agent
         .as_ref()
-        .map(|name| answers::remembered(&settings.daemon.data_dir, name))
+        .map(|name| remembered::remembered(&settings.daemon.data_dir, name))
         .transpose()?;
     let agent = match &args.agent {
         Some(name) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use acpd_gateway::{AgentConfig, Daemon, Token, keys};
+use acpd_gateway::{AgentConfig, Daemon, Token, tokens};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -110,7 +110,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let open = settings.own_command("open");
     let data_dir = settings.daemon.data_dir.clone();
     // Looked at before they are read, so that no change in between is missed.
-    let mut tokens = Watched::new(keys::path(&data_dir));
+    let mut tokens = Watched::new(tokens::path(&data_dir));
     let mut certificate: Vec<_> = match &settings.daemon.server.tls {
         Some(tls) => <[_; 2]>::from(tls.files(&data_dir)?).map(Watched::new).into(),
         None => Vec::new(),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use acpd_gateway::{Holder, keys, socket};
+use acpd_gateway::{Holder, tokens, unix_socket};
 use anyhow::{Context, bail};
 use hyper::Request;
 use serde_json::json;
@@ -34,8 +34,8 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
         Some(text) => Some(now.saturating_add(duration(text)?)),
         None => None,
     };
-    let secret = keys::create(data_dir, &args.name, args.role, now, expires_at)?;
-    tell_daemon(settings).await;
+    let secret = tokens::create(data_dir, &args.name, args.role, now, expires_at)?;
+    notify_daemon(settings).await;
     // On its own, so that it can be piped to where it is kept.
     print::out(&format!("{secret}\n"));
     let until = expires_at
@@ -50,7 +50,7 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
 
 fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     let now = now();
-    let tokens = keys::load(&settings.daemon.data_dir)?;
+    let tokens = tokens::load(&settings.daemon.data_dir)?;
     if !as_json && tokens.is_empty() {
         print::err("there are no tokens but the owner's, which stands in the data directory\n");
         return Ok(());
@@ -58,7 +58,7 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     for token in tokens {
         let over = token.expires_at.is_some_and(|end| end <= now);
         let line = if as_json {
-            let keys::Key {
+            let tokens::IssuedToken {
                 name,
                 role,
                 created_at,
@@ -88,8 +88,8 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
-    keys::revoke(&settings.daemon.data_dir, name)?;
-    let told = tell_daemon(settings).await;
+    tokens::revoke(&settings.daemon.data_dir, name)?;
+    let told = notify_daemon(settings).await;
     print::err(&format!(
         "{name} is revoked{}\n",
         if told {
@@ -112,8 +112,8 @@ async fn ticket(settings: &Settings, args: &TokenTicketArgs) -> anyhow::Result<(
 }
 
 /// Has the daemon read the file at once, if one runs. One that cannot be told looks by itself soon.
-async fn tell_daemon(settings: &Settings) -> bool {
-    let Ok(wire) = socket::connect(&settings.daemon.data_dir).await else {
+async fn notify_daemon(settings: &Settings) -> bool {
+    let Ok(wire) = unix_socket::connect(&settings.daemon.data_dir).await else {
         return false;
     };
     // As this user, not as whoever ACPD_TOKEN is.

@@ -153,7 +153,7 @@ fn acp_messages(input: &[u8]) {
 /// What the daemon answers that has one thread.
 fn done(call: &acp::Call) -> Result<acp::Reply, Failure> {
     match call {
-        acp::Call::Hello => Ok(acp::Reply::Json(RawJson::trusted("{}"))),
+        acp::Call::Initialize => Ok(acp::Reply::Json(RawJson::trusted("{}"))),
         acp::Call::Resume(thread, _) => Ok(acp::Reply::Opened(acp::Opened {
             thread: *thread,
             until: 0,

@@ -1,6 +1,6 @@
 //! JSON that is passed on as it came.
 
-use acpd_model::{By, Event, EventKind, ItemId, MessageType, RawJson};
+use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
 use acpd_proto::surface::acp::with_session;
 use acpd_proto::wire::{Message, members, repeated_key};
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn survives_the_log(json: &RawJson) {
         seq: 1,
         at: 1,
         turn: None,
-        by: By::Agent,
+        by: Origin::Agent,
         kind: EventKind::ItemContent {
             item: ItemId(1),
             role: MessageType::AgentMessage,

@@ -1,6 +1,6 @@
 //! Rows of the log, as a damaged disk or another version may have them.
 
-use acpd_log::chunk::{Filling, encode, pack};
+use acpd_log::chunk::{ChunkBuilder, encode, pack};
 use acpd_model::ThreadId;
 use acpd_model::event::Event;
 use acpd_proto::projection::{Live, Transcript};
@@ -30,7 +30,7 @@ pub const LOG_ROWS: Target = Target {
 const THREAD: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_c3d4));
 
 fn read(count: u64, row: &[u8]) -> Option<Vec<Event>> {
-    let mut filling = Filling::new(THREAD, 0);
+    let mut filling = ChunkBuilder::new(THREAD, 0);
     filling.add(1..=count, row).ok()?;
     Some(filling.finish().events)
 }

@@ -8,7 +8,7 @@ use acpd_host::{AgentProcess, Program, Sandbox};
 use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
 use acpd_model::{ErrorCode, Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
-use acpd_proto::thread::Gone;
+use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::{LineDecoder, RpcError};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
@@ -20,17 +20,17 @@ use crate::budget::{Budget, Charge};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
-use crate::running::{Process, Slot};
+use crate::process_table::{Process, ProcessSlot};
 use crate::stdin::Stdin;
-use crate::thread::Surroundings;
+use crate::thread::Context;
 
 /// What an agent's thread hears.
 #[derive(Debug)]
-pub enum FromAgent {
+pub enum AgentMessage {
     /// What it did, in order.
     Events(Vec<AgentEvent>),
     /// It is gone; nothing follows.
-    Gone(Box<Gone>),
+    Exited(Box<AgentExit>),
 }
 
 /// Something for an agent, and what that holds of its budget until the agent's pipe has taken it.
@@ -46,7 +46,7 @@ pub struct AgentHandle {
     // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
     commands: mpsc::Sender<Box<Order>>,
     /// What it does.
-    pub events: mpsc::Receiver<FromAgent>,
+    pub events: mpsc::Receiver<AgentMessage>,
     stop: CancellationToken,
     /// How long it may take nothing while more waits for it than there is room for.
     pub(crate) patience: Duration,
@@ -62,9 +62,9 @@ impl Drop for AgentHandle {
 
 /// The agent's side of a handle.
 #[derive(Debug)]
-pub(crate) struct Ends {
+pub(crate) struct AgentSide {
     pub commands: mpsc::Receiver<Box<Order>>,
-    pub told: mpsc::Sender<FromAgent>,
+    pub events_tx: mpsc::Sender<AgentMessage>,
     pub stop: CancellationToken,
 }
 
@@ -104,13 +104,13 @@ impl Order {
 
 impl AgentHandle {
     /// A handle for that process, and its other side.
-    pub(crate) fn new(process: Arc<Process>) -> (Self, Ends) {
+    pub(crate) fn new(process: Arc<Process>) -> (Self, AgentSide) {
         let (commands, commanded) = mpsc::channel(AGENT_WRITES);
-        let (told, events) = mpsc::channel(AGENT_BATCHES);
+        let (events_tx, events) = mpsc::channel(AGENT_BATCHES);
         let stop = CancellationToken::new();
-        let ends = Ends {
+        let ends = AgentSide {
             commands: commanded,
-            told,
+            events_tx,
             stop: stop.clone(),
         };
         let handle = Self {
@@ -123,12 +123,12 @@ impl AgentHandle {
         (handle, ends)
     }
 
-    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`FromAgent::Gone`]. One that
+    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`AgentMessage::AgentExit`]. One that
     /// reads nothing, so that there is no more room for what waits for it, is stopped after a while: its thread could
     /// do nothing else.
     ///
     /// What is large must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
-    pub async fn tell(&self, command: AgentCommand, charge: Option<Charge>) {
+    pub async fn send_command(&self, command: AgentCommand, charge: Option<Charge>) {
         let order = Order::new(command, charge, self.process.budget());
         let Err(TrySendError::Full(order)) = self.commands.try_send(Box::new(order)) else {
             return;
@@ -146,7 +146,7 @@ impl AgentHandle {
         self.stop.is_cancelled()
     }
 
-    /// Ends the process, with its grace, or leaves it to the other threads that share it; [`FromAgent::Gone`] follows.
+    /// Ends the process, with its grace, or leaves it to the other threads that share it; [`AgentMessage::AgentExit`] follows.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -154,7 +154,7 @@ impl AgentHandle {
 
 /// A session for a thread: in a process of its own, or in one that it shares.
 pub(crate) async fn start(
-    around: &Surroundings,
+    context: &Context,
     name: &str,
     config: &AgentConfig,
     sandbox: Option<Sandbox>,
@@ -162,16 +162,16 @@ pub(crate) async fn start(
 ) -> Result<AgentHandle, Failure> {
     if config.share {
         // Boxed, so that the threads that share nothing have no room for it.
-        return Box::pin(around.shared.join(name, config, start)).await;
+        return Box::pin(context.shared.join(name, config, start)).await;
     }
-    let slot = around.running.start(name).await?;
+    let slot = context.processes.start(name).await?;
     let program = config.program(start.cwd.clone().into(), sandbox);
     spawn(
         &program,
         start,
-        &around.limits,
-        around.clock,
-        &around.metrics,
+        &context.limits,
+        context.clock,
+        &context.metrics,
         slot,
     )
 }
@@ -183,7 +183,7 @@ fn spawn(
     limits: &Limits,
     clock: Clock,
     metrics: &Metrics,
-    slot: Slot,
+    slot: ProcessSlot,
 ) -> Result<AgentHandle, Failure> {
     let mut process = AgentProcess::spawn(program)?;
     slot.started(process.id());
@@ -213,20 +213,20 @@ struct Actor {
     events: Vec<AgentEvent>,
     grace: Duration,
     _running: Present,
-    _slot: Slot,
+    _slot: ProcessSlot,
 }
 
 /// How long a reader keeps its buffer while the agent is silent.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How long the rest of stdout is waited for after the process is gone.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
 
 impl Actor {
-    async fn run(mut self: Box<Self>, mut process: Box<AgentProcess>, ends: Ends) {
-        let Ends {
+    async fn run(mut self: Box<Self>, mut process: Box<AgentProcess>, ends: AgentSide) {
+        let AgentSide {
             mut commands,
-            told,
+            events_tx,
             stop,
         } = ends;
         self.collect();
@@ -242,8 +242,8 @@ impl Actor {
                     open = matches!(read, Ok(1..));
                     self.decode();
                 }
-                permit = told.reserve(), if !self.events.is_empty() => match permit {
-                    Ok(permit) => permit.send(FromAgent::Events(std::mem::take(&mut self.events))),
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
                     Err(_) => break,
                 },
                 () = self.stdin.write(), if self.stdin.waits() => {}
@@ -261,7 +261,7 @@ impl Actor {
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        Box::pin(self.finish(*process, told, open)).await;
+        Box::pin(self.finish(*process, events_tx, open)).await;
     }
 
     /// Turns what was read into events.
@@ -286,8 +286,8 @@ impl Actor {
     async fn finish(
         mut self: Box<Self>,
         process: AgentProcess,
-        told: mpsc::Sender<FromAgent>,
-        mut speaks: bool,
+        events_tx: mpsc::Sender<AgentMessage>,
+        mut is_reading: bool,
     ) {
         self.connection
             .handle_command(AgentCommand::Close, self.clock.now());
@@ -299,16 +299,16 @@ impl Actor {
             tokio::select! {
                 biased;
                 ended = &mut stopped => break ended,
-                permit = told.reserve(), if !self.events.is_empty() => match permit {
-                    Ok(permit) => permit.send(FromAgent::Events(std::mem::take(&mut self.events))),
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
                     // A thread that is gone needs no news; the process is ended all the same.
                     Err(_) => {
                         self.events.clear();
-                        speaks = false;
+                        is_reading = false;
                     }
                 },
-                read = read(&mut self.decoder, &mut stdout), if speaks && self.events.is_empty() => {
-                    speaks = matches!(read, Ok(1..));
+                read = read(&mut self.decoder, &mut stdout), if is_reading && self.events.is_empty() => {
+                    is_reading = matches!(read, Ok(1..));
                     self.decode();
                     self.collect();
                 }
@@ -323,20 +323,20 @@ impl Actor {
                 }
             }
         };
-        if speaks {
-            let _ = tokio::time::timeout(LAST_WORDS, rest).await;
+        if is_reading {
+            let _ = tokio::time::timeout(SHUTDOWN_FLUSH, rest).await;
         }
         if let Some(line) = self.decoder.finish() {
             self.connection.handle_line(&line, self.clock.now());
         }
         self.collect();
         if !self.events.is_empty() {
-            let _ = told
-                .send(FromAgent::Events(std::mem::take(&mut self.events)))
+            let _ = events_tx
+                .send(AgentMessage::Events(std::mem::take(&mut self.events)))
                 .await;
         }
-        let _ = told
-            .send(FromAgent::Gone(Box::new(Gone {
+        let _ = events_tx
+            .send(AgentMessage::Exited(Box::new(AgentExit {
                 reason: ended.reason,
                 stderr: ended.stderr,
             })))
@@ -372,7 +372,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::running::Running;
+    use crate::process_table::ProcessTable;
     use acpd_model::RawJson;
     use acpd_model::limits::AGENT_OUTBOX_BYTES;
 
@@ -389,7 +389,7 @@ mod tests {
             ..Limits::default()
         };
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let running = Running::open(&limits, Clock::new(), Arc::clone(&metrics));
+        let running = ProcessTable::open(&limits, Clock::new(), Arc::clone(&metrics));
         let slot = running.start("sh").await.unwrap();
         let program = config.program(start.cwd.clone().into(), None);
         spawn(&program, start, &limits, Clock::new(), &metrics, slot).unwrap()
@@ -398,7 +398,7 @@ mod tests {
     /// The lines without meaning that it wrote until its end.
     async fn words(mut handle: AgentHandle) -> Vec<String> {
         let mut words = Vec::new();
-        while let Some(FromAgent::Events(events)) = handle.events.recv().await {
+        while let Some(AgentMessage::Events(events)) = handle.events.recv().await {
             words.extend(events.into_iter().filter_map(|event| match event {
                 AgentEvent::Malformed { text, .. } => Some(text),
                 _ => None,
@@ -461,7 +461,7 @@ mod tests {
             params: None,
         };
         handle
-            .tell(
+            .send_command(
                 AgentCommand::Notify {
                     method: "_x".into(),
                     params: Some(text),
@@ -469,14 +469,14 @@ mod tests {
                 None,
             )
             .await;
-        let mut told = 0;
+        let mut events_tx = 0;
         while !handle.stop.is_cancelled() {
             assert!(
-                told <= AGENT_WRITES + 2,
+                events_tx <= AGENT_WRITES + 2,
                 "what is not taken is not collected without end"
             );
-            handle.tell(notify(), None).await;
-            told += 1;
+            handle.send_command(notify(), None).await;
+            events_tx += 1;
         }
         assert!(words(handle).await.is_empty());
     }

@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acpd_host::catalog::{Catalog, CatalogError, How, Launch, Snapshot, find_program};
+use acpd_host::catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, find_program};
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct Runnable {
     /// How to run it.
     pub config: AgentConfig,
     /// How its program was found.
-    pub how: How,
+    pub how: LaunchMethod,
 }
 
 /// Where a name is from.
@@ -45,7 +45,7 @@ pub enum Source {
 /// One agent in a list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedAgent {
     /// Its name.
     pub id: String,
     /// What people call it.
@@ -55,7 +55,7 @@ pub struct Listed {
     /// Whether it can be started.
     pub installed: bool,
     /// How its program is found.
-    pub runs: Option<How>,
+    pub runs: Option<LaunchMethod>,
     /// Why it cannot be started.
     pub reason: Option<String>,
     /// The version that is installed, else the one that the registry names; none for what is on `PATH`.
@@ -129,15 +129,15 @@ impl Agents {
     }
 
     /// All of them: the configured ones first, then the catalog's, each in the order of its source.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ListedAgent> {
         self.list_of(&self.catalog.look())
     }
 
     /// The same, for a look at the catalog that was taken already.
-    pub fn list_of(&self, snapshot: &Snapshot) -> Vec<Listed> {
+    pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
         let configured = self.configured.iter().map(|(name, config)| {
             let found = find_configured(config, || snapshot);
-            Listed {
+            ListedAgent {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
                 source: Source::Config,
@@ -154,10 +154,13 @@ impl Agents {
         let path = search_path();
         let catalog = |id: &str, title: &str, version: &str| {
             let found = snapshot.launch(id, &path);
-            Listed {
+            ListedAgent {
                 id: id.to_owned(),
                 title: title.to_owned(),
-                source: if found.as_ref().is_ok_and(|launch| launch.how == How::Installed) {
+                source: if found
+                    .as_ref()
+                    .is_ok_and(|launch| launch.how == LaunchMethod::Installed)
+                {
                     Source::Installed
                 } else {
                     Source::Registry
@@ -169,8 +172,11 @@ impl Agents {
                     .map(|launch| line(&runnable(launch).config))
                     .unwrap_or_default(),
                 // What is on PATH may be any version.
-                version: Some(version.to_owned())
-                    .filter(|_| !found.as_ref().is_ok_and(|launch| launch.how == How::Path)),
+                version: Some(version.to_owned()).filter(|_| {
+                    !found
+                        .as_ref()
+                        .is_ok_and(|launch| launch.how == LaunchMethod::Path)
+                }),
                 reason: found.err().map(|error| error.to_string()),
                 description: None,
             }
@@ -209,7 +215,7 @@ fn find_configured<S: Borrow<Snapshot>>(
     if find_program(&config.command, &path).is_some() {
         return Ok(Runnable {
             config,
-            how: How::Path,
+            how: LaunchMethod::Path,
         });
     }
     let missing = format!("{:?} was not found or may not be executed", config.command);

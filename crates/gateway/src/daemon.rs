@@ -14,34 +14,35 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::acp::Lobby;
+use crate::acp::ConnectionSetup;
 use crate::agents::Agents;
-use crate::answers::{Answers, AnswersError};
-use crate::board::Board;
-use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::directory::Directory;
-use crate::door::keys::{self, KeysError};
 use crate::door::tls::{self, Certified, TlsConfig, TlsError};
+use crate::door::tokens::{self, TokensError};
 use crate::door::{
-    self, BadHost, Door, Gate, Guard, Names, ServerConfig, Sessions, Token, TokenError, private,
+    self, AllowedHosts, AuthHandle, AuthStore, BadHost, ServerConfig, ServerState, Sessions, Token,
+    TokenError, private_file,
 };
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
-use crate::running::Running;
+use crate::presence::Subscribers;
+use crate::process_table::ProcessTable;
+use crate::remembered::{AnswersError, RememberedAnswers};
 use crate::sandbox;
 use crate::search::index_backlog;
+use crate::service::Service;
+use crate::session_claims::SessionClaims;
 use crate::shared::SharedAgents;
-use crate::starts::Starts;
-use crate::subscribers::Subscribers;
-use crate::thread::Surroundings;
+use crate::thread::Context;
+use crate::thread_list::ThreadListFeed;
 
 /// A daemon that serves.
 #[derive(Debug)]
 pub struct Daemon {
     address: SocketAddr,
-    door: Door,
+    server: ServerState,
     servers: [JoinHandle<()>; 3],
     tls: Option<Tls>,
     sockets: [PathBuf; 2],
@@ -106,7 +107,7 @@ pub enum StartError {
     Tls(#[from] TlsError),
     /// The tokens that were given out cannot be had.
     #[error(transparent)]
-    Keys(#[from] KeysError),
+    Keys(#[from] TokensError),
     /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -151,8 +152,8 @@ impl Daemon {
         if !listen.ip().is_loopback() && tls.is_none() && !insecure_listen {
             return Err(StartError::NotLoopback(listen));
         }
-        let names = Names::new(&hosts)?;
-        private::directory(&data_dir).map_err(|source| StartError::DataDir {
+        let names = AllowedHosts::new(&hosts)?;
+        private_file::directory(&data_dir).map_err(|source| StartError::DataDir {
             path: data_dir.clone(),
             source,
         })?;
@@ -181,27 +182,27 @@ impl Daemon {
             }
             None => None,
         };
-        let given_out = keys::load(&data_dir)?;
+        let given_out = tokens::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::new());
-        let guard = Guard::new(&token, given_out, Sessions::load(&data_dir), clock.now());
+        let store = AuthStore::new(&token, given_out, Sessions::load(&data_dir), clock.now());
         let metrics = Arc::new(Metrics::new(log.clone()));
-        let running = Running::open(&limits, clock, Arc::clone(&metrics));
-        let around = Surroundings {
+        let processes = ProcessTable::open(&limits, clock, Arc::clone(&metrics));
+        let context = Context {
             log: log.clone(),
             metrics: Arc::clone(&metrics),
             agents: Arc::new(Agents::new(agents, sandbox, &data_dir)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, running.clone()),
-            running,
+            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, processes.clone()),
+            processes,
             limits,
             clock,
             policies: policies_now,
-            answers: Answers::open(&data_dir)?,
-            board: Board::new(),
+            answers: RememberedAnswers::open(&data_dir)?,
+            thread_list: ThreadListFeed::new(),
             subscribers: Subscribers::default(),
-            starts: Starts::default(),
+            session_claims: SessionClaims::default(),
             reserved,
         };
-        let directory = Directory::open(around.clone()).await?;
+        let directory = Directory::open(context.clone()).await?;
         let refused = |source| StartError::Listen {
             address: listen,
             source,
@@ -210,36 +211,36 @@ impl Daemon {
         let address = listener.local_addr().map_err(refused)?;
         announce(address).map_err(StartError::Announce)?;
         let sockets = [
-            door::socket::path(&data_dir),
-            door::socket::editors_path(&data_dir),
+            door::unix_socket::path(&data_dir),
+            door::unix_socket::editors_path(&data_dir),
         ];
         let listen_at = |path: &PathBuf| {
-            door::socket::listen(path).map_err(|source| StartError::Socket {
+            door::unix_socket::listen(path).map_err(|source| StartError::Socket {
                 path: path.clone(),
                 source,
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let calls = Calls { directory, around };
+        let service = Service { directory, context };
         let stop = CancellationToken::new();
-        let door = Door {
-            lobby: Lobby::open(calls.clone(), default_agent.as_deref(), stop.clone()),
-            calls,
-            gate: Gate::open(guard, &data_dir, clock),
-            names: Arc::new(names),
+        let server = ServerState {
+            setup: ConnectionSetup::open(service.clone(), default_agent.as_deref(), stop.clone()),
+            service,
+            auth: AuthHandle::open(store, &data_dir, clock),
+            allowed_hosts: Arc::new(names),
             address,
             stop,
             peers: TaskTracker::new(),
         };
         let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
         let servers = [
-            tokio::spawn(door::serve(listener, door.clone(), certificates)),
-            tokio::spawn(door::serve_socket(at_socket, door.clone())),
-            tokio::spawn(door::serve_editors(for_editors, door.clone())),
+            tokio::spawn(door::serve(listener, server.clone(), certificates)),
+            tokio::spawn(door::serve_socket(at_socket, server.clone())),
+            tokio::spawn(door::serve_editors(for_editors, server.clone())),
         ];
         Ok(Self {
             address,
-            door,
+            server,
             servers,
             tls,
             sockets,
@@ -272,8 +273,8 @@ impl Daemon {
     }
 
     /// Reads the tokens that were given out again.
-    pub async fn reload_keys(&self) -> Result<(), KeysError> {
-        self.door.gate.reload().await
+    pub async fn reload_keys(&self) -> Result<(), TokensError> {
+        self.server.auth.reload().await
     }
 
     /// Reads the certificate again, for the connections to come. One that cannot be used leaves the old one.
@@ -293,10 +294,10 @@ impl Daemon {
     /// Goes down: clients are told, turns are ended and said so in the log, agents get their grace.
     pub async fn stop(self) {
         let patience = Duration::from_secs(SHUTDOWN_SECS);
-        self.door.calls.directory.clone().close_within(patience).await;
-        self.door.stop.cancel();
-        self.door.peers.close();
-        if tokio::time::timeout(patience, self.door.peers.wait())
+        self.server.service.directory.clone().close_within(patience).await;
+        self.server.stop.cancel();
+        self.server.peers.close();
+        if tokio::time::timeout(patience, self.server.peers.wait())
             .await
             .is_err()
         {
@@ -365,7 +366,7 @@ mod tests {
             limits: Limits::default(),
             keeper: None,
         };
-        let path = door::socket::path(&config.data_dir);
+        let path = door::unix_socket::path(&config.data_dir);
         let mut announced = None;
         let daemon = Daemon::start(config.clone(), None, |address| {
             assert!(UnixStream::connect(&path).is_err(), "it is too late");

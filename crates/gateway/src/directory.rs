@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
-use acpd_model::{By, ErrorCode, Failure, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::editors::Attachment;
 use crate::metrics::Metrics;
 use crate::standby::Standby;
-use crate::thread::{Subscribed, Surroundings, ThreadActor, ToThread};
+use crate::thread::{Context, ThreadActor, ThreadSnapshot, ToThread};
 
 type Mailbox = mpsc::Sender<ToThread>;
 
@@ -31,7 +31,7 @@ enum ToDirectory {
 /// The way to every thread.
 #[derive(Debug, Clone)]
 pub struct Directory {
-    asks: mpsc::Sender<ToDirectory>,
+    requests_tx: mpsc::Sender<ToDirectory>,
     metrics: Arc<Metrics>,
 }
 
@@ -40,18 +40,18 @@ pub type Answer = oneshot::Receiver<Result<Reply, Failure>>;
 
 impl Directory {
     /// Starts the directory. Threads that a dead daemon left with a running turn are woken, so that they say so.
-    pub async fn open(around: Surroundings) -> Result<Self, LogError> {
-        let (asks, asked) = mpsc::channel(around.limits.thread_commands);
-        let metrics = Arc::clone(&around.metrics);
-        let directory = Self { asks, metrics };
-        let interrupted = active_threads(&around).await?;
+    pub async fn open(context: Context) -> Result<Self, LogError> {
+        let (requests_tx, requests_rx) = mpsc::channel(context.limits.thread_commands);
+        let metrics = Arc::clone(&context.metrics);
+        let directory = Self { requests_tx, metrics };
+        let interrupted = active_threads(&context).await?;
         tokio::spawn(
             Task {
-                around,
+                context,
                 awake: HashMap::new(),
                 actors: JoinSet::new(),
             }
-            .run(asked),
+            .run(requests_rx),
         );
         for thread in interrupted {
             if let Err(failure) = directory.find(thread, false).await {
@@ -62,7 +62,7 @@ impl Directory {
     }
 
     /// Asks a thread to do something. Commands of one caller are done in the order in which they are asked.
-    pub async fn command(&self, thread: ThreadId, by: By, command: Command) -> Result<Answer, Failure> {
+    pub async fn command(&self, thread: ThreadId, by: Origin, command: Command) -> Result<Answer, Failure> {
         let create = matches!(command, Command::Create { .. } | Command::Adopt(_));
         let (reply, answer) = oneshot::channel();
         self.send(
@@ -78,7 +78,7 @@ impl Directory {
     }
 
     /// Gives a thread a process that it may use when it next starts its agent; answered with the process if it has no use for it.
-    pub async fn lend(
+    pub async fn offer(
         &self,
         thread: ThreadId,
         create: bool,
@@ -111,12 +111,12 @@ impl Directory {
     }
 
     /// Follows a thread from here on.
-    pub async fn subscribe(&self, thread: ThreadId) -> Result<Subscribed, Failure> {
+    pub async fn subscribe(&self, thread: ThreadId) -> Result<ThreadSnapshot, Failure> {
         for _ in 0..ATTEMPTS {
             let (reply, answer) = oneshot::channel();
             self.send(thread, false, ToThread::Subscribe { reply }).await?;
-            if let Ok(subscribed) = answer.await {
-                return Ok(subscribed);
+            if let Ok(snapshot) = answer.await {
+                return Ok(snapshot);
             }
         }
         Err(unavailable())
@@ -125,7 +125,7 @@ impl Directory {
     /// Puts every thread to sleep and waits for them, but no longer than `patience`.
     pub async fn close_within(&self, patience: std::time::Duration) {
         let (reply, closed) = oneshot::channel();
-        if self.asks.send(ToDirectory::Close { reply }).await.is_err() {
+        if self.requests_tx.send(ToDirectory::Close { reply }).await.is_err() {
             return;
         }
         if tokio::time::timeout(patience, closed).await.is_err() {
@@ -155,7 +155,7 @@ impl Directory {
 
     async fn find(&self, thread: ThreadId, create: bool) -> Result<Mailbox, Failure> {
         let (reply, answer) = oneshot::channel();
-        self.asks
+        self.requests_tx
             .send(ToDirectory::Find {
                 thread,
                 create,
@@ -181,7 +181,7 @@ fn unavailable() -> Failure {
     )
 }
 
-async fn active_threads(around: &Surroundings) -> Result<Vec<ThreadId>, LogError> {
+async fn active_threads(context: &Context) -> Result<Vec<ThreadId>, LogError> {
     let mut found = Vec::new();
     let mut cursor = None;
     loop {
@@ -189,7 +189,7 @@ async fn active_threads(around: &Surroundings) -> Result<Vec<ThreadId>, LogError
             active: Some(true),
             ..Filter::default()
         };
-        let page = around.log.list(filter, cursor, LIST_PAGE).await?;
+        let page = context.log.list(filter, cursor, LIST_PAGE).await?;
         cursor = page.last().map(|last| acpd_log::ListCursor {
             updated_at: last.summary.updated_at,
             thread: last.thread,
@@ -202,16 +202,16 @@ async fn active_threads(around: &Surroundings) -> Result<Vec<ThreadId>, LogError
 }
 
 struct Task {
-    around: Surroundings,
+    context: Context,
     awake: HashMap<ThreadId, Mailbox>,
     actors: JoinSet<ThreadId>,
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<ToDirectory>) {
+    async fn run(mut self, mut requests_rx: mpsc::Receiver<ToDirectory>) {
         loop {
             tokio::select! {
-                message = asked.recv() => match message {
+                message = requests_rx.recv() => match message {
                     Some(ToDirectory::Find { thread, create, reply }) => {
                         let found = self.find(thread, create).await;
                         // A caller that is gone has woken the thread for nothing; it will fall asleep again.
@@ -249,20 +249,20 @@ impl Task {
             return Ok(mailbox.clone());
         }
         if !create {
-            self.around
+            self.context
                 .log
                 .last_seq(thread)
                 .await
                 .map_err(|error| log_failure(&error))?;
         }
-        let (mailbox, messages) = mpsc::channel(self.around.limits.thread_commands);
-        let around = self.around.clone();
+        let (mailbox, messages) = mpsc::channel(self.context.limits.thread_commands);
+        let context = self.context.clone();
         self.actors.spawn(async move {
             let actor = if create {
-                Ok(ThreadActor::new(thread, around))
+                Ok(ThreadActor::new(thread, context))
             } else {
                 // In a box: it is over before the thread's life begins, which is what the task keeps room for.
-                Box::pin(ThreadActor::load(thread, around)).await
+                Box::pin(ThreadActor::load(thread, context)).await
             };
             match actor {
                 Ok(actor) => actor.run(messages).await,

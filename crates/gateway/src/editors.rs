@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use acpd_model::{By, ErrorCode, RawJson, ThreadId};
-use acpd_proto::thread::{Abilities, EditorOrder, Input};
+use acpd_model::{ErrorCode, Origin, RawJson, ThreadId};
+use acpd_proto::thread::{EditorCapabilities, EditorCommand, Input};
 use acpd_proto::wire::RpcError;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -20,11 +20,11 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub struct Attachment {
     /// Who it is.
-    pub by: By,
+    pub by: Origin,
     /// Names it among all connections.
     pub connection: String,
     /// What it declared.
-    pub abilities: Abilities,
+    pub abilities: EditorCapabilities,
     /// Where its orders go.
     pub inbox: mpsc::Sender<ToEditor>,
     /// Cancelled when it has the thread open no longer, however that came.
@@ -37,11 +37,11 @@ pub struct ToEditor {
     /// Which thread's.
     pub thread: ThreadId,
     /// What.
-    pub order: EditorOrder,
+    pub order: EditorCommand,
     /// For a request: who asks first, the connection or the thread, decides whether it was asked.
     pub claim: Claim,
     /// Where the answer goes.
-    pub tells: mpsc::Sender<FromEditor>,
+    pub answers_tx: mpsc::Sender<FromEditor>,
     /// Whether the attachment that it is for is over.
     pub gone: CancellationToken,
 }
@@ -89,15 +89,15 @@ const ANSWERS: usize = 16;
 /// All of one thread.
 pub struct Editors {
     thread: ThreadId,
-    attached: HashMap<String, Attached>,
+    attached: HashMap<String, AttachedEditor>,
     /// Attachments whose end is waited for, with their numbers.
     leaving: FuturesUnordered<BoxFuture<'static, (String, u64)>>,
     attachments: u64,
-    tells: mpsc::Sender<FromEditor>,
-    told: mpsc::Receiver<FromEditor>,
+    answers_tx: mpsc::Sender<FromEditor>,
+    answers_rx: mpsc::Receiver<FromEditor>,
 }
 
-struct Attached {
+struct AttachedEditor {
     number: u64,
     inbox: mpsc::Sender<ToEditor>,
     gone: CancellationToken,
@@ -107,21 +107,21 @@ struct Attached {
 
 impl Editors {
     pub fn new(thread: ThreadId) -> Self {
-        let (tells, told) = mpsc::channel(ANSWERS);
+        let (answers_tx, answers_rx) = mpsc::channel(ANSWERS);
         Self {
             thread,
             attached: HashMap::new(),
             leaving: FuturesUnordered::new(),
             attachments: 0,
-            tells,
-            told,
+            answers_tx,
+            answers_rx,
         }
     }
 
     /// Takes an editor in. If an earlier attachment of the same connection is over, that is to be told first.
     pub fn attach(&mut self, attachment: &Attachment) -> Option<Input> {
         let name = &attachment.connection;
-        let is_over = |earlier: &Attached| earlier.gone.is_cancelled();
+        let is_over = |earlier: &AttachedEditor| earlier.gone.is_cancelled();
         let over = self.attached.get(name).is_some_and(is_over);
         let left = over.then(|| self.leave(name));
         self.attachments += 1;
@@ -135,7 +135,7 @@ impl Editors {
         let claims = self.attached.remove(name).map(|earlier| earlier.claims);
         self.attached.insert(
             name.clone(),
-            Attached {
+            AttachedEditor {
                 number,
                 inbox: attachment.inbox.clone(),
                 gone: attachment.gone.clone(),
@@ -146,15 +146,15 @@ impl Editors {
     }
 
     /// Hands an order over. If the editor has no room for it, that is the answer.
-    pub fn order(&mut self, connection: String, order: EditorOrder) -> Option<Input> {
+    pub fn order(&mut self, connection: String, order: EditorCommand) -> Option<Input> {
         let editor = self.attached.get_mut(&connection)?;
         let claim = Claim::default();
-        let asks = match &order {
-            EditorOrder::Ask { call, .. } => {
+        let requests_tx = match &order {
+            EditorCommand::Request { call, .. } => {
                 editor.claims.insert(*call, claim.clone());
                 Some(*call)
             }
-            EditorOrder::TakeBack { call, forget: true } => {
+            EditorCommand::Withdraw { call, forget: true } => {
                 editor.claims.remove(call);
                 None
             }
@@ -164,7 +164,7 @@ impl Editors {
             thread: self.thread,
             order,
             claim,
-            tells: self.tells.clone(),
+            answers_tx: self.answers_tx.clone(),
             gone: editor.gone.clone(),
         };
         let refused = editor.inbox.try_send(order);
@@ -172,7 +172,7 @@ impl Editors {
         let Err(mpsc::error::TrySendError::Full(_)) = refused else {
             return None;
         };
-        let call = asks?;
+        let call = requests_tx?;
         editor.claims.remove(&call);
         let error = RpcError::new(
             ErrorCode::Overloaded.rpc(),
@@ -190,7 +190,7 @@ impl Editors {
         loop {
             tokio::select! {
                 biased;
-                Some(FromEditor { connection, call, result }) = self.told.recv() => {
+                Some(FromEditor { connection, call, result }) = self.answers_rx.recv() => {
                     if let Some(editor) = self.attached.get_mut(&connection) {
                         editor.claims.remove(&call);
                     }

@@ -16,27 +16,27 @@ use futures_util::stream;
 use tokio_util::sync::CancellationToken;
 
 use crate::directory::log_failure;
-use crate::door::{Door, Pass, refuse};
+use crate::door::{Identity, ServerState, refuse};
 
 /// `GET /api/threads/{thread}/export?format=jsonl|md|html`.
 pub async fn export(
-    State(door): State<Door>,
+    State(server): State<ServerState>,
     thread: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
-    Extension(pass): Extension<Pass>,
+    Extension(identity): Extension<Identity>,
 ) -> Response {
-    let log = door.calls.around.log.clone();
+    let log = server.service.context.log.clone();
     // What is no text is no id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
     match begin(log, &thread, query.as_deref()).await {
-        Ok((format, writing)) => answer(format, writing, pass.ends),
+        Ok((format, writing)) => answer(format, writing, identity.ends),
         Err(failure) => failed(&failure),
     }
 }
 
 /// `GET /api/blobs/{id}`: content that an event names instead of holding it.
-pub async fn blob(State(door): State<Door>, id: Result<Path<String>, PathRejection>) -> Response {
-    let log = &door.calls.around.log;
+pub async fn blob(State(server): State<ServerState>, id: Result<Path<String>, PathRejection>) -> Response {
+    let log = &server.service.context.log;
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
     let found = match id.parse() {
         Ok(id) => log.blob(id).await.map_err(|error| log_failure(&error)),

@@ -11,12 +11,12 @@ use acpd_proto::surface::app::{frame, subscribers_frame};
 use tokio::sync::{broadcast, mpsc};
 
 use crate::batch::Batch;
-use crate::calls::Follow;
 use crate::clock::Clock;
 use crate::directory::Directory;
 use crate::metrics::Metrics;
-use crate::subscribers::Presence;
-use crate::thread::{Subscribed, Surroundings};
+use crate::presence::Presence;
+use crate::service::FollowRequest;
+use crate::thread::{Context, ThreadSnapshot};
 
 /// Frames for one client.
 #[derive(Debug)]
@@ -28,12 +28,12 @@ pub struct Delivery {
     /// Those before this one the client has already.
     pub from: Seq,
     /// For events out of the log: what is known of their questions. `None` for new ones: all are open.
-    pub pending: Option<Pending>,
+    pub pending: Option<OpenQuestions>,
 }
 
 /// The questions that were open at some moment.
 #[derive(Debug, Clone)]
-pub struct Pending {
+pub struct OpenQuestions {
     /// The last event of that moment: a page of the log may go on after it.
     end: Seq,
     open: Arc<BTreeSet<u32>>,
@@ -50,7 +50,7 @@ impl Delivery {
 
 /// Why a client follows a thread no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum FollowEnd {
     /// The client is gone, or the daemon stops.
     Gone,
     /// The thread or the log fails. The client must hear of it, since nothing more comes.
@@ -61,46 +61,46 @@ pub enum Ended {
 /// `subscription`.
 pub async fn follow(
     directory: Directory,
-    around: Surroundings,
-    follow: Follow,
+    context: Context,
+    follow: FollowRequest,
     presence: Presence,
     subscription: u64,
     deliver: mpsc::Sender<Delivery>,
-) -> Ended {
-    let Follow {
+) -> FollowEnd {
+    let FollowRequest {
         thread,
         cursor,
-        subscribed: first,
+        snapshot: first,
     } = follow;
     let mut follower = Follower {
-        log: around.log,
-        metrics: around.metrics,
-        clock: around.clock,
+        log: context.log,
+        metrics: context.metrics,
+        clock: context.clock,
         presence,
-        lags: false,
+        lagging: false,
         name: thread.to_string(),
         thread,
         subscription,
         deliver,
         at: Subscription::new(cursor),
     };
-    let mut subscribed = first;
-    if follower.ask_again(&subscribed, cursor).await.is_none() {
-        return Ended::Gone;
+    let mut snapshot = first;
+    if follower.resend_open_questions(&snapshot, cursor).await.is_none() {
+        return FollowEnd::Gone;
     }
     loop {
-        if let Err(ended) = follower.follow(subscribed).await {
+        if let Err(ended) = follower.follow(snapshot).await {
             return ended;
         }
-        subscribed = match directory.subscribe(thread).await {
-            Ok(subscribed) => subscribed,
+        snapshot = match directory.subscribe(thread).await {
+            Ok(snapshot) => snapshot,
             // The daemon stops, or the thread was deleted.
             Err(failure) if matches!(failure.code, ErrorCode::Overloaded | ErrorCode::NotFound) => {
-                return Ended::Gone;
+                return FollowEnd::Gone;
             }
             Err(failure) => {
                 tracing::warn!(%thread, error = %failure, "a client cannot follow a thread any further");
-                return Ended::Lost;
+                return FollowEnd::Lost;
             }
         };
     }
@@ -113,7 +113,7 @@ struct Follower {
     /// The client's own among those who follow the thread.
     presence: Presence,
     /// Whether it has missed something that is kept for it no longer.
-    lags: bool,
+    lagging: bool,
     thread: ThreadId,
     name: String,
     subscription: u64,
@@ -123,8 +123,8 @@ struct Follower {
 
 impl Follower {
     /// Questions from before the cursor that are still open are asked again.
-    async fn ask_again(&self, subscribed: &Subscribed, cursor: Seq) -> Option<()> {
-        for request in subscribed
+    async fn resend_open_questions(&self, snapshot: &ThreadSnapshot, cursor: Seq) -> Option<()> {
+        for request in snapshot
             .live
             .requests
             .values()
@@ -141,7 +141,7 @@ impl Follower {
         Some(())
     }
 
-    async fn deliver(&self, batch: Arc<Batch>, from: Seq, pending: Option<Pending>) -> Option<()> {
+    async fn deliver(&self, batch: Arc<Batch>, from: Seq, pending: Option<OpenQuestions>) -> Option<()> {
         let delivery = Delivery {
             subscription: self.subscription,
             batch,
@@ -154,21 +154,21 @@ impl Follower {
     fn lagged(&mut self, missed: u64) {
         tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
         self.metrics.lagged(missed);
-        self.lags = true;
+        self.lagging = true;
     }
 
     /// Catches up, then follows live until something was missed.
-    async fn follow(&mut self, subscribed: Subscribed) -> Result<(), Ended> {
-        let Subscribed {
+    async fn follow(&mut self, snapshot: ThreadSnapshot) -> Result<(), FollowEnd> {
+        let ThreadSnapshot {
             mut batches,
             pending,
             live,
-        } = subscribed;
+        } = snapshot;
         let end = live.last_seq;
         let open = Arc::new(pending);
-        let pending = Pending { end, open };
+        let pending = OpenQuestions { end, open };
         drop(live);
-        if std::mem::take(&mut self.lags) {
+        if std::mem::take(&mut self.lagging) {
             self.metrics.behind(end.saturating_sub(self.at.cursor()));
         }
         self.at.on_lag();
@@ -176,10 +176,10 @@ impl Follower {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
                 Ok(page) => page,
                 // It was deleted meanwhile; there is nothing left to be told.
-                Err(LogError::NoSuchThread(_)) => return Err(Ended::Gone),
+                Err(LogError::NoSuchThread(_)) => return Err(FollowEnd::Gone),
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
-                    return Err(Ended::Lost);
+                    return Err(FollowEnd::Lost);
                 }
             };
             let from = self.at.cursor() + 1;
@@ -189,7 +189,7 @@ impl Follower {
                 let batch = Arc::new(Batch::encode(&self.name, &page.events));
                 self.deliver(batch, from, Some(pending.clone()))
                     .await
-                    .ok_or(Ended::Gone)?;
+                    .ok_or(FollowEnd::Gone)?;
             }
         }
         loop {
@@ -198,20 +198,20 @@ impl Follower {
                 others = self.presence.others_changed() => {
                     let frame = subscribers_frame(self.thread, self.clock.now().wall, &others);
                     let told = Arc::new(Batch::shown(self.at.cursor(), frame));
-                    self.deliver(told, 0, None).await.ok_or(Ended::Gone)?;
+                    self.deliver(told, 0, None).await.ok_or(FollowEnd::Gone)?;
                     continue;
                 }
-                () = self.deliver.closed() => return Err(Ended::Gone),
+                () = self.deliver.closed() => return Err(FollowEnd::Gone),
             };
             match batch {
                 // What is only shown is for who is exactly there: after a look into the log it would come too late.
                 Ok(batch) if batch.is_shown_only() => {
                     if batch.last == self.at.cursor() {
-                        self.deliver(batch, 0, None).await.ok_or(Ended::Gone)?;
+                        self.deliver(batch, 0, None).await.ok_or(FollowEnd::Gone)?;
                     }
                 }
                 Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                    Step::Send { from } => self.deliver(batch, from, None).await.ok_or(Ended::Gone)?,
+                    Step::Send { from } => self.deliver(batch, from, None).await.ok_or(FollowEnd::Gone)?,
                     Step::Skip => {}
                     Step::CatchUp { .. } => {
                         self.lagged(0);
@@ -231,21 +231,21 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use acpd_log::{EventLog, Memory};
-    use acpd_model::event::Caller;
-    use acpd_model::{By, Event, EventKind, Summary};
+    use acpd_model::event::ClientOrigin;
+    use acpd_model::{Event, EventKind, Origin, Summary};
     use acpd_proto::projection::Live;
     use acpd_proto::surface::app::{Frame, Subscriber};
     use bytes::Bytes;
 
     use super::*;
-    use crate::subscribers::Subscribers;
+    use crate::presence::Subscribers;
 
     fn event(seq: Seq) -> Event {
         Event {
             seq,
             at: 0,
             turn: None,
-            by: By::Agent,
+            by: Origin::Agent,
             kind: EventKind::AgentNotified { method: "_x".into() },
             raw: None,
             raw_params: None,
@@ -282,14 +282,14 @@ mod tests {
         drop(publish);
         let mut live = Box::new(Live::new(thread));
         live.last_seq = 3;
-        let subscribed = Subscribed {
+        let snapshot = ThreadSnapshot {
             batches,
             live,
             pending: BTreeSet::new(),
         };
         let (deliver, mut delivered) = mpsc::channel(16);
         let someone = Subscriber {
-            who: Caller {
+            who: ClientOrigin {
                 principal: String::new(),
                 client: String::new(),
             },
@@ -299,7 +299,7 @@ mod tests {
             metrics: Arc::new(Metrics::new(log.clone())),
             clock: Clock::new(),
             presence: Subscribers::default().join(thread, someone, false),
-            lags: false,
+            lagging: false,
             log,
             thread,
             name: String::new(),
@@ -307,7 +307,7 @@ mod tests {
             deliver,
             at: Subscription::new(0),
         };
-        follower.follow(subscribed).await.unwrap();
+        follower.follow(snapshot).await.unwrap();
         drop(follower);
         let mut seen = Vec::new();
         while let Some(delivery) = delivered.recv().await {

@@ -3,36 +3,36 @@
 
 use acpd_model::event::Fidelity;
 use acpd_model::limits::FORK_BYTES;
-use acpd_model::{By, ErrorCode, Event, Failure, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Event, Failure, Origin, ThreadId, TurnId};
 use acpd_proto::surface::app::{ForkThread, thread_json};
-use acpd_proto::thread::{Adopted, Command, Copied, Reply};
+use acpd_proto::thread::{Command, ForkContents, Reply, ThreadCopy};
 use acpd_proto::wire;
 
-use crate::calls::{Answered, Called, Calls, Follow, heard};
 use crate::directory::log_failure;
+use crate::service::{Dispatched, FollowRequest, Response, Service, await_reply};
 
-impl Calls {
+impl Service {
     pub(crate) async fn fork(
         &self,
-        by: By,
+        by: Origin,
         thread: ThreadId,
         ForkThread { turn_id: turn, name }: ForkThread,
-    ) -> Result<Called, Failure> {
+    ) -> Result<Dispatched, Failure> {
         let split = self.split_off(by, thread, turn, name).await?;
-        let calls = self.clone();
-        Ok(Called::answered(async move {
+        let service = self.clone();
+        Ok(Dispatched::respond(async move {
             let (new, fidelity) = split.await?;
-            let subscribed = calls.directory.subscribe(new).await?;
-            let thread = thread_json(&subscribed.live, None, None);
+            let snapshot = service.directory.subscribe(new).await?;
+            let thread = thread_json(&snapshot.live, None, None);
             let result = wire::object(|result| {
                 result.json("thread", Some(&thread)).put("fidelity", &fidelity);
             });
-            let follow = Follow {
+            let follow = FollowRequest {
                 thread: new,
-                cursor: subscribed.live.last_seq,
-                subscribed,
+                cursor: snapshot.live.last_seq,
+                snapshot,
             };
-            Ok(Answered {
+            Ok(Response {
                 result,
                 follow: Some(follow),
             })
@@ -43,38 +43,38 @@ impl Calls {
     /// rest answers the new thread, and how much its agent will know.
     pub(crate) async fn split_off(
         &self,
-        by: By,
+        by: Origin,
         thread: ThreadId,
         turn: Option<TurnId>,
         name: Option<String>,
     ) -> Result<impl Future<Output = Result<(ThreadId, Fidelity), Failure>> + Send + 'static, Failure> {
         let command = Command::Fork { turn };
         let point = self.directory.command(thread, by.clone(), command).await?;
-        let calls = self.clone();
+        let service = self.clone();
         Ok(async move {
-            let Reply::Fork(point) = heard(point).await? else {
+            let Reply::Fork(point) = await_reply(point).await? else {
                 let message = "the thread did not say where it is forked";
                 return Err(Failure::new(ErrorCode::Internal, message));
             };
             let fidelity = point.forked.fidelity;
             let new = ThreadId(uuid::Uuid::now_v7());
-            let events = calls.copy(thread, new, point.forked.last).await?;
-            let adopted = Adopted {
+            let events = service.copy(thread, new, point.forked.last).await?;
+            let adopted = ForkContents {
                 events,
                 point: *point,
                 name,
             };
             let adopt = Command::Adopt(Box::new(adopted));
-            heard(calls.directory.command(new, by, adopt).await?).await?;
+            await_reply(service.directory.command(new, by, adopt).await?).await?;
             Ok((new, fidelity))
         })
     }
 
     async fn copy(&self, from: ThreadId, to: ThreadId, last: Option<TurnId>) -> Result<Vec<Event>, Failure> {
-        let (mut copied, mut bytes) = (Copied::new(to, last), 0);
+        let (mut copied, mut bytes) = (ThreadCopy::new(to, last), 0);
         let (mut after, mut room) = (0, Vec::new());
         loop {
-            let page = self.around.log.read(from, after).await;
+            let page = self.context.log.read(from, after).await;
             let page = page.map_err(|error| log_failure(&error))?;
             for event in &page.events {
                 copied.fold(event);

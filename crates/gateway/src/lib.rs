@@ -5,33 +5,27 @@
 //!
 //! One task each, with a bounded mailbox and no shared state: [`thread`] owns a thread's machine, [`agent`] an
 //! agent's process, [`shared`] knows those that threads share, [`peer`] a client's connection, [`directory`] knows
-//! which threads are awake, [`answers`] keeps what holds for all threads of an agent,
-//! [`board`] tells how the list of threads changes.
+//! which threads are awake, [`remembered`] keeps what holds for all threads of an agent,
+//! [`thread_list`] tells how the list of threads changes.
 
 mod acp;
 mod agent;
 pub mod agents;
-pub mod answers;
 mod batch;
-mod board;
 mod budget;
-mod calls;
 mod clock;
 pub mod config;
 mod daemon;
 mod directory;
-pub mod doctor;
 mod door;
 mod editors;
 mod export;
 mod follow;
 mod fork;
 mod heartbeat;
-#[cfg(test)]
-mod in_memory;
+mod history;
+mod host;
 mod lifecycle;
-mod look;
-mod machine;
 #[cfg(test)]
 mod many_clients;
 pub mod mcp;
@@ -39,17 +33,23 @@ mod metrics;
 pub mod paths;
 mod peer;
 mod policies;
-mod recall;
-mod running;
+mod presence;
+pub mod probe;
+mod process_table;
+mod queries;
+pub mod remembered;
 pub mod sandbox;
 mod search;
+mod service;
+mod session_claims;
 mod shared;
 mod standby;
-mod starts;
 mod stdin;
-mod subscribers;
 mod terminals;
+#[cfg(test)]
+mod test_context;
 mod thread;
+mod thread_list;
 
 pub use acpd_host::Reserved;
 pub use acpd_host::catalog;
@@ -61,5 +61,5 @@ pub use agents::Agents;
 pub use config::{AgentConfig, Config};
 pub use daemon::{Daemon, StartError};
 pub use door::tls::{TlsConfig, fingerprint};
-pub use door::{Holder, ServerConfig, Token, TokenError, keys, private, socket};
+pub use door::{Holder, ServerConfig, Token, TokenError, private_file, tokens, unix_socket};
 pub use policies::PolicyBook;

@@ -1,15 +1,15 @@
 //! Requests about a thread as a whole, and words into a running turn.
 
-use acpd_model::{By, Failure, RawJson, ThreadId};
+use acpd_model::{Failure, Origin, RawJson, ThreadId};
 use acpd_proto::surface::app::{Named, On, Request, thread_json};
 use acpd_proto::thread::{Change, Command};
 use acpd_proto::wire;
 
-use crate::calls::{Called, Calls, heard, misplaced};
+use crate::service::{Dispatched, Service, await_reply, misrouted};
 
-impl Calls {
+impl Service {
     /// Carries out such a request.
-    pub(crate) async fn lifecycle(&self, by: By, request: Request) -> Result<Called, Failure> {
+    pub(crate) async fn lifecycle(&self, by: Origin, request: Request) -> Result<Dispatched, Failure> {
         match request {
             Request::ThreadNameSet(On { thread, params }) => {
                 let name = params.name;
@@ -25,27 +25,28 @@ impl Calls {
             Request::ThreadRollback(On { thread, params }) => {
                 let last_kept = params.turn_id;
                 let change = Change::RollBack { last_kept };
-                self.told(thread, by, Command::Change(change)).await
+                self.query_thread(thread, by, Command::Change(change)).await
             }
             Request::ThreadFork(On { thread, params }) => self.fork(by, thread, params).await,
             Request::TurnSteer(On { thread, params }) => {
                 let (input, turn) = (params.content.0, params.turn_id);
-                self.told(thread, by, Command::Steer { input, turn }).await
+                self.query_thread(thread, by, Command::Steer { input, turn })
+                    .await
             }
-            other => Err(misplaced(&other)),
+            other => Err(misrouted(&other)),
         }
     }
 
-    async fn change(&self, thread: ThreadId, by: By, change: Change) -> Result<Called, Failure> {
+    async fn change(&self, thread: ThreadId, by: Origin, change: Change) -> Result<Dispatched, Failure> {
         self.simple(thread, by, Command::Change(change)).await
     }
 
-    async fn unarchive(&self, thread: ThreadId, by: By) -> Result<Called, Failure> {
+    async fn unarchive(&self, thread: ThreadId, by: Origin) -> Result<Dispatched, Failure> {
         let command = Command::Change(Change::Unarchive);
         let done = self.directory.command(thread, by, command).await?;
         let directory = self.directory.clone();
-        Ok(Called::answer(async move {
-            heard(done).await?;
+        Ok(Dispatched::answer(async move {
+            await_reply(done).await?;
             let live = directory.subscribe(thread).await?.live;
             let thread: RawJson = thread_json(&live, None, None);
             Ok(wire::object(|found| {

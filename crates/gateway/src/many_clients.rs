@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::{EventLog, Fault, Memory};
-use acpd_model::event::Caller;
-use acpd_model::{By, ErrorCode, Event, Limits, Seq, ThreadId};
+use acpd_model::event::ClientOrigin;
+use acpd_model::{ErrorCode, Event, Limits, Origin, Seq, ThreadId};
 use acpd_proto::projection::{Live, Spec};
 use acpd_proto::surface::app::{Subscriber, blocks, frames};
 use acpd_proto::thread::Command;
@@ -15,12 +15,12 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::calls::Follow;
 use crate::config::AgentConfig;
 use crate::directory::Directory;
-use crate::follow::{Delivery, Ended, follow};
-use crate::in_memory::surroundings_of;
-use crate::thread::Surroundings;
+use crate::follow::{Delivery, FollowEnd, follow};
+use crate::service::FollowRequest;
+use crate::test_context::context_with_log;
+use crate::thread::Context;
 
 /// An agent of one turn: words, a thought, tool calls, a plan.
 const AGENT: &str = r#"
@@ -68,7 +68,7 @@ impl Dice {
 /// A daemon without a door.
 struct Stage {
     log: Arc<Memory>,
-    around: Surroundings,
+    context: Context,
     directory: Directory,
     thread: ThreadId,
     place: std::path::PathBuf,
@@ -93,11 +93,11 @@ impl Stage {
         };
         let agents = BTreeMap::from([("words".to_owned(), agent)]);
         let log = Arc::new(Memory::new());
-        let around = surroundings_of(log.clone(), &place, agents, limits);
-        let directory = Directory::open(around.clone()).await.unwrap();
+        let context = context_with_log(log.clone(), &place, agents, limits);
+        let directory = Directory::open(context.clone()).await.unwrap();
         let stage = Self {
             log,
-            around,
+            context,
             directory,
             thread: ThreadId(uuid::Uuid::now_v7()),
             place,
@@ -113,7 +113,10 @@ impl Stage {
             project_id: None,
             metadata: None,
         };
-        let created = stage.directory.command(stage.thread, By::Daemon, create).await;
+        let created = stage
+            .directory
+            .command(stage.thread, Origin::Daemon, create)
+            .await;
         created.unwrap().await.unwrap().unwrap();
         stage
     }
@@ -129,7 +132,7 @@ impl Stage {
     /// Puts all threads to sleep, and begins anew on the same log.
     async fn restart(&mut self) {
         self.directory.close_within(Duration::from_secs(30)).await;
-        self.directory = Directory::open(self.around.clone()).await.unwrap();
+        self.directory = Directory::open(self.context.clone()).await.unwrap();
     }
 
     /// Everything that the log holds.
@@ -150,7 +153,7 @@ struct Watcher {
     /// What it has seen since it began after `base`, in order.
     seen: Vec<(Seq, Bytes)>,
     base: Seq,
-    attached: Option<(mpsc::Receiver<Delivery>, AbortOnDropHandle<Ended>)>,
+    attached: Option<(mpsc::Receiver<Delivery>, AbortOnDropHandle<FollowEnd>)>,
 }
 
 impl Watcher {
@@ -163,16 +166,16 @@ impl Watcher {
         self.attached = None;
         self.base = self.base.min(cursor);
         self.seen.retain(|(seq, _)| *seq <= cursor);
-        let subscribed = stage.directory.subscribe(stage.thread).await.unwrap();
-        let live = subscribed.live.clone();
-        let to_follow = Follow {
+        let snapshot = stage.directory.subscribe(stage.thread).await.unwrap();
+        let live = snapshot.live.clone();
+        let to_follow = FollowRequest {
             thread: stage.thread,
             cursor,
-            subscribed,
+            snapshot,
         };
-        let (deliver, deliveries) = mpsc::channel(stage.around.limits.outbound_queue);
+        let (deliver, deliveries) = mpsc::channel(stage.context.limits.outbound_queue);
         let someone = Subscriber {
-            who: Caller {
+            who: ClientOrigin {
                 principal: "someone".into(),
                 client: "test".into(),
             },
@@ -180,9 +183,9 @@ impl Watcher {
         };
         let task = follow(
             stage.directory.clone(),
-            stage.around.clone(),
+            stage.context.clone(),
             to_follow,
-            stage.around.subscribers.join(stage.thread, someone, false),
+            stage.context.subscribers.join(stage.thread, someone, false),
             0,
             deliver,
         );
@@ -245,7 +248,9 @@ async fn anything_may_happen(seed: u64) -> BTreeMap<String, u64> {
         match dice.roll(20) {
             0..=2 => {
                 // A thread that dies of its log, or sleeps, answers nobody; then nothing was begun.
-                let begun = stage.directory.command(stage.thread, By::Daemon, Stage::prompt());
+                let begun = stage
+                    .directory
+                    .command(stage.thread, Origin::Daemon, Stage::prompt());
                 drop(begun.await);
             }
             3 | 4 => watchers.push(Watcher {
@@ -284,7 +289,7 @@ async fn anything_may_happen(seed: u64) -> BTreeMap<String, u64> {
     loop {
         let rest = stage
             .directory
-            .command(stage.thread, By::Daemon, Stage::prompt())
+            .command(stage.thread, Origin::Daemon, Stage::prompt())
             .await;
         if matches!(rest.unwrap().await, Ok(Ok(_))) && settled(&stage).await {
             break;
@@ -319,7 +324,7 @@ async fn anything_may_happen(seed: u64) -> BTreeMap<String, u64> {
         assert_eq!(folded, *live, "seed {seed}: the view at event {}", live.last_seq);
     }
     stage.directory.close_within(Duration::from_secs(30)).await;
-    let text = stage.around.metrics.text();
+    let text = stage.context.metrics.text();
     let numbers = text.lines().filter_map(|line| line.split_once(' '));
     numbers
         .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
@@ -329,11 +334,11 @@ async fn anything_may_happen(seed: u64) -> BTreeMap<String, u64> {
 /// Waits until no turn runs and none waits; `false` if the thread died instead.
 async fn settled(stage: &Stage) -> bool {
     loop {
-        let Ok(subscribed) = stage.directory.subscribe(stage.thread).await else {
+        let Ok(snapshot) = stage.directory.subscribe(stage.thread).await else {
             return false;
         };
-        let mut batches = subscribed.batches;
-        if subscribed.live.turn.is_none() {
+        let mut batches = snapshot.batches;
+        if snapshot.live.turn.is_none() {
             return true;
         }
         // Whatever comes, or the thread's end, is a reason to look again.
@@ -373,7 +378,7 @@ async fn a_client_hears_that_its_thread_cannot_be_read() {
     stage.log.inject(Fault::FailRead { after: 0 });
     watcher.attach(&stage, 0).await;
     let (_deliveries, task) = watcher.attached.take().unwrap();
-    assert_eq!(task.await.unwrap(), Ended::Lost);
+    assert_eq!(task.await.unwrap(), FollowEnd::Lost);
 }
 
 #[tokio::test]
@@ -388,7 +393,11 @@ async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
     let policy = || Command::SetPolicy(None);
     let mut taken = Vec::new();
     let refused = loop {
-        match stage.directory.command(stage.thread, By::Daemon, policy()).await {
+        match stage
+            .directory
+            .command(stage.thread, Origin::Daemon, policy())
+            .await
+        {
             Ok(answer) => taken.push(answer),
             Err(failure) => break failure,
         }
@@ -404,6 +413,9 @@ async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
     for answer in taken {
         answer.await.unwrap().unwrap();
     }
-    let again = stage.directory.command(stage.thread, By::Daemon, policy()).await;
+    let again = stage
+        .directory
+        .command(stage.thread, Origin::Daemon, policy())
+        .await;
     again.unwrap().await.unwrap().unwrap();
 }

@@ -9,18 +9,18 @@ use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::policy::{Layers, RealPaths, Request, normalise};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Sight, Whose};
+use acpd_proto::thread::{Sight, Waiter};
 use tokio::sync::mpsc;
 
-use crate::machine::{FromMachine, Machine};
+use crate::host::{Host, HostMessage};
 
 /// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
 pub fn workspace(
-    host: Option<&Machine>,
+    host: Option<&Host>,
     spec: &Spec,
     reserved: Arc<Reserved>,
 ) -> impl FnOnce() -> Arc<Workspace> + Send + 'static {
-    let opened = host.map(Machine::workspace);
+    let opened = host.map(Host::workspace);
     let directories = directories(spec);
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
 }
@@ -59,23 +59,25 @@ pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure
     }
 }
 
-/// Looks `paths` up; the answer comes as [`FromMachine::Resolved`].
+/// Looks `paths` up; the answer comes as [`HostMessage::Resolved`].
 pub fn look_up(
     workspace: impl FnOnce() -> Arc<Workspace> + Send + 'static,
-    whose: Whose,
+    waiter: Waiter,
     paths: Vec<String>,
-    told: mpsc::Sender<Box<FromMachine>>,
+    messages_tx: mpsc::Sender<Box<HostMessage>>,
 ) {
-    let sight = match whose {
-        Whose::Explain { sight, .. } => sight,
-        Whose::Call(_) => Sight::Everything,
+    let sight = match waiter {
+        Waiter::Explain { sight, .. } => sight,
+        Waiter::Call(_) => Sight::Everything,
     };
     tokio::spawn(async move {
         let work = move || real_paths(&workspace(), paths, sight);
         // What was not found out is decided on as unknown.
         let real = tokio::task::spawn_blocking(work).await.unwrap_or_default();
         // A thread that is gone decides nothing.
-        let _ = told.send(Box::new(FromMachine::Resolved { whose, real })).await;
+        let _ = messages_tx
+            .send(Box::new(HostMessage::Resolved { waiter, real }))
+            .await;
     });
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use acpd_model::{By, Failure, ThreadId};
+use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use bytes::Bytes;
@@ -14,25 +14,25 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::board::Watch;
-use crate::calls::{Answered, Asker, Called, Calls, Follow};
-use crate::follow::{Delivery, Ended, follow};
+use crate::follow::{Delivery, FollowEnd, follow};
 use crate::heartbeat::{Due, Heartbeat};
 use crate::metrics::Present;
+use crate::service::{Caller, Dispatched, FollowRequest, Response, Service};
+use crate::thread_list::ThreadListSubscription;
 
-type Reply = (u64, Result<Answered, Failure>);
+type Reply = (u64, Result<Response, Failure>);
 
 /// One connection while it lasts.
 pub struct PeerActor {
     socket: WebSocket,
     peer: Peer,
-    calls: Calls,
+    service: Service,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: HashMap<ThreadId, Following>,
     /// What is followed once the answer to a request has left, by the request's token.
-    held: HashMap<u64, (u64, Follow)>,
+    held: HashMap<u64, (u64, FollowRequest)>,
     /// How the list of threads changes, if the client wants to know.
-    watch: Watch,
+    watch: ThreadListSubscription,
     /// The number of the last subscription.
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
@@ -83,33 +83,33 @@ const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
 const ENDED: End = End::Refused(close_code::POLICY, "access has ended");
 
 /// How long a client has to take what is left for it when the daemon stops.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
 
 impl PeerActor {
     /// Takes over a connection that has shown its credentials; `ends` is cancelled when they hold no more.
     pub fn new(
         socket: WebSocket,
         peer: Peer,
-        calls: Calls,
+        service: Service,
         stop: CancellationToken,
         ends: CancellationToken,
     ) -> Self {
-        let limits = &calls.around.limits;
+        let limits = &service.context.limits;
         let (queue, write_time) = (limits.outbound_queue, Duration::from_secs(limits.write_secs));
         let (deliver, deliveries) = mpsc::channel(queue);
         let (lose, lost) = mpsc::channel(1);
         let answers = FuturesUnordered::new();
         Self {
-            _connected: calls.around.metrics.client(),
+            _connected: service.context.metrics.client(),
             queue,
             write_time,
             socket,
             peer,
-            calls,
+            service,
             answers,
             follows: HashMap::new(),
             held: HashMap::new(),
-            watch: Watch::default(),
+            watch: ThreadListSubscription::default(),
             subscriptions: 0,
             deliver,
             deliveries,
@@ -128,10 +128,10 @@ impl PeerActor {
             () = ends.cancelled() => Err(ENDED),
             ended = self.serve() => ended,
             // One that takes nothing must not hold the daemon up.
-            () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(STOPPING),
+            () = async { stop.cancelled().await; tokio::time::sleep(SHUTDOWN_FLUSH).await } => Err(STOPPING),
         };
         if let Some(reason) = ended.as_ref().err().and_then(End::word) {
-            self.calls.around.metrics.dropped(reason);
+            self.service.context.metrics.dropped(reason);
         }
         if let Err(End::Refused(code, reason)) = ended {
             let frame = CloseFrame {
@@ -148,7 +148,7 @@ impl PeerActor {
     }
 
     async fn serve(&mut self) -> Result<(), End> {
-        let limits = &self.calls.around.limits;
+        let limits = &self.service.context.limits;
         let mut heartbeat = Heartbeat::new(
             Duration::from_secs(limits.ping_secs),
             Duration::from_secs(limits.pong_secs),
@@ -158,7 +158,7 @@ impl PeerActor {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => {
-                    self.last_words().await?;
+                    self.flush_on_shutdown().await?;
                     return Err(STOPPING);
                 }
                 message = self.socket.recv() => {
@@ -202,7 +202,7 @@ impl PeerActor {
     }
 
     /// The daemon stops: what the threads said before they fell asleep still leaves.
-    async fn last_words(&mut self) -> Result<(), End> {
+    async fn flush_on_shutdown(&mut self) -> Result<(), End> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
@@ -213,7 +213,7 @@ impl PeerActor {
 
     fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
         match message {
-            Some(Ok(Message::Text(text))) => self.peer.handle_text(&text, self.calls.around.clock.now()),
+            Some(Ok(Message::Text(text))) => self.peer.handle_text(&text, self.service.context.clock.now()),
             Some(Ok(Message::Binary(_))) => {
                 return Err(End::Refused(close_code::UNSUPPORTED, "send text frames"));
             }
@@ -241,12 +241,12 @@ impl PeerActor {
                     request,
                     order,
                 } => {
-                    let by = By::Client(Box::new(self.peer.caller()));
+                    let by = Origin::Client(Box::new(self.peer.caller()));
                     let role = self.peer.role();
                     let follows = &self.follows;
                     let called = self
-                        .calls
-                        .call(Asker { by, role }, request, order, |thread| {
+                        .service
+                        .call(Caller { by, role }, request, order, |thread| {
                             follows.contains_key(&thread)
                         })
                         .await;
@@ -254,12 +254,12 @@ impl PeerActor {
                 }
             }
         }
-        self.calls.around.metrics.handled(&self.peer.take_handled());
+        self.service.context.metrics.handled(&self.peer.take_handled());
         Ok(())
     }
 
-    fn called(&mut self, token: u64, called: Called) {
-        let Called {
+    fn called(&mut self, token: u64, called: Dispatched) {
+        let Dispatched {
             follow: to_follow,
             answer_first,
             unfollow,
@@ -267,8 +267,8 @@ impl PeerActor {
             answer,
         } = called;
         match watch {
-            Some(true) => self.watch.begin(&self.calls.around.board),
-            Some(false) => self.watch = Watch::default(),
+            Some(true) => self.watch.begin(&self.service.context.thread_list),
+            Some(false) => self.watch = ThreadListSubscription::default(),
             None => {}
         }
         if let Some(thread) = unfollow {
@@ -286,7 +286,7 @@ impl PeerActor {
             .push(answer.map(move |result| (token, result)).boxed());
     }
 
-    fn answered(&mut self, token: u64, answer: Result<Answered, Failure>) {
+    fn answered(&mut self, token: u64, answer: Result<Response, Failure>) {
         let held = self.held.remove(&token);
         match (&answer, held) {
             (Ok(_), Some((number, to_follow))) => self.follow(number, to_follow),
@@ -295,7 +295,7 @@ impl PeerActor {
             }
             _ => {}
         }
-        let result = answer.map(|Answered { result, follow }| {
+        let result = answer.map(|Response { result, follow }| {
             if let Some(to_follow) = follow {
                 let number = self.subscribe(to_follow.thread);
                 self.follow(number, to_follow);
@@ -322,17 +322,17 @@ impl PeerActor {
     }
 
     /// Begins to deliver for a subscription, unless it was ended meanwhile.
-    fn follow(&mut self, number: u64, to_follow: Follow) {
+    fn follow(&mut self, number: u64, to_follow: FollowRequest) {
         let thread = to_follow.thread;
         if !self.is_current(number, thread) {
             return;
         }
-        let Calls { directory, around } = self.calls.clone();
+        let Service { directory, context } = self.service.clone();
         let hears = self.peer.client().subscribers;
-        let presence = around.subscribers.join(thread, self.peer.subscriber(), hears);
+        let presence = context.subscribers.join(thread, self.peer.subscriber(), hears);
         let task = follow(
             directory,
-            around,
+            context,
             to_follow,
             presence,
             number,
@@ -340,7 +340,7 @@ impl PeerActor {
         );
         let lose = self.lose.clone();
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
-            if task.await == Ended::Lost {
+            if task.await == FollowEnd::Lost {
                 // Another thread may have said so already.
                 let _ = lose.try_send(());
             }
@@ -378,13 +378,13 @@ impl PeerActor {
             Ok(())
         })
         .await;
-        self.calls.around.metrics.sent(sent, bytes);
+        self.service.context.metrics.sent(sent, bytes);
         written
     }
 
     /// Queues one message; it leaves with the next flush.
     async fn send(&mut self, text: Bytes) -> Result<(), End> {
-        self.calls.around.metrics.sent(1, text.len() as u64);
+        self.service.context.metrics.sent(1, text.len() as u64);
         in_time(self.write_time, feed(&mut self.socket, text)).await
     }
 }

@@ -7,11 +7,11 @@ use acpd_proto::projection::extract;
 use acpd_proto::surface::app::SearchThreads;
 use serde_json::{Value, json};
 
-use crate::calls::Calls;
 use crate::directory::log_failure;
-use crate::look::bad_cursor;
+use crate::queries::bad_cursor;
+use crate::service::Service;
 
-impl Calls {
+impl Service {
     /// Answers `thread/search`.
     pub(crate) async fn search(&self, wanted: SearchThreads) -> Result<RawJson, Failure> {
         let SearchThreads {
@@ -31,7 +31,7 @@ impl Calls {
             thread: thread_id,
         };
         let hits = self
-            .around
+            .context
             .log
             .search(search, cursor.transpose()?, limit)
             .await

@@ -13,15 +13,15 @@ use acpd_host::Sandbox;
 use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
 use acpd_model::{Failure, RawJson};
 use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
-use acpd_proto::thread::Gone;
+use acpd_proto::thread::AgentExit;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::agent::{AgentHandle, FromAgent, start};
+use crate::agent::{AgentHandle, AgentMessage, start};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
-use crate::running::{Rank, Use};
-use crate::thread::Surroundings;
+use crate::process_table::{ProcessUse, Rank};
+use crate::thread::Context;
 
 /// A process and what it has said so far.
 #[derive(Debug)]
@@ -36,48 +36,48 @@ pub struct Standby {
     /// What it said that is for its thread, and how many bytes that is.
     early: Vec<AgentEvent>,
     early_bytes: usize,
-    asked: HashMap<u64, Asked>,
+    pending: HashMap<u64, PendingRequest>,
     next_ask: u64,
     /// Whether somebody has signed in to this process.
     signed_in: bool,
     /// Whether it was given to a thread, which either takes it soon or never.
-    lent: bool,
+    offered: bool,
     until: Instant,
     /// Its place in the list of processes.
-    using: Arc<Use>,
+    using: Arc<ProcessUse>,
     clock: Clock,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct PendingRequest {
     reply: oneshot::Sender<Result<RawJson, Failure>>,
     method: String,
     signs_in: bool,
 }
 
 /// What an agent says of itself, the result of its `initialize`, verbatim; and the process that said it.
-pub type Greeted = Result<(RawJson, Standby), Failure>;
+pub type StandbyResult = Result<(RawJson, Standby), Failure>;
 
 /// Answers a request that was made of it.
 pub type Answer = oneshot::Receiver<Result<RawJson, Failure>>;
 
 impl Standby {
     /// Starts the agent in `cwd` and greets it.
-    pub async fn start(around: &Surroundings, name: &str, config: &AgentConfig, cwd: &Path) -> Greeted {
-        let patience = Duration::from_secs(around.limits.agent_start_secs);
+    pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
+        let patience = Duration::from_secs(context.limits.agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();
         let held = Start {
-            held: true,
+            pending_session: true,
             quirks: config.quirks,
             ..Start::new(cwd.clone(), patience)
         };
         let workspace = [cwd.clone().into()];
-        let sandbox = match config.confine(&around.reserved, &workspace) {
+        let sandbox = match config.confine(&context.reserved, &workspace) {
             Ok(sandbox) => sandbox,
             // No session can be opened in this directory, so all that is asked is what needs none.
-            Err(_) => config.confine(&around.reserved, &[])?,
+            Err(_) => config.confine(&context.reserved, &[])?,
         };
-        let handle = start(around, name, config, sandbox.clone(), held).await;
+        let handle = start(context, name, config, sandbox.clone(), held).await;
         let handle = handle.map_err(|failure| cannot(name, failure))?;
         let mut standby = Self {
             name: name.to_owned(),
@@ -85,25 +85,25 @@ impl Standby {
             cwd,
             sandbox,
             capabilities: Capabilities::default(),
-            using: around.running.join(Arc::clone(&handle.process), None).await?,
+            using: context.processes.join(Arc::clone(&handle.process), None).await?,
             handle,
             early: Vec::new(),
             early_bytes: 0,
-            asked: HashMap::new(),
+            pending: HashMap::new(),
             next_ask: 0,
             signed_in: false,
-            lent: false,
+            offered: false,
             until: Instant::now() + Duration::from_secs(STANDBY_SECS),
-            clock: around.clock,
+            clock: context.clock,
         };
         standby.note();
         loop {
             match standby.handle.events.recv().await {
-                Some(FromAgent::Events(events)) => {
+                Some(AgentMessage::Events(events)) => {
                     let mut greeting = None;
                     for event in events {
                         match event {
-                            AgentEvent::Greeted(hello) => greeting = Some(hello),
+                            AgentEvent::Initialized(hello) => greeting = Some(hello),
                             AgentEvent::Failed(failure) => return Err(standby.failed(name, failure).await),
                             other => standby.keep(other),
                         }
@@ -117,7 +117,7 @@ impl Standby {
                         return Ok((hello, standby));
                     }
                 }
-                Some(FromAgent::Gone(gone)) => return Err(gone_early(name, *gone)),
+                Some(AgentMessage::Exited(gone)) => return Err(exited_early(name, *gone)),
                 None => return Err(cannot(name, Failure::agent("it ended"))),
             }
         }
@@ -127,7 +127,7 @@ impl Standby {
     async fn failed(mut self, name: &str, failure: Failure) -> Failure {
         self.handle.stop();
         while let Some(from) = self.handle.events.recv().await {
-            if let FromAgent::Gone(gone) = from {
+            if let AgentMessage::Exited(gone) = from {
                 return cannot(name, failure.with_detail(gone.stderr));
             }
         }
@@ -140,16 +140,18 @@ impl Standby {
         let (reply, answer) = oneshot::channel();
         let ask = self.next_ask;
         self.next_ask += 1;
-        let asked = Asked {
+        let pending = PendingRequest {
             reply,
             method: request.method().to_owned(),
             signs_in: matches!(request, AgentRequest::Authenticate { .. }),
         };
-        self.asked.insert(ask, asked);
+        self.pending.insert(ask, pending);
         // As long as it is used it is kept.
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
         self.note();
-        self.handle.tell(AgentCommand::Ask { ask, request }, None).await;
+        self.handle
+            .send_command(AgentCommand::Request { ask, request }, None)
+            .await;
         Ok(answer)
     }
 
@@ -161,7 +163,7 @@ impl Standby {
             Rank::Unused
         };
         let now = self.clock.now().wall;
-        self.using.note(self.asked.is_empty(), rank, now);
+        self.using.note(self.pending.is_empty(), rank, now);
     }
 
     /// The agent's name.
@@ -171,12 +173,12 @@ impl Standby {
 
     /// Whether somebody is signing in, so that what comes after should wait for that.
     pub fn is_signing_in(&self) -> bool {
-        self.asked.values().any(|asked| asked.signs_in)
+        self.pending.values().any(|pending| pending.signs_in)
     }
 
     /// It is given to a thread: it is of no use any more if that does not take it.
-    pub fn lend(&mut self) {
-        self.lent = true;
+    pub fn offer(&mut self) {
+        self.offered = true;
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
     }
 
@@ -189,7 +191,7 @@ impl Standby {
                 () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
                 () = self.using.let_go() => None,
             };
-            let Some(FromAgent::Events(events)) = from else {
+            let Some(AgentMessage::Events(events)) = from else {
                 return;
             };
             for event in events {
@@ -209,15 +211,15 @@ impl Standby {
 
     /// One that somebody has signed in to, or is signing in to, stays: another process may not know of it.
     fn is_needed(&self) -> bool {
-        self.signed_in && !self.lent || !self.asked.is_empty()
+        self.signed_in && !self.offered || !self.pending.is_empty()
     }
 
     fn answered(&mut self, ask: u64, result: Result<RawJson, acpd_proto::wire::RpcError>) {
-        let Some(Asked {
+        let Some(PendingRequest {
             reply,
             method,
             signs_in,
-        }) = self.asked.remove(&ask)
+        }) = self.pending.remove(&ask)
         else {
             return;
         };
@@ -230,7 +232,7 @@ impl Standby {
     /// Whether it can open a session in `cwd`. One that somebody has signed in to can in any directory, as agents can that
     /// hold several sessions; but not one that is confined to its own.
     pub fn fits(&self, cwd: &str) -> bool {
-        self.asked.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
+        self.pending.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
     }
 
     /// Gives the process to a thread, if it was started as the thread's agent is now: the way to it, and what it has said.
@@ -243,7 +245,9 @@ impl Standby {
         if self.config != *config || self.sandbox.as_ref() != sandbox || !self.fits(&start.cwd) {
             return Err(start);
         }
-        self.handle.tell(AgentCommand::Open(Box::new(start)), None).await;
+        self.handle
+            .send_command(AgentCommand::Open(Box::new(start)), None)
+            .await;
         Ok((self.handle, self.early))
     }
 }
@@ -260,9 +264,9 @@ pub async fn over(standby: Option<&mut Standby>) {
 fn bytes(event: &AgentEvent) -> usize {
     let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
     let said = match event {
-        AgentEvent::Update(update) | AgentEvent::Repeated(update) => update.bytes(),
-        AgentEvent::Called { request, params, .. } => request.bytes() + raw(params),
-        AgentEvent::CallRefused { params, .. }
+        AgentEvent::Update(update) | AgentEvent::Replayed(update) => update.bytes(),
+        AgentEvent::CallbackReceived { request, params, .. } => request.bytes() + raw(params),
+        AgentEvent::CallbackRefused { params, .. }
         | AgentEvent::Foreign { params }
         | AgentEvent::Notified { params, .. } => raw(params),
         AgentEvent::Malformed { text, .. } => text.len(),
@@ -278,7 +282,7 @@ fn cannot(name: &str, failure: Failure) -> Failure {
     }
 }
 
-fn gone_early(name: &str, Gone { reason, stderr }: Gone) -> Failure {
+fn exited_early(name: &str, AgentExit { reason, stderr }: AgentExit) -> Failure {
     let failure = Failure::agent(format!("{reason} before it answered initialize"));
     cannot(name, failure.with_detail(stderr))
 }
@@ -290,7 +294,7 @@ mod tests {
     use acpd_model::Limits;
 
     use super::*;
-    use crate::in_memory::surroundings;
+    use crate::test_context::context;
 
     /// A process that answers `initialize`, then does this.
     async fn standby(then: &str) -> (tempfile::TempDir, Standby) {
@@ -301,8 +305,8 @@ mod tests {
             args: vec!["-c".into(), format!("read -r line; echo '{hello}'; {then}")],
             ..AgentConfig::default()
         };
-        let around = surroundings(dir.path(), BTreeMap::new(), Limits::default());
-        let started = Standby::start(&around, "a", &config, dir.path()).await;
+        let context = context(dir.path(), BTreeMap::new(), Limits::default());
+        let started = Standby::start(&context, "a", &config, dir.path()).await;
         (dir, started.unwrap().1)
     }
 

@@ -11,7 +11,7 @@ use acpd_model::limits::{ENDED_OUTPUT_BYTES, ENDED_TERMINALS, ENDED_TERMINALS_KN
 
 /// A terminal that was not released.
 #[derive(Debug, Clone)]
-pub enum Held {
+pub enum TrackedTerminal {
     /// It runs, or it has ended and its output is there.
     Whole(Terminal),
     /// It has ended, and its output was dropped.
@@ -26,9 +26,9 @@ pub enum Held {
 /// All of them. What has ended is kept in its order, and no more of it than is allowed.
 #[derive(Debug, Default)]
 pub struct Terminals {
-    held: HashMap<String, Held>,
+    held: HashMap<String, TrackedTerminal>,
     /// Those that have ended and have their output, the oldest first.
-    whole: VecDeque<Ended>,
+    whole: VecDeque<EndedTerminal>,
     /// Bytes of their output.
     bytes: usize,
     /// Those that have ended and whose output was dropped, the oldest first.
@@ -36,7 +36,7 @@ pub struct Terminals {
 }
 
 #[derive(Debug)]
-struct Ended {
+struct EndedTerminal {
     id: String,
     exit: Exit,
     bytes: usize,
@@ -45,16 +45,16 @@ struct Ended {
 impl Terminals {
     /// One begins.
     pub fn insert(&mut self, id: String, terminal: Terminal) {
-        self.held.insert(id, Held::Whole(terminal));
+        self.held.insert(id, TrackedTerminal::Whole(terminal));
     }
 
     /// What is known of one; `None` if it never was, was released, or ended too long ago.
-    pub fn get(&self, id: &str) -> Option<&Held> {
+    pub fn get(&self, id: &str) -> Option<&TrackedTerminal> {
         self.held.get(id)
     }
 
     /// One is released.
-    pub fn remove(&mut self, id: &str) -> Option<Held> {
+    pub fn remove(&mut self, id: &str) -> Option<TrackedTerminal> {
         let held = self.held.remove(id)?;
         if let Some(at) = self.whole.iter().position(|ended| ended.id == id) {
             self.bytes -= self.whole.remove(at).map_or(0, |ended| ended.bytes);
@@ -71,15 +71,16 @@ impl Terminals {
             return;
         }
         let id = id.to_owned();
-        self.whole.push_back(Ended { id, exit, bytes });
+        self.whole.push_back(EndedTerminal { id, exit, bytes });
         self.bytes += bytes;
         while self.whole.len() > ENDED_TERMINALS || self.bytes > ENDED_OUTPUT_BYTES {
-            let Some(Ended { id, exit, bytes }) = self.whole.pop_front() else {
+            let Some(EndedTerminal { id, exit, bytes }) = self.whole.pop_front() else {
                 break;
             };
             self.bytes -= bytes;
             let wrote = bytes > 0;
-            self.held.insert(id.clone(), Held::Over { exit, wrote });
+            self.held
+                .insert(id.clone(), TrackedTerminal::Over { exit, wrote });
             self.over.push_back(id);
         }
         while self.over.len() > ENDED_TERMINALS_KNOWN {
@@ -120,7 +121,9 @@ mod tests {
 
     /// Whether its output is there; `None` if it is not known.
     fn whole(terminals: &Terminals, id: &str) -> Option<bool> {
-        terminals.get(id).map(|held| matches!(held, Held::Whole(_)))
+        terminals
+            .get(id)
+            .map(|held| matches!(held, TrackedTerminal::Whole(_)))
     }
 
     #[tokio::test]
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(whole(&terminals, "silent"), Some(true));
         end(&mut terminals, "c", &any, 1);
         let wrote = |id| match terminals.get(id) {
-            Some(Held::Over { wrote, .. }) => Some(*wrote),
+            Some(TrackedTerminal::Over { wrote, .. }) => Some(*wrote),
             _ => None,
         };
         assert_eq!((wrote("silent"), wrote("a")), (Some(false), Some(true)));

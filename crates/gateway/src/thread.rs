@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::BATCH_EVENTS;
-use acpd_model::{By, Failure, Limits, ThreadId};
+use acpd_model::{Failure, Limits, Origin, ThreadId};
 use acpd_proto::projection::Live;
-use acpd_proto::thread::{Command, Input, MachineEvent, Reply, Thread};
+use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::agent::{AgentHandle, FromAgent, sleep_until};
+use crate::agent::{AgentHandle, AgentMessage, sleep_until};
 use crate::agents::Agents;
-use crate::answers::Answers;
 use crate::batch::Batch;
-use crate::board::Board;
 use crate::budget::Charge;
 use crate::clock::Clock;
 use crate::editors::{Attachment, Editors};
-use crate::machine::{FromMachine, Machine};
+use crate::host::{Host, HostMessage};
 use crate::metrics::{Metrics, Present};
 use crate::policies::PolicyBook;
-use crate::running::{Running, Use};
+use crate::presence::Subscribers;
+use crate::process_table::{ProcessTable, ProcessUse};
+use crate::remembered::RememberedAnswers;
+use crate::session_claims::SessionClaims;
 use crate::standby::{Standby, over};
-use crate::starts::Starts;
-use crate::subscribers::Subscribers;
+use crate::thread_list::ThreadListFeed;
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub enum ToThread {
     /// Do something.
     Command {
         /// Who wants it, and what. Boxed, since a mailbox keeps room for 32 messages.
-        order: Box<(By, Command)>,
+        order: Box<(Origin, Command)>,
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
@@ -58,13 +58,13 @@ pub enum ToThread {
     /// Follow the thread from here on.
     Subscribe {
         /// Where the answer goes.
-        reply: oneshot::Sender<Subscribed>,
+        reply: oneshot::Sender<ThreadSnapshot>,
     },
 }
 
 /// The moment at which somebody began to follow a thread.
 #[derive(Debug)]
-pub struct Subscribed {
+pub struct ThreadSnapshot {
     /// Everything after `live.last_seq`.
     pub batches: broadcast::Receiver<Arc<Batch>>,
     /// The thread at that moment.
@@ -75,13 +75,13 @@ pub struct Subscribed {
 
 /// What every thread of a daemon shares.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct Context {
     /// The memory.
     pub log: SharedLog,
     /// Agents by name.
     pub agents: Arc<Agents>,
     /// Their processes that run.
-    pub running: Running,
+    pub processes: ProcessTable,
     /// Those whose processes are shared.
     pub shared: crate::shared::SharedAgents,
     /// What is counted.
@@ -93,33 +93,33 @@ pub struct Surroundings {
     /// What agents may do.
     pub policies: watch::Receiver<PolicyBook>,
     /// Answers that hold for all threads of an agent.
-    pub answers: Answers,
+    pub answers: RememberedAnswers,
     /// Where threads say how they are listed.
-    pub board: Board,
+    pub thread_list: ThreadListFeed,
     /// Who follows them.
     pub subscribers: Subscribers,
     /// Those that are being started with a session.
-    pub starts: Starts,
+    pub session_claims: SessionClaims,
     /// Files that no agent gets at.
     pub reserved: Arc<acpd_host::Reserved>,
 }
 
 /// One thread while it is awake.
 pub struct ThreadActor {
-    around: Surroundings,
+    context: Context,
     id: ThreadId,
     id_text: String,
     machine: Thread,
     agent: Option<AgentHandle>,
     /// Its part in the agent's process.
-    using: Option<Arc<Use>>,
+    using: Option<Arc<ProcessUse>>,
     /// Whether the agent is let go of once nothing is going on and nobody follows.
     leaves: bool,
     /// A process to use where the machine next wants one.
     standby: Option<Box<Standby>>,
-    host: Option<Machine>,
-    host_told: mpsc::Sender<Box<FromMachine>>,
-    host_tells: mpsc::Receiver<Box<FromMachine>>,
+    host: Option<Host>,
+    host_tx: mpsc::Sender<Box<HostMessage>>,
+    host_rx: mpsc::Receiver<Box<HostMessage>>,
     /// What the machine's latest answer holds of the agent's budget. The answer leaves for the agent as the thread settles,
     /// or never.
     charge: Option<Charge>,
@@ -131,13 +131,13 @@ pub struct ThreadActor {
     replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
     /// Its last event is stored: all that is left is to delete its log, and to answer a command.
-    vanishes: Option<Vanishing>,
+    pending_deletion: Option<PendingDeletion>,
     _awake: Present,
 }
 
 /// A thread of which only the log is left.
 #[derive(Debug, Clone, Copy)]
-struct Vanishing {
+struct PendingDeletion {
     /// The command that wanted it; not known after a restart.
     call: Option<u64>,
 }
@@ -145,34 +145,34 @@ struct Vanishing {
 /// How long a thread with nothing to do and no agent stays awake.
 const NAP: Duration = Duration::from_secs(30);
 
-enum Happened {
-    Asked(Option<ToThread>),
-    Agent(FromAgent),
-    Machine(FromMachine),
+enum ActorInput {
+    Message(Option<ToThread>),
+    Agent(AgentMessage),
+    Host(HostMessage),
     Editor(Box<Input>),
     Due,
     Idle,
     /// Another thread's agent needs the room.
-    LetGo,
+    ReleaseAgent,
     /// The process that was given for its agent is of no use any more.
-    Unused,
+    StandbyExpired,
     /// The last client that watched has gone.
     Unwatched,
 }
 
 impl ThreadActor {
     /// A thread that is about to be made. In a box: a future would keep room for it twice.
-    pub fn new(id: ThreadId, around: Surroundings) -> Box<Self> {
-        Self::awake(id, around, false)
+    pub fn new(id: ThreadId, context: Context) -> Box<Self> {
+        Self::awake(id, context, false)
     }
 
-    fn awake(id: ThreadId, around: Surroundings, woken: bool) -> Box<Self> {
-        let machine = Thread::new(id, (*around.limits).clone(), around.clock.now());
-        let (host_told, host_tells) = mpsc::channel(16);
+    fn awake(id: ThreadId, context: Context, woken: bool) -> Box<Self> {
+        let machine = Thread::new(id, (*context.limits).clone(), context.clock.now());
+        let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
-            _awake: around.metrics.thread(woken),
-            publish: broadcast::channel(around.limits.live_batches).0,
-            around,
+            _awake: context.metrics.thread(woken),
+            publish: broadcast::channel(context.limits.live_batches).0,
+            context,
             id,
             id_text: id.to_string(),
             machine,
@@ -181,23 +181,23 @@ impl ThreadActor {
             leaves: false,
             standby: None,
             host: None,
-            host_told,
-            host_tells,
+            host_tx,
+            host_rx,
             charge: None,
             editors: None,
             policies_of: None,
             replies: HashMap::new(),
             next_call: 0,
-            vanishes: None,
+            pending_deletion: None,
         })
     }
 
     /// A thread that the log knows.
-    pub async fn load(id: ThreadId, around: Surroundings) -> Result<Box<Self>, LogError> {
-        let mut actor = Self::awake(id, around, true);
+    pub async fn load(id: ThreadId, context: Context) -> Result<Box<Self>, LogError> {
+        let mut actor = Self::awake(id, context, true);
         let mut after = 0;
         loop {
-            let page = actor.around.log.read(id, after).await?;
+            let page = actor.context.log.read(id, after).await?;
             for event in &page.events {
                 actor.machine.replay(event);
             }
@@ -206,81 +206,81 @@ impl ThreadActor {
                 break;
             }
         }
-        actor.machine.recover(actor.around.clock.now());
+        actor.machine.recover(actor.context.clock.now());
         actor.settle().await?;
         Ok(actor)
     }
 
     /// Lives until nobody needs the thread any more, or the log fails it.
-    pub async fn run(mut self: Box<Self>, mut asked: mpsc::Receiver<ToThread>) {
-        let end = self.serve(&mut asked).await;
+    pub async fn run(mut self: Box<Self>, mut requests_rx: mpsc::Receiver<ToThread>) {
+        let end = self.serve(&mut requests_rx).await;
         if let Err(error) = end {
             tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
         }
         // Who asked in the meantime is answered by dropping the question: they turn to the directory again.
-        asked.close();
+        requests_rx.close();
     }
 
-    async fn serve(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
+    async fn serve(&mut self, requests_rx: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
         loop {
-            if let Some(vanishing) = self.vanishes.take() {
-                return self.vanish(vanishing).await;
+            if let Some(deletion) = self.pending_deletion.take() {
+                return self.finish_deletion(deletion).await;
             }
-            let happened = self.next(asked).await;
+            let input = self.next(requests_rx).await;
             self.look_up_policies();
-            let leave = match happened {
-                Happened::Asked(None) => {
-                    self.command(By::Daemon, Command::Stop);
+            let leave = match input {
+                ActorInput::Message(None) => {
+                    self.command(Origin::Daemon, Command::Stop);
                     true
                 }
-                Happened::Asked(Some(message)) => {
+                ActorInput::Message(Some(message)) => {
                     self.asked(message);
                     false
                 }
-                Happened::Idle if self.machine.has_agent() => {
-                    self.command(By::Daemon, Command::Rest);
+                ActorInput::Idle if self.machine.has_agent() => {
+                    self.command(Origin::Daemon, Command::Rest);
                     false
                 }
-                Happened::Idle => return Ok(()),
-                Happened::Agent(from) => {
-                    self.hear_agent(from);
+                ActorInput::Idle => return Ok(()),
+                ActorInput::Agent(from) => {
+                    self.handle_agent_event(from);
                     // More of the same that is there already is stored in the same commit.
                     while self.machine.waiting() < BATCH_EVENTS {
                         let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
                             break;
                         };
-                        self.hear_agent(more);
+                        self.handle_agent_event(more);
                     }
                     false
                 }
-                Happened::Machine(from) => {
-                    self.hear_machine(from);
+                ActorInput::Host(from) => {
+                    self.handle_host_message(from);
                     false
                 }
-                Happened::Editor(input) => {
-                    self.machine.handle(*input, self.around.clock.now());
+                ActorInput::Editor(input) => {
+                    self.machine.handle(*input, self.context.clock.now());
                     false
                 }
-                Happened::Due => {
-                    self.machine.handle_timeout(self.around.clock.now());
+                ActorInput::Due => {
+                    self.machine.handle_timeout(self.context.clock.now());
                     false
                 }
-                Happened::LetGo => {
-                    self.command(By::Daemon, Command::Rest);
+                ActorInput::ReleaseAgent => {
+                    self.command(Origin::Daemon, Command::Rest);
                     false
                 }
-                Happened::Unused => {
+                ActorInput::StandbyExpired => {
                     self.standby = None;
                     false
                 }
-                Happened::Unwatched => false,
+                ActorInput::Unwatched => false,
             };
             self.settle().await?;
             // One that would forget the conversation stays for as long as any agent does.
-            let may_leave = self.machine.may_rest() && !self.machine.would_forget();
+            let may_leave = self.machine.is_idle() && !self.machine.would_forget();
             if self.leaves && self.publish.receiver_count() == 0 && may_leave {
                 self.leaves = false;
-                self.command(By::Daemon, Command::Rest);
+                self.command(Origin::Daemon, Command::Rest);
                 self.settle().await?;
             }
             if leave {
@@ -291,9 +291,9 @@ impl ThreadActor {
     }
 
     /// Ends the agent, then deletes the log. Those who follow have the last event by then, or never will.
-    async fn vanish(&mut self, Vanishing { call }: Vanishing) -> Result<(), LogError> {
+    async fn finish_deletion(&mut self, PendingDeletion { call }: PendingDeletion) -> Result<(), LogError> {
         self.wait_for_agent().await;
-        match self.around.log.delete(self.id).await {
+        match self.context.log.delete(self.id).await {
             Ok(()) | Err(LogError::NoSuchThread(_)) => {}
             Err(error) => {
                 self.fail_callers(&error);
@@ -301,45 +301,45 @@ impl ThreadActor {
             }
         }
         tracing::info!(thread = %self.id, "deleted");
-        self.around
-            .board
-            .changed(self.id, self.around.clock.now().wall, None);
+        self.context
+            .thread_list
+            .changed(self.id, self.context.clock.now().wall, None);
         if let Some(call) = call {
             self.reply(call, Ok(Reply::Done));
         }
         Ok(())
     }
 
-    async fn next(&mut self, asked: &mut mpsc::Receiver<ToThread>) -> Happened {
+    async fn next(&mut self, requests_rx: &mut mpsc::Receiver<ToThread>) -> ActorInput {
         let due = self
             .machine
             .poll_timeout()
-            .map(|at| self.around.clock.instant(at));
+            .map(|at| self.context.clock.instant(at));
         let idle = self.idle_after();
         let watched = self.publish.receiver_count() > 0;
         tokio::select! {
             biased;
-            message = asked.recv() => Happened::Asked(message),
-            Some(from) = from_agent(self.agent.as_mut()) => Happened::Agent(from),
-            Some(from) = self.host_tells.recv() => Happened::Machine(*from),
-            input = from_editors(self.editors.as_deref_mut()) => Happened::Editor(Box::new(input)),
-            () = let_go(self.using.as_deref()) => Happened::LetGo,
-            () = over(self.standby.as_deref_mut()) => Happened::Unused,
-            () = sleep_until(due) => Happened::Due,
-            () = sleep_for(idle) => Happened::Idle,
-            () = self.publish.closed(), if watched => Happened::Unwatched,
+            message = requests_rx.recv() => ActorInput::Message(message),
+            Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
+            Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
+            input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
+            () = let_go(self.using.as_deref()) => ActorInput::ReleaseAgent,
+            () = over(self.standby.as_deref_mut()) => ActorInput::StandbyExpired,
+            () = sleep_until(due) => ActorInput::Due,
+            () = sleep_for(idle) => ActorInput::Idle,
+            () = self.publish.closed(), if watched => ActorInput::Unwatched,
         }
     }
 
     /// How long nothing may happen until the thread lets its agent go, or goes to sleep itself.
     fn idle_after(&self) -> Option<Duration> {
-        let busy = self.machine.live().turn.is_some() || self.machine.is_at_work();
+        let busy = self.machine.live().turn.is_some() || self.machine.has_pending_work();
         if busy || self.publish.receiver_count() > 0 {
             return None;
         }
         Some(if self.machine.has_agent() {
             // At least a second: one that is on its way up or down is asked again.
-            Duration::from_secs(self.around.limits.agent_idle_secs.max(1))
+            Duration::from_secs(self.context.limits.agent_idle_secs.max(1))
         } else {
             NAP
         })
@@ -358,7 +358,7 @@ impl ThreadActor {
                 // A thread that is about to be made has no agent's name yet.
                 let fits = agent.is_empty() || agent == standby.agent();
                 if fits && self.agent.is_none() && self.standby.is_none() {
-                    standby.lend();
+                    standby.offer();
                     self.standby = Some(standby);
                 } else {
                     // One whose connection is gone ends here.
@@ -370,7 +370,7 @@ impl ThreadActor {
                     .editors
                     .get_or_insert_with(|| Box::new(Editors::new(self.id)));
                 if let Some(left) = editors.attach(&editor) {
-                    self.machine.handle(left, self.around.clock.now());
+                    self.machine.handle(left, self.context.clock.now());
                 }
                 let Attachment {
                     by,
@@ -392,7 +392,7 @@ impl ThreadActor {
                 let live = Box::new(self.machine.live().clone());
                 let pending = live.requests.keys().copied().collect();
                 // A caller that is gone has no use for it.
-                let _ = reply.send(Subscribed {
+                let _ = reply.send(ThreadSnapshot {
                     batches: self.publish.subscribe(),
                     live,
                     pending,
@@ -401,56 +401,56 @@ impl ThreadActor {
         }
     }
 
-    fn command(&mut self, by: By, command: Command) {
+    fn command(&mut self, by: Origin, command: Command) {
         let call = self.next_call;
         self.next_call += 1;
         self.machine
-            .handle(Input::Command { call, by, command }, self.around.clock.now());
+            .handle(Input::Command { call, by, command }, self.context.clock.now());
     }
 
-    fn hear_agent(&mut self, from: FromAgent) {
-        let now = self.around.clock.now();
+    fn handle_agent_event(&mut self, from: AgentMessage) {
+        let now = self.context.clock.now();
         match from {
-            FromAgent::Events(events) => {
+            AgentMessage::Events(events) => {
                 for event in events {
                     self.machine.handle(Input::Agent(event), now);
                 }
             }
-            FromAgent::Gone(gone) => {
+            AgentMessage::Exited(gone) => {
                 (self.agent, self.using) = (None, None);
                 self.host = None;
-                self.machine.handle(Input::AgentGone(*gone), now);
+                self.machine.handle(Input::AgentExited(*gone), now);
             }
         }
     }
 
-    fn hear_machine(&mut self, from: FromMachine) {
+    fn handle_host_message(&mut self, from: HostMessage) {
         let input = match from {
-            FromMachine::Done { call, result, charge } => {
+            HostMessage::Done { call, result, charge } => {
                 self.charge = charge;
-                Input::Machine { call, result }
+                Input::Host { call, result }
             }
-            FromMachine::Resolved { whose, real } => Input::Resolved { whose, real },
-            FromMachine::Terminal { terminal_id, event } => {
-                if let (Some(host), MachineEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
+            HostMessage::Resolved { waiter, real } => Input::Resolved { waiter, real },
+            HostMessage::Terminal { terminal_id, event } => {
+                if let (Some(host), TerminalEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
                     host.terminal_ended(&terminal_id, exit, output.len());
                 }
                 Input::Terminal { terminal_id, event }
             }
         };
-        self.machine.handle(input, self.around.clock.now());
+        self.machine.handle(input, self.context.clock.now());
     }
 
     /// Goes by the policies that hold now. They can change at any time, and an agent's name is not known at first.
     fn look_up_policies(&mut self) {
         let agent = &self.machine.live().spec.agent;
         let changed =
-            self.around.policies.has_changed().unwrap_or(false) || self.around.answers.have_changed();
+            self.context.policies.has_changed().unwrap_or(false) || self.context.answers.have_changed();
         if self.policies_of.as_ref() == Some(agent) && !changed {
             return;
         }
-        let answers = self.around.answers.of(agent);
-        let policies = self.around.policies.borrow_and_update();
+        let answers = self.context.answers.of(agent);
+        let policies = self.context.policies.borrow_and_update();
         let policies = policies.for_agent(agent, answers);
         self.policies_of = Some(agent.clone());
         self.machine.set_policies(policies);
@@ -460,10 +460,10 @@ impl ThreadActor {
     /// written.
     async fn wait_for_agent(&mut self) {
         loop {
-            let at_work = self.machine.is_at_work();
+            let at_work = self.machine.has_pending_work();
             tokio::select! {
-                Some(from) = from_agent_once(self.agent.as_mut()) => self.hear_agent(from),
-                Some(from) = self.host_tells.recv(), if at_work => self.hear_machine(*from),
+                Some(from) = from_agent_once(self.agent.as_mut()) => self.handle_agent_event(from),
+                Some(from) = self.host_rx.recv(), if at_work => self.handle_host_message(*from),
                 else => return,
             }
         }
@@ -471,7 +471,7 @@ impl ThreadActor {
 }
 
 /// What the agent says next; waits for ever if there is none.
-async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
+async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     match agent {
         Some(agent) => agent.events.recv().await,
         None => std::future::pending().await,
@@ -487,14 +487,14 @@ async fn from_editors(editors: Option<&mut Editors>) -> Input {
 }
 
 /// The agent is to go, if it can; waits for ever if there is none.
-async fn let_go(using: Option<&Use>) {
+async fn let_go(using: Option<&ProcessUse>) {
     match using {
         Some(using) => using.let_go().await,
         None => std::future::pending().await,
     }
 }
 
-async fn from_agent_once(agent: Option<&mut AgentHandle>) -> Option<FromAgent> {
+async fn from_agent_once(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     agent?.events.recv().await
 }
 

@@ -20,7 +20,7 @@ use crate::mark::{Mark, VARIABLE};
 use crate::sandbox::Sandbox;
 #[cfg(target_os = "linux")]
 use crate::seal::Seal;
-use crate::sweep::{self, Whose};
+use crate::sweep::{self, ProcessScope};
 
 /// A running child. Dropping it kills it and all that came from it.
 #[derive(Debug)]
@@ -32,13 +32,13 @@ pub(crate) struct Leader {
     /// Readable when the child has ended. `None` where the system has no such handle.
     handle: Option<AsyncFd<OwnedFd>>,
     /// Telling those who went elsewhere to end.
-    telling: Option<JoinHandle<()>>,
+    terminate_task: Option<JoinHandle<()>>,
     over: bool,
 }
 
 /// What is known of an end.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct LeaderExit {
     /// How the leader ended, if that can be known.
     pub status: Option<ExitStatus>,
     /// How many of its processes could not be killed.
@@ -77,7 +77,7 @@ impl Leader {
             pid,
             mark,
             handle: None,
-            telling: None,
+            terminate_task: None,
             over: false,
         };
         leader.handle = handle_of(pid)?;
@@ -120,26 +120,26 @@ impl Leader {
     /// Sends SIGTERM to its group at once, and soon to all that came from it and went elsewhere.
     pub fn terminate(&mut self) {
         self.signal(Signal::TERM);
-        let whose = Whose::Leader(self.mark, Some(self.pid));
-        self.telling = Some(tokio::task::spawn_blocking(move || {
+        let whose = ProcessScope::Leader(self.mark, Some(self.pid));
+        self.terminate_task = Some(tokio::task::spawn_blocking(move || {
             sweep::signal(whose, Signal::TERM)
         }));
     }
 
     /// Ends it and all that came from it. What it left behind after it ended by itself has a moment to go;
     /// whoever was told to go already has none.
-    pub async fn end(mut self, told: bool) -> Ending {
-        let grace = if told {
+    pub async fn end(mut self, terminated: bool) -> LeaderExit {
+        let grace = if terminated {
             self.signal(Signal::KILL);
             Duration::ZERO
         } else {
             Duration::from_millis(LEFTOVER_MILLIS)
         };
-        if let Some(telling) = self.telling.take() {
+        if let Some(terminate_task) = self.terminate_task.take() {
             // Before the leader is waited for, since the session is its own only until then.
-            let _ = telling.await;
+            let _ = terminate_task.await;
         }
-        let whose = Whose::Leader(self.mark, Some(self.pid));
+        let whose = ProcessScope::Leader(self.mark, Some(self.pid));
         let sweep = tokio::task::spawn_blocking(move || sweep::end(whose, grace));
         // It is not run if the runtime is going down; then the group is all that can be reached.
         let left = sweep.await.unwrap_or_default();
@@ -148,7 +148,7 @@ impl Leader {
         let status = tokio::time::timeout(patience, self.child.wait()).await;
         self.over = true;
         children::forget(self.pid);
-        Ending {
+        LeaderExit {
             status: status.ok().and_then(Result::ok),
             left,
         }
@@ -163,7 +163,7 @@ impl Drop for Leader {
         self.signal(Signal::KILL);
         // Nobody can wait here. The runtime waits for the child itself, some time; so its session is not its
         // own for sure, and the mark has to do.
-        let whose = Whose::Leader(self.mark, None);
+        let whose = ProcessScope::Leader(self.mark, None);
         let sweep = move || sweep::end(whose, Duration::ZERO);
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(sweep)),

@@ -38,7 +38,7 @@ pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
-pub use process::{AgentProcess, Ended};
+pub use process::{AgentProcess, ProcessExit};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError};
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;

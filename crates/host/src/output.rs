@@ -40,21 +40,21 @@ enum Stage {
 
 /// The last of what was written to a terminal, for whoever wants to look at it.
 #[derive(Debug)]
-pub(crate) struct Written {
-    kept: Mutex<Kept>,
+pub(crate) struct OutputBuffer {
+    kept: Mutex<RetainedOutput>,
     news: Notify,
     stage: watch::Sender<Stage>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct RetainedOutput {
     tail: Tail,
     /// Nothing is added any more.
     over: bool,
 }
 
-impl Written {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+impl OutputBuffer {
+    fn kept(&self) -> MutexGuard<'_, RetainedOutput> {
         // A tail is whole between any two calls.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,7 @@ impl Written {
 /// The reading of a terminal. Dropped, the master is closed as soon as the thread sees it.
 #[derive(Debug)]
 pub(crate) struct Output {
-    written: Arc<Written>,
+    written: Arc<OutputBuffer>,
     /// A byte makes the thread look again; the end makes it close the master.
     to_thread: Option<PipeWriter>,
     /// Bytes sent to the thread.
@@ -95,9 +95,9 @@ pub(crate) struct Output {
 impl Output {
     /// Reads the terminal from now on, and keeps up to `limit` bytes.
     pub fn read(master: Master, limit: usize) -> io::Result<Self> {
-        let (told, to_thread) = io::pipe()?;
-        let written = Arc::new(Written {
-            kept: Mutex::new(Kept {
+        let (commands, to_thread) = io::pipe()?;
+        let written = Arc::new(OutputBuffer {
+            kept: Mutex::new(RetainedOutput {
                 tail: Tail::new(limit),
                 over: false,
             }),
@@ -106,7 +106,7 @@ impl Output {
         });
         let reader = Reader {
             master,
-            told,
+            commands,
             looks: 0,
             written: written.clone(),
             _closed: Closed(written.clone()),
@@ -123,7 +123,7 @@ impl Output {
     }
 
     /// What was written.
-    pub fn written(&self) -> &Arc<Written> {
+    pub fn written(&self) -> &Arc<OutputBuffer> {
         &self.written
     }
 
@@ -164,15 +164,15 @@ impl Output {
 /// The thread's side. Dropped in this order, so that the master is closed when it is said to be.
 struct Reader {
     master: Master,
-    told: PipeReader,
-    /// Bytes read of `told`.
+    commands: PipeReader,
+    /// Bytes read of `commands`.
     looks: u32,
-    written: Arc<Written>,
+    written: Arc<OutputBuffer>,
     _closed: Closed,
 }
 
 /// Says at its end, whatever that is, that the master is closed.
-struct Closed(Arc<Written>);
+struct Closed(Arc<OutputBuffer>);
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -216,25 +216,25 @@ impl Reader {
     /// Waits for output, or to be told something. Whether to go on.
     fn wait(&mut self) -> bool {
         let mut both = [
-            PollFd::new(&self.told, PollFlags::IN),
+            PollFd::new(&self.commands, PollFlags::IN),
             PollFd::new(&self.master, PollFlags::IN),
         ];
         // Interrupted, or out of memory for a moment: the read says what there is.
         let _ = poll(&mut both, None);
-        both[0].revents().is_empty() || self.told_to_look()
+        both[0].revents().is_empty() || self.handle_command()
     }
 
     /// Waits while nobody has the other end: the command may open it again. Whether to go on.
     fn rest(&mut self) -> bool {
-        let mut told = [PollFd::new(&self.told, PollFlags::IN)];
-        let _ = poll(&mut told, Some(&REOPENED));
-        told[0].revents().is_empty() || self.told_to_look()
+        let mut commands = [PollFd::new(&self.commands, PollFlags::IN)];
+        let _ = poll(&mut commands, Some(&REOPENED));
+        commands[0].revents().is_empty() || self.handle_command()
     }
 
     /// Takes what it is told: to look again, or to close. Whether to go on.
-    fn told_to_look(&mut self) -> bool {
-        let told = self.told.read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1);
-        self.looks += u32::from(told);
-        told
+    fn handle_command(&mut self) -> bool {
+        let commands = self.commands.read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1);
+        self.looks += u32::from(commands);
+        commands
     }
 }

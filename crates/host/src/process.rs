@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::command::Program;
 use crate::exit::{Exit, cannot_start};
-use crate::leader::{self, Ending, Leader};
+use crate::leader::{self, Leader, LeaderExit};
 use crate::tail::Tail;
 
 /// A running agent. Dropping it kills it and all that came from it.
@@ -31,7 +31,7 @@ pub struct AgentProcess {
 
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProcessExit {
     /// A sentence for people.
     pub reason: String,
     /// The last lines of its stderr.
@@ -97,14 +97,14 @@ impl AgentProcess {
         self.leader.exited().await;
     }
 
-    /// Ends the process, see [`Stopping::stop`]. What it says meanwhile is lost.
-    pub async fn stop(self, grace: Duration) -> Ended {
+    /// Ends the process, see [`StoppingProcess::stop`]. What it says meanwhile is lost.
+    pub async fn stop(self, grace: Duration) -> ProcessExit {
         let (stopping, _stdout) = self.into_stopping();
         stopping.stop(grace).await
     }
 
     /// Closes its stdin. What it says while it is stopped can be read until the end.
-    pub fn into_stopping(self) -> (Stopping, ChildStdout) {
+    pub fn into_stopping(self) -> (StoppingProcess, ChildStdout) {
         let Self {
             stdin: _,
             stdout,
@@ -112,36 +112,36 @@ impl AgentProcess {
             stderr,
             name,
         } = self;
-        (Stopping { leader, stderr, name }, stdout)
+        (StoppingProcess { leader, stderr, name }, stdout)
     }
 }
 
 /// An agent whose stdin is closed and that is to end.
 #[derive(Debug)]
-pub struct Stopping {
+pub struct StoppingProcess {
     leader: Leader,
     stderr: StderrReader,
     name: String,
 }
 
-impl Stopping {
+impl StoppingProcess {
     /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of
     /// the first two. Both signals go to all that came from it; nothing of that is left afterwards.
-    pub async fn stop(mut self, grace: Duration) -> Ended {
+    pub async fn stop(mut self, grace: Duration) -> ProcessExit {
         let told = !self.leader.exits_within(grace).await;
         if told {
             self.leader.terminate();
             self.leader.exits_within(grace).await;
         }
         let ending = self.leader.end(told).await;
-        Ended {
+        ProcessExit {
             reason: reason(&self.name, &ending),
             stderr: self.stderr.text().await,
         }
     }
 }
 
-fn reason(name: &str, ending: &Ending) -> String {
+fn reason(name: &str, ending: &LeaderExit) -> String {
     let exit = ending.status.map(Exit::from).unwrap_or_default();
     let end = match (exit.code, exit.signal) {
         (Some(code), _) => format!("{name} exited with code {code}"),

@@ -17,7 +17,7 @@ use acpd_model::limits::{LEFTOVER_MILLIS, ORPHAN_MILLIS, REAP_MILLIS};
 
 use crate::children;
 use crate::mark::Run;
-use crate::sweep::{self, Whose};
+use crate::sweep::{self, ProcessScope};
 
 /// The care for this process's agents and terminals.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Supervision {
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         sweep::end(
-            Whose::Instance(run.instance),
+            ProcessScope::Instance(run.instance),
             Duration::from_millis(LEFTOVER_MILLIS),
         );
         Ok(Self { run, keeper: None })
@@ -88,7 +88,7 @@ impl Supervision {
     /// Ends all that is left of any agent or terminal, and the keeper. Blocks. Says how many processes could
     /// not be ended.
     pub fn end(self) -> usize {
-        let left = sweep::end(Whose::Run(self.run), Duration::ZERO);
+        let left = sweep::end(ProcessScope::Run(self.run), Duration::ZERO);
         if let Some(Keeper { mut child, pipe }) = self.keeper {
             drop(pipe);
             let deadline = Instant::now() + KEEPER_PATIENCE;
@@ -116,7 +116,7 @@ pub fn keep(text: &str) -> Result<(), String> {
             Ok(0) | Err(_) => break,
         }
     }
-    match sweep::end(Whose::Run(run), Duration::from_millis(ORPHAN_MILLIS)) {
+    match sweep::end(ProcessScope::Run(run), Duration::from_millis(ORPHAN_MILLIS)) {
         0 => Ok(()),
         left => Err(format!("{left} processes could not be ended")),
     }

@@ -15,7 +15,7 @@ use crate::mark::{Mark, Run};
 
 /// Whose processes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Whose {
+pub(crate) enum ProcessScope {
     /// Those of one agent or terminal. Its leader is named only as long as it was not waited for, since only
     /// so long does its session belong to it.
     Leader(Mark, Option<Pid>),
@@ -30,8 +30,8 @@ mod system {
     use super::*;
 
     // Without /proc there are only groups, which their leaders' owners end.
-    pub(crate) fn signal(_: Whose, _: Signal) {}
-    pub(crate) fn end(_: Whose, _: Duration) -> usize {
+    pub(crate) fn signal(_: ProcessScope, _: Signal) {}
+    pub(crate) fn end(_: ProcessScope, _: Duration) -> usize {
         0
     }
     pub(crate) fn reap() {}
@@ -49,7 +49,7 @@ mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{PidfdFlags, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid};
 
-    use super::{Duration, Pid, Signal, Whose};
+    use super::{Duration, Pid, ProcessScope, Signal};
     use crate::children;
     use crate::table::{self, Entry};
 
@@ -57,19 +57,19 @@ mod system {
     const ROUND: Duration = Duration::from_millis(100);
 
     /// Sends `signal` once to all of them.
-    pub(crate) fn signal(whose: Whose, signal: Signal) {
-        send(&find(whose, &look(whose)), signal);
+    pub(crate) fn signal(scope: ProcessScope, signal: Signal) {
+        send(&find(scope, &look(scope)), signal);
     }
 
     /// Ends all of them: SIGTERM and `grace`, if there is any; then SIGKILL until none is left, or until it
     /// is clear that they cannot be killed. Blocks. Says how many are left.
-    pub(crate) fn end(whose: Whose, grace: Duration) -> usize {
-        let mut table = look(whose);
-        let mut found = find(whose, &table);
+    pub(crate) fn end(scope: ProcessScope, grace: Duration) -> usize {
+        let mut table = look(scope);
+        let mut found = find(scope, &table);
         if !found.is_empty() && !grace.is_zero() {
             wait_for(&send(&found, Signal::TERM), grace);
-            table = look(whose);
-            found = find(whose, &table);
+            table = look(scope);
+            found = find(scope, &table);
         }
         let deadline = Instant::now() + Duration::from_millis(SWEEP_MILLIS);
         while !found.is_empty() && Instant::now() < deadline {
@@ -79,8 +79,8 @@ mod system {
                 std::thread::sleep(ROUND / 10);
             }
             wait_for(&killed, ROUND);
-            table = look(whose);
-            found = find(whose, &table);
+            table = look(scope);
+            found = find(scope, &table);
         }
         reap_from(&table);
         found.len()
@@ -98,31 +98,31 @@ mod system {
         children::spare(table.iter().filter(|e| e.parent == own).map(|e| e.pid));
     }
 
-    fn look(whose: Whose) -> Arc<Vec<Entry>> {
-        match whose {
+    fn look(scope: ProcessScope) -> Arc<Vec<Entry>> {
+        match scope {
             // Nothing that came from this process is older than it.
-            Whose::Leader(..) => table::shared(Instant::now()),
-            Whose::Run(_) | Whose::Instance(_) => Arc::new(table::scan(0)),
+            ProcessScope::Leader(..) => table::shared(Instant::now()),
+            ProcessScope::Run(_) | ProcessScope::Instance(_) => Arc::new(table::scan(0)),
         }
     }
 
-    fn find(whose: Whose, table: &[Entry]) -> Vec<&Entry> {
+    fn find(scope: ProcessScope, table: &[Entry]) -> Vec<&Entry> {
         let own = getpid().as_raw_pid();
-        let mut pids: BTreeSet<i32> = match whose {
-            Whose::Leader(mark, leader) => {
+        let mut pids: BTreeSet<i32> = match scope {
+            ProcessScope::Leader(mark, leader) => {
                 let session = leader.map(Pid::as_raw_pid);
                 let fits = |e: &&Entry| Some(e.session) == session || e.carries(|carried| carried == mark);
                 let mut pids = unmarked_orphans(table);
                 pids.extend(table.iter().filter(fits).map(|e| e.pid));
                 pids
             }
-            Whose::Run(run) => {
+            ProcessScope::Run(run) => {
                 let mut pids = orphans(table);
                 let fits = |e: &&Entry| e.carries(|carried| carried.run == run);
                 pids.extend(table.iter().filter(fits).map(|e| e.pid));
                 pids
             }
-            Whose::Instance(instance) => {
+            ProcessScope::Instance(instance) => {
                 let fits = |e: &&Entry| e.carries(|carried| carried.run.instance == instance);
                 table.iter().filter(fits).map(|e| e.pid).collect()
             }

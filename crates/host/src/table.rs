@@ -59,8 +59,8 @@ pub(crate) fn scan(since: u64) -> Vec<Entry> {
 /// All processes as they were at some moment after `asked`; marks of those alone that are not older than we.
 /// Those who ask at the same time share one look.
 pub(crate) fn shared(asked: Instant) -> Arc<Vec<Entry>> {
-    type Look = Option<(Instant, Arc<Vec<Entry>>)>;
-    static LAST: Mutex<Look> = Mutex::new(None);
+    type CachedTable = Option<(Instant, Arc<Vec<Entry>>)>;
+    static LAST: Mutex<CachedTable> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((began, table)) = &*last
         && *began >= asked

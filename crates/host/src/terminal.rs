@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::command::Program;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
-use crate::output::{Output, Written};
+use crate::output::{Output, OutputBuffer};
 use crate::pty;
 
 /// What to run, and how much of its output to keep.
@@ -73,7 +73,7 @@ impl Stage {
 pub struct Terminal {
     /// Each is a wish that the command ends.
     kills: mpsc::Sender<()>,
-    written: Arc<Written>,
+    written: Arc<OutputBuffer>,
     stage: watch::Receiver<Stage>,
 }
 
@@ -102,14 +102,14 @@ impl Terminal {
         let (kills, killed) = mpsc::channel(1);
         let written = Arc::clone(output.written());
         let (stage, staged) = watch::channel(Stage::Running);
-        let screen = Screen {
+        let publisher = OutputPublisher {
             output,
             sent: 0,
             held: 0,
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(leader, screen, killed, stage));
+        tokio::spawn(run(leader, publisher, killed, stage));
         Ok(Self {
             kills,
             written,
@@ -159,7 +159,7 @@ impl Terminal {
 }
 
 /// What was written, and who hears of it.
-struct Screen {
+struct OutputPublisher {
     output: Output,
     /// Bytes that `updates` has heard of. What it has not heard of is in `output` anyway, and merged there.
     sent: u64,
@@ -171,7 +171,7 @@ struct Screen {
     updates: Option<mpsc::Sender<TerminalUpdate>>,
 }
 
-impl Screen {
+impl OutputPublisher {
     /// Whether there is something to tell.
     fn behind(&self) -> bool {
         let written = self.output.written().bytes();
@@ -179,7 +179,7 @@ impl Screen {
     }
 
     /// Waits for something to tell, or tells the next thing as soon as there is room for it. Safe to cancel.
-    async fn tell(&mut self) {
+    async fn publish(&mut self) {
         if !self.behind() {
             return self.output.written_to().await;
         }
@@ -206,7 +206,7 @@ impl Screen {
     }
 
     /// Puts the end behind all that was written, and tells what there is room for at once.
-    fn tell_end(&mut self, exit: &Exit) {
+    fn publish_end(&mut self, exit: &Exit) {
         let (output, truncated) = self.output.written().text();
         self.end = Some(TerminalUpdate::Exited {
             exit: exit.clone(),
@@ -214,8 +214,8 @@ impl Screen {
             truncated,
         });
         while self.behind() {
-            let told = std::pin::pin!(self.tell()).poll(&mut Context::from_waker(Waker::noop()));
-            if told.is_pending() {
+            let terminated = std::pin::pin!(self.publish()).poll(&mut Context::from_waker(Waker::noop()));
+            if terminated.is_pending() {
                 return;
             }
         }
@@ -224,32 +224,32 @@ impl Screen {
 
 async fn run(
     mut leader: Leader,
-    mut screen: Screen,
+    mut publisher: OutputPublisher,
     mut killed: mpsc::Receiver<()>,
     stage: watch::Sender<Stage>,
 ) {
-    let (mut ended, mut told) = (false, false);
+    let (mut ended, mut terminated) = (false, false);
     let mut deadline = None;
     loop {
-        let hung_up = screen.output.hung_up();
+        let hung_up = publisher.output.hung_up();
         tokio::select! {
             wish = killed.recv() => match wish {
-                Some(()) if told || ended => {}
+                Some(()) if terminated || ended => {}
                 Some(()) => {
-                    told = true;
+                    terminated = true;
                     leader.terminate();
                     deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
                 }
                 // Nobody has it any more.
                 None => {
-                    told = true;
+                    terminated = true;
                     break;
                 }
             },
-            () = screen.tell(), if screen.updates.is_some() => {}
+            () = publisher.publish(), if publisher.updates.is_some() => {}
             () = leader.exited(), if !ended => {
                 ended = true;
-                screen.output.look_again();
+                publisher.output.look_again();
                 deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_DRAIN_MILLIS));
             }
             () = hung_up, if ended => break,
@@ -263,32 +263,37 @@ async fn run(
         }
     }
     drop(killed);
-    finish(leader, screen, stage, told).await;
+    finish(leader, publisher, stage, terminated).await;
 }
 
 /// The command is gone, or nobody wants it any more.
-async fn finish(mut leader: Leader, mut screen: Screen, stage: watch::Sender<Stage>, told: bool) {
+async fn finish(
+    mut leader: Leader,
+    mut publisher: OutputPublisher,
+    stage: watch::Sender<Stage>,
+    terminated: bool,
+) {
     let mut known = leader.status().map(Exit::from);
     if known.is_none() {
         // Before the line goes dead, which may end it as well, by another signal.
         leader.signal(Signal::KILL);
     }
-    screen.output.close().await;
+    publisher.output.close().await;
     if let Some(exit) = &known {
         // Those who listen hear it before those who wait, if they are not behind.
-        screen.tell_end(exit);
+        publisher.publish_end(exit);
         stage.send_replace(Stage::Exited(exit.clone()));
     }
-    let mut sweep = std::pin::pin!(leader.end(told));
+    let mut sweep = std::pin::pin!(leader.end(terminated));
     let mut swept = false;
-    while !swept || screen.behind() {
+    while !swept || publisher.behind() {
         tokio::select! {
-            () = screen.tell(), if screen.behind() => {}
+            () = publisher.publish(), if publisher.behind() => {}
             ending = &mut sweep, if !swept => {
                 swept = true;
                 let exit = known.take().unwrap_or_else(|| {
                     let exit = ending.status.map(Exit::from).unwrap_or_default();
-                    screen.tell_end(&exit);
+                    publisher.publish_end(&exit);
                     exit
                 });
                 stage.send_replace(Stage::Swept(exit));

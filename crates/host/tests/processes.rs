@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Ended, Supervision};
+use acpd_host::{AgentProcess, ProcessExit, Supervision};
 use support::{descriptors, own_children, shell, threads, token, until, with_token};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -98,7 +98,7 @@ fn two_hundred_agents_leave_nothing_behind() {
 async fn an_agent_that_goes_by_itself_is_given_its_time_and_its_last_words_are_kept() {
     let agent = start(POLITE, &token()).await;
     let ended = agent.stop(Duration::from_secs(20)).await;
-    let expected = Ended {
+    let expected = ProcessExit {
         reason: "sh exited with code 7".into(),
         stderr: "bye".into(),
     };

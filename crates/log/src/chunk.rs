@@ -115,14 +115,14 @@ fn records(chunk: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 
 /// A page that is filled from a thread's chunks, given in order.
 #[derive(Debug)]
-pub struct Filling {
+pub struct ChunkBuilder {
     thread: ThreadId,
     next: Seq,
     room: usize,
     page: Page,
 }
 
-impl Filling {
+impl ChunkBuilder {
     /// An empty page of `thread` that begins right after `after`.
     pub fn new(thread: ThreadId, after: Seq) -> Self {
         Self {
@@ -207,7 +207,7 @@ mod tests {
     use crate::conformance::sample;
 
     fn read(after: Seq, chunks: &[(RangeInclusive<Seq>, Vec<u8>)]) -> Result<Page, LogError> {
-        let mut filling = Filling::new(sample::thread(1), after);
+        let mut filling = ChunkBuilder::new(sample::thread(1), after);
         for (seqs, chunk) in chunks {
             if !filling.add(seqs.clone(), chunk)? {
                 break;

@@ -96,7 +96,7 @@ pub struct Filter {
 
 /// A thread as the log lists it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedThread {
     /// The thread.
     pub thread: ThreadId,
     /// Its summary, as last appended.
@@ -169,7 +169,8 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     fn summary(&self, thread: ThreadId) -> Answer<'_, Summary>;
 
     /// Up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
-    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>>;
+    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
+    -> Answer<'_, Vec<ListedThread>>;
 
     /// Up to `limit` texts after `cursor` that have what is looked for, newest first.
     fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>>;

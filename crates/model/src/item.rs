@@ -165,7 +165,7 @@ impl ToolStatus {
 
 /// What a file held before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum PreviousContent {
     /// There was no file.
     Nothing,
     /// This.
@@ -174,7 +174,7 @@ pub enum Before {
     Unknown,
 }
 
-impl Before {
+impl PreviousContent {
     /// The text, if it is known; that of a new file is empty.
     pub fn text(&self) -> Option<&str> {
         match self {

@@ -30,11 +30,11 @@ pub mod summary;
 pub mod text;
 
 pub use error::{ErrorCode, Failure};
-pub use event::{By, Event, EventKind, Millis, OptionKind, Seq};
+pub use event::{Event, EventKind, Millis, OptionKind, Origin, Seq};
 pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
-pub use item::{Before, ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced};
+pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;
-pub use search::{Extract, Searchable, TextKind, TurnsDropped};
+pub use search::{Extract, SearchableText, TextKind, TurnsDropped};
 pub use summary::{Summary, ThreadStatus};

@@ -423,11 +423,11 @@ pub const REPLAYED_BYTES: usize = 32 << 20;
 /// Bytes of what an agent is told in a turn that are compared with what it sends back of it.
 pub const ECHO_BYTES: usize = 4 << 20;
 /// Rounds of a conversation, from its end, in which what an agent tells is looked for.
-pub const KNOWN_ROUNDS: usize = 128;
+pub const KNOWN_EXCHANGES: usize = 128;
 /// Rounds of what an agent tells, from its end, that are looked for.
-pub const TOLD_ROUNDS: usize = 256;
+pub const REPORTED_EXCHANGES: usize = 256;
 /// Bytes of a text, without its white space, by which it is found inside of another one.
-pub const ROUND_HEAD_BYTES: usize = 1 << 10;
+pub const EXCHANGE_HEAD_BYTES: usize = 1 << 10;
 /// Milliseconds between two messages that tell a client who else follows its thread.
 pub const SUBSCRIBERS_MILLIS: u64 = 200;
 /// Others who follow a thread, of whom a client is told; of more their number.

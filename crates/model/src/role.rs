@@ -49,14 +49,14 @@ impl fmt::Display for Role {
 /// A name that is no role's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no role: use observer, approver, operator or owner")]
-pub struct NoSuchRole(String);
+pub struct UnknownRole(String);
 
 impl FromStr for Role {
-    type Err = NoSuchRole;
+    type Err = UnknownRole;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = Self::ALL.into_iter().find(|role| role.name() == text);
-        named.ok_or_else(|| NoSuchRole(text.to_owned()))
+        named.ok_or_else(|| UnknownRole(text.to_owned()))
     }
 }
 

@@ -51,7 +51,7 @@ impl TextKind {
 
 /// A text that a search finds, and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Searchable {
+pub struct SearchableText {
     /// The event that has it.
     pub seq: Seq,
     /// When that was.
@@ -70,7 +70,7 @@ pub struct Searchable {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extract {
     /// What is to be found.
-    pub texts: Vec<Searchable>,
+    pub texts: Vec<SearchableText>,
     /// Blobs that the events name: they are kept as long as the thread is.
     pub blobs: Vec<BlobId>,
     /// Turns that were dropped: their texts are not to be found any more.

@@ -5,7 +5,7 @@
 import type { ListChanged, ThreadSummary, TurnStatus } from "@acpd/client";
 
 /** How a thread stands, in the words of the list. */
-export type Live = "waiting" | "running" | "failed" | "idle";
+export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
 
 /** How far this browser's person has seen a thread: its time of change, and its last event if that is known. */
 export interface Seen {
@@ -14,7 +14,7 @@ export interface Seen {
 }
 
 export interface Listed extends ThreadSummary {
-  readonly live: Live;
+  readonly live: ThreadActivity;
   readonly unread: boolean;
 }
 
@@ -54,7 +54,7 @@ export function listThreads(data: readonly ThreadSummary[], known: Known): Liste
     .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
     .map((thread) => {
       const { status, lastTurnStatus } = thread;
-      const live: Live =
+      const live: ThreadActivity =
         status === "waiting" || status === "running" ? status : lastTurnStatus === "failed" ? "failed" : "idle";
       const seenAt = known.seen[thread.id]?.at ?? known.since;
       const unread = thread.id !== known.open && status !== "running" && thread.updatedAt > seenAt;

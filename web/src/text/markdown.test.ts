@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
 
-import { HOSTILE } from "./hostile.ts";
+import { MARKDOWN_ATTACKS } from "./markdown-attacks.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 function rendered(source: string): HTMLDivElement {
@@ -26,7 +26,7 @@ function dangers(place: HTMLElement): string[] {
   return found;
 }
 
-test.each(HOSTILE)("%j does nothing", (source) => {
+test.each(MARKDOWN_ATTACKS)("%j does nothing", (source) => {
   expect(dangers(rendered(source))).toEqual([]);
 });
 

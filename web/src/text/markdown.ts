@@ -7,7 +7,7 @@
 import DOMPurify, { type Config } from "dompurify";
 import { Marked, type Tokens } from "marked";
 
-import { followable } from "./address.ts";
+import { followable } from "./safe-url.ts";
 
 const LET_IN: Config = {
   ALLOWED_TAGS: [

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use acpd_log::{Durability, EventLog, Sqlite};
 use acpd_model::event::ThreadCreated;
-use acpd_model::{By, Event, EventKind, Summary, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Origin, Summary, ThreadId, TurnId};
 use anyhow::Context;
 use serde_json::json;
 
@@ -365,7 +365,7 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 seq,
                 at,
                 turn: Some(TurnId(1)),
-                by: By::Daemon,
+                by: Origin::Daemon,
                 kind,
                 raw: None,
                 raw_params: None,

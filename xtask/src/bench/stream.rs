@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use acpd_log::{Durability, EventLog, Sqlite};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::OPEN_TOOL_CALLS;
-use acpd_model::{By, Event, EventKind, ItemId, ItemStart, Limits, RawJson, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{
+    Event, EventKind, ItemId, ItemStart, Limits, Origin, RawJson, Seq, Summary, ThreadId, TurnId,
+};
 use acpd_proto::agent::{AgentEvent, Update};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::frame;
-use acpd_proto::thread::{Gone, Input, Thread};
+use acpd_proto::thread::{AgentExit, Input, Thread};
 use acpd_proto::time::Now;
 
 use super::Binaries;
@@ -80,7 +82,7 @@ fn update(seq: Seq) -> Event {
         seq,
         at: 1_700_000_000_000,
         turn: Some(TurnId(1)),
-        by: By::Agent,
+        by: Origin::Agent,
         kind,
         raw: Some(RawJson::from(&update)),
         raw_params: None,
@@ -104,12 +106,12 @@ fn all_end() -> Vec<u64> {
             thread.handle(Input::Agent(AgentEvent::Update(update)), moment(1));
         }
     }
-    let gone = Gone {
+    let gone = AgentExit {
         reason: "it is over".into(),
         stderr: String::new(),
     };
     let begun = Instant::now();
-    thread.handle(Input::AgentGone(gone), moment(2));
+    thread.handle(Input::AgentExited(gone), moment(2));
     vec![nanos(begun.elapsed())]
 }
 

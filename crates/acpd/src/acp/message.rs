@@ -82,19 +82,19 @@ pub struct Named {
 
 /// What the daemon is told first, under `acpd`.
 #[derive(Debug, Serialize)]
-pub struct Preamble<'a> {
+pub struct ConnectionHeader<'a> {
     pub agent: Option<&'a str>,
     pub cwd: Option<&'a Path>,
     pub thread: Option<&'a str>,
     pub opened: bool,
     pub marks: bool,
     pub after: BTreeMap<&'a str, u64>,
-    pub prompts: Vec<Unanswered<'a>>,
+    pub prompts: Vec<PendingPrompt<'a>>,
 }
 
 /// A prompt without an answer.
 #[derive(Debug, Serialize)]
-pub struct Unanswered<'a> {
+pub struct PendingPrompt<'a> {
     pub id: &'a RawValue,
     pub thread: &'a str,
     pub name: &'a str,

@@ -121,19 +121,19 @@ impl Session<'_> {
         if self.pipe.takes_lines()
             && let Some(line) = self.held.take()
         {
-            self.pipe.editor_said(line);
+            self.pipe.handle_editor_message(line);
             return Ok(());
         }
         tokio::select! {
             line = self.lines.recv(), if self.pipe.takes_lines() => match line {
-                Some(line) => self.pipe.editor_said(line),
+                Some(line) => self.pipe.handle_editor_message(line),
                 None => {
                     daemon.close().await;
                     return Err(End::Editor);
                 }
             },
             text = daemon.next() => match text {
-                Some(text) => self.pipe.daemon_said(text),
+                Some(text) => self.pipe.handle_daemon_message(text),
                 None => *link = None,
             },
         }

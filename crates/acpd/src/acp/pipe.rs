@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::message::{Mark, Message, Named, Preamble, Unanswered};
+use super::message::{ConnectionHeader, Mark, Message, Named, PendingPrompt};
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -145,14 +145,14 @@ impl Pipe {
     /// There is a connection.
     pub fn attached(&mut self) {
         let prompts = self.pending.iter().filter_map(|(id, pending)| {
-            Some(Unanswered {
+            Some(PendingPrompt {
                 id: serde_json::from_str(id).ok()?,
                 thread: pending.session.as_deref()?,
                 name: pending.name.as_deref()?,
             })
         });
         let sessions = self.sessions.iter();
-        let preamble = Preamble {
+        let header = ConnectionHeader {
             agent: self.purpose.agent.as_deref(),
             cwd: self.purpose.cwd.as_deref(),
             thread: self.purpose.thread.as_deref(),
@@ -164,8 +164,8 @@ impl Pipe {
             prompts: prompts.collect(),
         };
         // Strings and numbers can always be written.
-        let preamble = serde_json::to_string(&preamble).unwrap_or_default();
-        self.tell_daemon(format!("{{\"acpd\":{preamble}}}"));
+        let header = serde_json::to_string(&header).unwrap_or_default();
+        self.send_to_daemon(format!("{{\"acpd\":{header}}}"));
         self.phase = Phase::Attached;
         let is_greeted = !self
             .pending
@@ -177,7 +177,7 @@ impl Pipe {
                 let mut message: BTreeMap<String, Box<RawValue>> =
                     serde_json::from_str(&hello).unwrap_or_default();
                 message.extend(RawValue::from_string(HELLO.to_owned()).map(|id| ("id".to_owned(), id)));
-                self.tell_daemon(serde_json::to_string(&message).unwrap_or_default());
+                self.send_to_daemon(serde_json::to_string(&message).unwrap_or_default());
             }
             _ => self.go_on(),
         }
@@ -223,7 +223,7 @@ impl Pipe {
     }
 
     /// Takes a line of the editor.
-    pub fn editor_said(&mut self, line: String) {
+    pub fn handle_editor_message(&mut self, line: String) {
         if let Some(message) = Message::read(&line) {
             let session = message.named().session_id;
             match (message.key(), message.method.as_deref()) {
@@ -249,13 +249,13 @@ impl Pipe {
                 _ => {}
             }
         }
-        self.tell_daemon(line);
+        self.send_to_daemon(line);
     }
 
     /// Takes a message of the daemon.
-    pub fn daemon_said(&mut self, text: String) {
+    pub fn handle_daemon_message(&mut self, text: String) {
         let Some(message) = Message::read(&text) else {
-            return self.tell_editor(text);
+            return self.send_to_editor(text);
         };
         match (message.key(), message.method.as_deref()) {
             (None, Some("_acpd/mark")) => {
@@ -300,7 +300,7 @@ impl Pipe {
             }
             (None, None) => {}
         }
-        self.tell_editor(text);
+        self.send_to_editor(text);
     }
 
     /// Whether the editor has seen a session's message before; else it is about to.
@@ -403,7 +403,7 @@ impl Pipe {
             let id = format!("acpd-pipe-{}", self.own_requests);
             let params = json!({ "sessionId": name, "cwd": self.purpose.cwd, "mcpServers": [] });
             let request = json!({ "jsonrpc": "2.0", "id": id, "method": "session/resume", "params": params });
-            self.tell_daemon(request.to_string());
+            self.send_to_daemon(request.to_string());
             self.resuming.insert(format!("\"{id}\""), name);
         }
         self.go_on();
@@ -427,7 +427,7 @@ impl Pipe {
             })
             .collect();
         for text in lines.into_iter().chain(cancels) {
-            self.tell_daemon(text);
+            self.send_to_daemon(text);
         }
     }
 
@@ -458,7 +458,7 @@ impl Pipe {
         };
         let over: Vec<_> = self.asked.extract_if(.., is_over).collect();
         for (id, _) in over {
-            self.tell_editor(format!(
+            self.send_to_editor(format!(
                 r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
             ));
         }
@@ -466,16 +466,16 @@ impl Pipe {
 
     fn refuse(&mut self, id: &str, message: &str) {
         let message = Value::from(message);
-        self.tell_editor(format!(
+        self.send_to_editor(format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":{message},"data":{{"acpd":{{"code":"connection_lost"}}}}}}}}"#
         ));
     }
 
-    fn tell_editor(&mut self, text: String) {
+    fn send_to_editor(&mut self, text: String) {
         self.out.push_back(Output::ToEditor(text));
     }
 
-    fn tell_daemon(&mut self, text: String) {
+    fn send_to_daemon(&mut self, text: String) {
         self.out.push_back(Output::ToDaemon(text));
     }
 }

@@ -5,10 +5,10 @@ use std::io::Result;
 use std::time::Duration;
 
 use acpd_model::limits::EDITOR_INBOX;
-use acpd_model::{By, ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
 use acpd_proto::surface::app::Subscriber;
-use acpd_proto::thread::EditorOrder;
+use acpd_proto::thread::EditorCommand;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -16,22 +16,25 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Answered, Asker, Attached, Connection, Done, Place, ToFollow, call, start_standby};
+use super::checkpoints;
 use super::follow::{Delivery, follow};
-use super::hellos::Hellos;
-use super::marks;
+use super::handlers::{
+    AttachmentGuard, CallOutcome, CallResult, Connection, ConnectionDefaults, EditorCaller, OpenedSession,
+    call, start_standby,
+};
+use super::initialize_cache::InitializeCache;
 use super::transport::Transport;
-use crate::calls::Calls;
 use crate::editors::{Claim, FromEditor, ToEditor};
+use crate::presence::Presence;
+use crate::service::Service;
 use crate::standby::{Standby, over};
-use crate::subscribers::Presence;
 
 /// A connection that begins.
-pub struct Visit {
+pub struct NewConnection {
     /// Who is at the other end.
     pub peer: Peer,
     /// What for.
-    pub place: Place,
+    pub defaults: ConnectionDefaults,
     /// Its first message, if that was read already.
     pub first: Option<String>,
 }
@@ -39,20 +42,24 @@ pub struct Visit {
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
 pub async fn serve(
     transport: impl Transport,
-    visit: Visit,
-    calls: Calls,
-    hellos: Hellos,
+    connection: NewConnection,
+    service: Service,
+    initialize_cache: InitializeCache,
     stop: CancellationToken,
 ) {
-    let Visit { peer, place, first } = visit;
-    let (deliver, deliveries) = mpsc::channel(calls.around.limits.outbound_queue);
+    let NewConnection {
+        peer,
+        defaults,
+        first,
+    } = connection;
+    let (deliver, deliveries) = mpsc::channel(service.context.limits.outbound_queue);
     let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
     let editor = Editor {
         transport,
         peer,
-        place,
-        hellos,
-        calls,
+        defaults,
+        initialize_cache,
+        service,
         answers: FuturesUnordered::new(),
         follows: HashMap::new(),
         subscriptions: 0,
@@ -70,7 +77,7 @@ pub async fn serve(
     let ended = tokio::select! {
         ended = editor.run(first, &stop) => ended,
         // One that takes nothing must not hold the daemon up.
-        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
+        () = async { stop.cancelled().await; tokio::time::sleep(SHUTDOWN_FLUSH).await } => Ok(()),
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "an editor's connection ended");
@@ -81,15 +88,15 @@ pub async fn serve(
 type Started = std::result::Result<Standby, Failure>;
 
 /// How long an editor has to take what is left for it when the daemon stops.
-pub const LAST_WORDS: Duration = Duration::from_secs(1);
+pub const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
 
 struct Editor<T> {
     transport: T,
     peer: Peer,
-    place: Place,
-    calls: Calls,
-    hellos: Hellos,
-    answers: FuturesUnordered<BoxFuture<'static, (u64, Answered)>>,
+    defaults: ConnectionDefaults,
+    service: Service,
+    initialize_cache: InitializeCache,
+    answers: FuturesUnordered<BoxFuture<'static, (u64, CallResult)>>,
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
@@ -109,7 +116,7 @@ struct Editor<T> {
     inbox: mpsc::Sender<ToEditor>,
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
-    asked: HashMap<(ThreadId, u64), Asked>,
+    asked: HashMap<(ThreadId, u64), ForwardedRequest>,
 }
 
 struct Following {
@@ -131,9 +138,9 @@ async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started 
     }
 }
 
-struct Asked {
+struct ForwardedRequest {
     claim: Claim,
-    tells: mpsc::Sender<FromEditor>,
+    answers_tx: mpsc::Sender<FromEditor>,
 }
 
 impl<T: Transport> Editor<T> {
@@ -144,7 +151,7 @@ impl<T: Transport> Editor<T> {
         loop {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return self.last_words().await,
+                () = stop.cancelled() => return self.flush_on_shutdown().await,
                 Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
                 Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
                 Some(order) = self.orders.recv() => self.ordered(order),
@@ -161,7 +168,7 @@ impl<T: Transport> Editor<T> {
     }
 
     /// The daemon stops: what the threads said before they fell asleep still leaves.
-    async fn last_words(mut self) -> Result<()> {
+    async fn flush_on_shutdown(mut self) -> Result<()> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
@@ -173,7 +180,11 @@ impl<T: Transport> Editor<T> {
     }
 
     async fn message(&mut self, text: &str) -> Result<()> {
-        self.heard = self.place.marks.then(|| marks::request_id(text)).flatten();
+        self.heard = self
+            .defaults
+            .checkpoints
+            .then(|| checkpoints::request_id(text))
+            .flatten();
         self.peer.handle_text(text);
         self.outputs().await?;
         self.heard = None;
@@ -185,12 +196,12 @@ impl<T: Transport> Editor<T> {
             match output {
                 PeerOutput::Send(text) => self.transport.send(text).await?,
                 PeerOutput::Ask { thread, call, text } => {
-                    let may_ask = |asked: &Asked| asked.claim.ask();
+                    let may_ask = |asked: &ForwardedRequest| asked.claim.ask();
                     if self.asked.get(&(thread, call)).is_some_and(may_ask) {
                         self.transport.send(text).await?;
                     } else {
                         self.asked.remove(&(thread, call));
-                        self.peer.unasked(thread, call);
+                        self.peer.request_not_sent(thread, call);
                     }
                 }
                 PeerOutput::Call {
@@ -201,7 +212,7 @@ impl<T: Transport> Editor<T> {
                     if let Some(asked) = self.asked.remove(&(thread, call)) {
                         // A thread that is gone waits for nothing.
                         let _ = asked
-                            .tells
+                            .answers_tx
                             .send(FromEditor {
                                 connection,
                                 call,
@@ -222,17 +233,18 @@ impl<T: Transport> Editor<T> {
             thread,
             order,
             claim,
-            tells,
+            answers_tx,
             gone,
         } = order;
         if gone.is_cancelled() {
             return;
         }
         match &order {
-            EditorOrder::Ask { call, .. } => {
-                self.asked.insert((thread, *call), Asked { claim, tells });
+            EditorCommand::Request { call, .. } => {
+                self.asked
+                    .insert((thread, *call), ForwardedRequest { claim, answers_tx });
             }
-            EditorOrder::TakeBack { call, forget: true } => {
+            EditorCommand::Withdraw { call, forget: true } => {
                 self.asked.remove(&(thread, *call));
             }
             _ => {}
@@ -247,14 +259,14 @@ impl<T: Transport> Editor<T> {
             what,
             Call::New { .. } | Call::Load(..) | Call::Resume(..) | Call::Fork(..)
         );
-        let asks = matches!(what, Call::Ask { thread: None, .. });
-        if asks && self.standby.is_none() && self.signing_in.is_none() && self.follows.is_empty() {
-            let (calls, place) = (self.calls.clone(), self.place.clone());
+        let requests_tx = matches!(what, Call::Ask { thread: None, .. });
+        if requests_tx && self.standby.is_none() && self.signing_in.is_none() && self.follows.is_empty() {
+            let (service, defaults) = (self.service.clone(), self.defaults.clone());
             self.starting
-                .get_or_insert_with(|| Box::pin(start_standby(calls, place)));
+                .get_or_insert_with(|| Box::pin(start_standby(service, defaults)));
         }
         let signs_in = || self.standby.as_ref().is_some_and(Standby::is_signing_in);
-        (asks || opens) && self.starting.is_some() || opens && signs_in()
+        (requests_tx || opens) && self.starting.is_some() || opens && signs_in()
     }
 
     fn started(&mut self, started: Started) {
@@ -262,8 +274,8 @@ impl<T: Transport> Editor<T> {
         match started {
             Ok(standby) => self.standby = Some(standby),
             Err(failure) => {
-                let asks = |(_, call): &(u64, Call)| matches!(call, Call::Ask { .. });
-                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(asks);
+                let requests_tx = |(_, call): &(u64, Call)| matches!(call, Call::Ask { .. });
+                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(requests_tx);
                 self.deferred = others;
                 for (token, _) in asked {
                     self.peer.reply(token, Err(failure.clone()));
@@ -298,19 +310,21 @@ impl<T: Transport> Editor<T> {
             self.unfollow(*thread);
             if was_open && self.peer.role().may(Role::Operator) {
                 // One that cannot be told is not there, or goes with the daemon.
-                let _ = self.calls.directory.closed(*thread).await;
+                let _ = self.service.directory.closed(*thread).await;
             }
         }
         if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
             // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
-            self.transport.send(marks::prompt(id, client_turn_id)).await?;
+            self.transport
+                .send(checkpoints::prompt(id, client_turn_id))
+                .await?;
             self.transport.flush().await?;
         }
-        let by = By::Client(Box::new(self.peer.caller()));
-        let asker = Asker {
+        let by = Origin::Client(Box::new(self.peer.caller()));
+        let caller = EditorCaller {
             by,
             role: self.peer.role(),
-            place: self.place.clone(),
+            defaults: self.defaults.clone(),
             connection: Connection {
                 name: self.peer.connection().to_owned(),
                 abilities: self.peer.client().abilities(),
@@ -320,16 +334,23 @@ impl<T: Transport> Editor<T> {
             newest: self.follows.keys().max().copied(),
         };
         if matches!(what, Call::New { .. }) {
-            self.place.thread = None;
+            self.defaults.thread = None;
         }
-        let answer = call(&self.calls, &self.hellos, asker, &mut self.standby, what).await;
+        let answer = call(
+            &self.service,
+            &self.initialize_cache,
+            caller,
+            &mut self.standby,
+            what,
+        )
+        .await;
         self.answers.push(Box::pin(async move { (token, answer.await) }));
         Ok(())
     }
 
-    async fn answered(&mut self, token: u64, answered: Answered) -> Result<()> {
+    async fn answered(&mut self, token: u64, answered: CallResult) -> Result<()> {
         let (result, to_follow) = match answered {
-            Ok(Done {
+            Ok(CallOutcome {
                 reply,
                 to_follow,
                 standby,
@@ -352,36 +373,38 @@ impl<T: Transport> Editor<T> {
         Ok(())
     }
 
-    async fn follow(&mut self, to_follow: ToFollow) -> Result<()> {
-        let ToFollow {
+    async fn follow(&mut self, to_follow: OpenedSession) -> Result<()> {
+        let OpenedSession {
             thread,
             cursor,
-            subscribed,
+            snapshot,
             claimed,
             attached,
         } = to_follow;
-        claimed.tell(&mut self.peer, thread);
-        self.place.prompts.retain(|prompt| prompt.thread != thread);
-        let last = subscribed.live.last_seq;
-        if self.place.marks {
+        claimed.deliver(&mut self.peer, thread);
+        self.defaults.prompts.retain(|prompt| prompt.thread != thread);
+        let last = snapshot.live.last_seq;
+        if self.defaults.checkpoints {
             // Behind the answer to its request.
             self.outputs().await?;
-            let numbers = subscribed.live.requests.keys();
+            let numbers = snapshot.live.requests.keys();
             let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
-            self.transport.send(marks::opened(thread, cursor, &open)).await?;
+            self.transport
+                .send(checkpoints::opened(thread, cursor, &open))
+                .await?;
         }
         let (attachment, until) = attached
-            .map(|Attached { attachment, until }| (attachment, until))
+            .map(|AttachmentGuard { attachment, until }| (attachment, until))
             .unzip();
         self.subscriptions += 1;
         let number = self.subscriptions;
-        let Calls { directory, around } = self.calls.clone();
+        let Service { directory, context } = self.service.clone();
         let task = follow(
             directory,
-            around.log,
+            context.log,
             thread,
             cursor,
-            subscribed,
+            snapshot,
             number,
             attachment,
             self.deliver.clone(),
@@ -391,7 +414,7 @@ impl<T: Transport> Editor<T> {
             who: self.peer.caller(),
             may_answer: self.peer.role().may(Role::Approver),
         };
-        let presence = self.calls.around.subscribers.join(thread, present, false);
+        let presence = self.service.context.subscribers.join(thread, present, false);
         let following = Following {
             number,
             until: last,
@@ -415,14 +438,14 @@ impl<T: Transport> Editor<T> {
         let Some(following) = following.filter(|following| following.number == delivery.subscription) else {
             return Ok(());
         };
-        match &delivery.news {
-            Ok(news) => {
-                let is_live = news.last >= following.until;
-                let pending = |seq, request| news.is_pending(seq, request);
-                self.peer.deliver(thread, &news.frames, news.last, pending);
-                if self.place.marks {
+        match &delivery.result {
+            Ok(result) => {
+                let is_live = result.last >= following.until;
+                let pending = |seq, request| result.is_pending(seq, request);
+                self.peer.deliver(thread, &result.frames, result.last, pending);
+                if self.defaults.checkpoints {
                     self.outputs().await?;
-                    let mark = marks::reached(thread, news.last, is_live);
+                    let mark = checkpoints::reached(thread, result.last, is_live);
                     self.transport.send(mark).await?;
                 }
             }

@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::directory::{Directory, log_failure};
 use crate::editors::Attachment;
-use crate::thread::Subscribed;
+use crate::thread::ThreadSnapshot;
 
 /// What an editor is to be handed.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ pub struct Delivery {
     /// The thread.
     pub thread: ThreadId,
     /// What happened, or why nothing more is heard of it.
-    pub news: Result<News, Failure>,
+    pub result: Result<FrameBatch, Failure>,
 }
 
 /// Events, as editors are told them.
 #[derive(Debug)]
-pub struct News {
+pub struct FrameBatch {
     /// One or more for each event that an editor is told of.
     pub frames: Vec<Frame>,
     /// The last event.
@@ -34,7 +34,7 @@ pub struct News {
     past: Option<(Seq, BTreeSet<u32>)>,
 }
 
-impl News {
+impl FrameBatch {
     /// Whether the question of one of these frames is still open, as far as is known.
     pub fn is_pending(&self, seq: Seq, request: RequestId) -> bool {
         let past = self.past.as_ref().filter(|(end, _)| seq <= *end);
@@ -53,7 +53,7 @@ pub async fn follow(
     log: SharedLog,
     thread: ThreadId,
     cursor: Seq,
-    first: Subscribed,
+    first: ThreadSnapshot,
     subscription: u64,
     attachment: Option<Attachment>,
     deliver: mpsc::Sender<Delivery>,
@@ -91,7 +91,7 @@ struct Follower {
 type End = Option<Failure>;
 
 impl Follower {
-    async fn run(&mut self, directory: &Directory, first: Subscribed) -> Result<(), End> {
+    async fn run(&mut self, directory: &Directory, first: ThreadSnapshot) -> Result<(), End> {
         // Questions from before the cursor that are still open are asked again.
         for request in first
             .live
@@ -101,7 +101,7 @@ impl Follower {
         {
             let frames = frames(&self.name, std::slice::from_ref(&request.event));
             let last = request.event.seq;
-            self.send(Ok(News {
+            self.send(Ok(FrameBatch {
                 frames,
                 last,
                 past: None,
@@ -109,19 +109,19 @@ impl Follower {
             .await?;
         }
         // Who waits to hear where it stands hears it, if nothing has happened since.
-        let nothing_more = News {
+        let nothing_more = FrameBatch {
             frames: Vec::new(),
             last: self.cursor,
             past: None,
         };
         self.send(Ok(nothing_more)).await?;
-        let mut subscribed = first;
+        let mut snapshot = first;
         loop {
-            let Subscribed {
+            let ThreadSnapshot {
                 mut batches,
                 live,
                 pending,
-            } = subscribed;
+            } = snapshot;
             let past = (live.last_seq, pending);
             drop(live);
             loop {
@@ -134,7 +134,7 @@ impl Follower {
             if let Some(attachment) = self.attachment.clone() {
                 directory.attach(self.thread, attachment).await.map_err(Some)?;
             }
-            subscribed = directory.subscribe(self.thread).await.map_err(Some)?;
+            snapshot = directory.subscribe(self.thread).await.map_err(Some)?;
         }
     }
 
@@ -150,7 +150,7 @@ impl Follower {
             self.cursor = last;
             let frames = frames(&self.name, &page.events);
             let past = is_past.then(|| past.clone());
-            self.send(Ok(News { frames, last, past })).await?;
+            self.send(Ok(FrameBatch { frames, last, past })).await?;
             if page.at_end {
                 return Ok(());
             }
@@ -176,11 +176,11 @@ impl Follower {
         }
     }
 
-    async fn send(&self, news: Result<News, Failure>) -> Result<(), End> {
+    async fn send(&self, result: Result<FrameBatch, Failure>) -> Result<(), End> {
         let delivery = Delivery {
             subscription: self.subscription,
             thread: self.thread,
-            news,
+            result,
         };
         self.deliver.send(delivery).await.map_err(|_| None)
     }

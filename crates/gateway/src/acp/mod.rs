@@ -4,21 +4,21 @@
 //! In: a transport, and which agent it is for. Out: what the editor wants, done. Owns: what agents said of themselves,
 //! and the transports. Never: reads or changes a message, but for what it needs to find its way.
 
-mod calls;
+mod checkpoints;
 mod editor;
 mod follow;
-mod hellos;
+mod handlers;
+mod header;
 mod http;
-mod lobby;
-mod marks;
-mod preamble;
-mod resumed;
+mod initialize_cache;
+mod resumed_prompts;
+mod setup;
 mod transport;
 mod websocket;
 
-pub use editor::LAST_WORDS;
+pub use editor::SHUTDOWN_FLUSH;
 pub use http::{CONNECTION_ID, router};
-pub use lobby::{Lobby, Visitor};
+pub use setup::{ConnectionSetup, EditorIdentity};
 pub use transport::Lines;
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio_util::sync::CancellationToken;
 
-use super::{Lines as Ndjson, Lobby, Visitor};
-use crate::calls::Calls;
+use super::{ConnectionSetup, EditorIdentity, Lines as Ndjson};
 use crate::config::AgentConfig;
 use crate::directory::Directory;
-use crate::in_memory::surroundings;
 use crate::sandbox::{Mode, SandboxSettings};
+use crate::service::Service;
+use crate::test_context::context;
 
 /// Answers what it is sent line by line: the handshake, a session, a prompt.
 const AGENT: &str = r#"
@@ -62,15 +62,15 @@ while read -r line; do
 done
 "#;
 
-async fn daemon(data_dir: &std::path::Path) -> Calls {
+async fn daemon(data_dir: &std::path::Path) -> Service {
     daemon_with(data_dir, AGENT).await
 }
 
-async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Calls {
+async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Service {
     daemon_within(data_dir, script, Limits::default()).await
 }
 
-async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits) -> Calls {
+async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits) -> Service {
     let agent = AgentConfig {
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
@@ -83,9 +83,9 @@ async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits)
         ..AgentConfig::default()
     };
     let agents = BTreeMap::from([("sh".to_owned(), agent)]);
-    let around = surroundings(data_dir, agents, limits);
-    let directory = Directory::open(around.clone()).await.unwrap();
-    Calls { directory, around }
+    let context = context(data_dir, agents, limits);
+    let directory = Directory::open(context.clone()).await.unwrap();
+    Service { directory, context }
 }
 
 /// Where an agent notes its starts.
@@ -100,8 +100,8 @@ fn starts(data_dir: &std::path::Path) -> usize {
 }
 
 /// Ends the daemon, and takes away what it kept.
-async fn close(calls: Calls, data_dir: &std::path::Path) {
-    let directory = calls.directory;
+async fn close(service: Service, data_dir: &std::path::Path) {
+    let directory = service.directory;
     directory.close_within(std::time::Duration::from_secs(10)).await;
     std::fs::remove_dir_all(data_dir).unwrap();
 }
@@ -112,21 +112,21 @@ struct Editor {
 }
 
 impl Editor {
-    fn connect(lobby: &Lobby) -> Self {
-        Self::connect_as(lobby, Role::Owner)
+    fn connect(setup: &ConnectionSetup) -> Self {
+        Self::connect_as(setup, Role::Owner)
     }
 
-    fn connect_as(lobby: &Lobby, role: Role) -> Self {
+    fn connect_as(setup: &ConnectionSetup, role: Role) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let visitor = Visitor {
+        let identity = EditorIdentity {
             principal: "owner".into(),
             role,
             ends: CancellationToken::new(),
         };
         let (reader, writer) = split(theirs);
-        let transport = Ndjson::new(reader, writer, &lobby.calls.around.limits);
-        let lobby = lobby.clone();
-        tokio::spawn(async move { lobby.serve(transport, visitor, None).await });
+        let transport = Ndjson::new(reader, writer, &setup.service.context.limits);
+        let setup = setup.clone();
+        tokio::spawn(async move { setup.serve(transport, identity, None).await });
         let (read, write) = split(ours);
         let read = BufReader::new(read).lines();
         Self { read, write }
@@ -163,9 +163,9 @@ impl Editor {
 async fn an_editor_works_and_another_one_loads_what_it_did() {
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(&data_dir).unwrap();
-    let calls = daemon(&data_dir).await;
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut first = Editor::connect(&lobby);
+    let service = daemon(&data_dir).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&setup);
     let hello = first.ask("initialize", json!({ "protocolVersion": 1 })).await;
     assert!(
         hello[0].contains(r#""agentInfo":{"name":"sh","version":"1"}"#),
@@ -186,7 +186,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
         "{turn:?}"
     );
 
-    let mut second = Editor::connect(&lobby);
+    let mut second = Editor::connect(&setup);
     second.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let listed = second.ask("session/list", json!({})).await;
     assert!(listed[0].contains(&session.to_string()), "{listed:?}");
@@ -197,7 +197,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
         loaded[0].contains("user_message_chunk") && loaded[1].contains(&update),
         "{loaded:?}"
     );
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// The handshake of one that writes files.
@@ -206,11 +206,11 @@ fn able() -> Value {
 }
 
 /// The daemon with the agent that writes, and two editors in one session: the first holds the lease.
-async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
+async fn two(data_dir: &std::path::Path) -> (Service, Editor, Editor, Value) {
     std::fs::create_dir_all(data_dir).unwrap();
-    let calls = daemon_with(data_dir, WRITER).await;
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut first = Editor::connect(&lobby);
+    let service = daemon_with(data_dir, WRITER).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&setup);
     first.ask("initialize", able()).await;
     let made = first
         .ask("session/new", json!({ "cwd": data_dir, "mcpServers": [] }))
@@ -221,11 +221,11 @@ async fn two(data_dir: &std::path::Path) -> (Calls, Editor, Editor, Value) {
         (&json!("owner"), &json!("editor"))
     );
     let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
-    let mut second = Editor::connect(&lobby);
+    let mut second = Editor::connect(&setup);
     second.ask("initialize", able()).await;
     let resume = json!({ "sessionId": session, "cwd": data_dir });
     second.ask("session/resume", resume).await;
-    (calls, first, second, session)
+    (service, first, second, session)
 }
 
 /// The second sends the prompt; the first is asked, after it was told what the agent said before that.
@@ -265,7 +265,7 @@ async fn heard_by_agent(second: &mut Editor) -> (Vec<String>, String) {
 #[tokio::test]
 async fn the_holder_of_the_lease_answers_the_agent() {
     let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
-    let (calls, mut first, mut second, session) = two(&data_dir).await;
+    let (service, mut first, mut second, session) = two(&data_dir).await;
     let id = write_is_asked(&mut first, &mut second, &session).await;
     let answer = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32002, "message": "read only" } });
     first.say(&answer).await;
@@ -274,13 +274,13 @@ async fn the_holder_of_the_lease_answers_the_agent() {
         end.contains(r#""error":{"code":-32002,"message":"read only"}"#),
         "{end}"
     );
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
     let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
-    let (calls, mut first, mut second, session) = two(&data_dir).await;
+    let (service, mut first, mut second, session) = two(&data_dir).await;
     write_is_asked(&mut first, &mut second, &session).await;
     drop(first);
     let (before, end) = heard_by_agent(&mut second).await;
@@ -295,18 +295,18 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
         end.contains("it is not known whether /none/a was written"),
         "{end}"
     );
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// A command that goes on behind its turn has ended in what is split off, with all that it wrote.
 #[tokio::test]
 async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
     use acpd_model::event::{ThreadCreated, TurnStatus};
-    use acpd_model::{By, Event, EventKind, ItemId, ItemStart, Summary, ThreadId, TurnId};
+    use acpd_model::{Event, EventKind, ItemId, ItemStart, Origin, Summary, ThreadId, TurnId};
 
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(&data_dir).unwrap();
-    let calls = daemon(&data_dir).await;
+    let service = daemon(&data_dir).await;
     let (thread, terminal_id) = (ThreadId(uuid::Uuid::now_v7()), "term_1".to_owned());
     let written = "0123456789".repeat(10_000);
     let made = ThreadCreated {
@@ -358,17 +358,20 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             seq,
             at: 1,
             turn: (seq > 1).then_some(TurnId(1)),
-            by: By::Agent,
+            by: Origin::Agent,
             kind,
             raw: None,
             raw_params: None,
         })
         .collect();
-    let log = Arc::clone(&calls.around.log);
+    let log = Arc::clone(&service.context.log);
     log.append(thread, &events, Some(&Summary::default()))
         .await
         .unwrap();
-    let split = calls.split_off(By::Daemon, thread, None, None).await.unwrap();
+    let split = service
+        .split_off(Origin::Daemon, thread, None, None)
+        .await
+        .unwrap();
     let (new, _) = split.await.unwrap();
     let blob = log.blob(acpd_log::blob_id(written.as_bytes())).await.unwrap();
     assert_eq!(blob.as_deref(), Some(written.as_bytes()));
@@ -376,18 +379,18 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
     log.delete(thread).await.unwrap();
     let kept = log.blob(acpd_log::blob_id(&blob.unwrap())).await.unwrap();
     assert!(kept.is_some() && log.last_seq(new).await.unwrap() > 5);
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// A daemon with the agent that answers by what it is asked, and the connection of an editor whose pipe is in its directory.
-async fn lasting(name: &str) -> (std::path::PathBuf, Calls, Editor) {
+async fn lasting(name: &str) -> (std::path::PathBuf, Service, Editor) {
     let data_dir = std::env::temp_dir().join(format!("acpd-{name}-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(data_dir.join("other")).unwrap();
-    let calls = daemon_with(&data_dir, LASTING).await;
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut editor = Editor::connect(&lobby);
+    let service = daemon_with(&data_dir, LASTING).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&setup);
     editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
-    (data_dir, calls, editor)
+    (data_dir, service, editor)
 }
 
 fn answer(heard: &[String]) -> Value {
@@ -396,7 +399,7 @@ fn answer(heard: &[String]) -> Value {
 
 #[tokio::test]
 async fn the_process_that_said_hello_takes_the_first_session_in_its_directory() {
-    let (data_dir, calls, mut editor) = lasting("once").await;
+    let (data_dir, service, mut editor) = lasting("once").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = |cwd: &std::path::Path| json!({ "cwd": cwd, "mcpServers": [] });
     let made = answer(&editor.ask("session/new", open(&data_dir)).await);
@@ -404,12 +407,12 @@ async fn the_process_that_said_hello_takes_the_first_session_in_its_directory() 
     assert_eq!(starts(&data_dir), 1);
     editor.ask("session/new", open(&data_dir)).await;
     assert_eq!(starts(&data_dir), 2, "each session has a process of its own");
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn a_session_elsewhere_has_a_process_there() {
-    let (data_dir, calls, mut editor) = lasting("elsewhere").await;
+    let (data_dir, service, mut editor) = lasting("elsewhere").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let other = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
     editor.ask("session/new", other).await;
@@ -419,12 +422,12 @@ async fn a_session_elsewhere_has_a_process_there() {
         .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
         .await;
     assert_eq!(starts(&data_dir), 2);
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn signing_in_comes_before_any_session_and_holds_for_the_first() {
-    let (data_dir, calls, mut editor) = lasting("sign-in").await;
+    let (data_dir, service, mut editor) = lasting("sign-in").await;
     std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let signed_in = answer(&editor.ask("authenticate", json!({ "methodId": "key" })).await);
@@ -433,12 +436,12 @@ async fn signing_in_comes_before_any_session_and_holds_for_the_first() {
     let made = answer(&editor.ask("session/new", made).await);
     assert!(made["result"]["sessionId"].is_string(), "{made}");
     assert_eq!(starts(&data_dir), 1, "another process would not know of it");
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn what_needs_no_session_is_asked_without_one() {
-    let (data_dir, calls, mut editor) = lasting("sessionless").await;
+    let (data_dir, service, mut editor) = lasting("sessionless").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     for sessions in 0..=2 {
@@ -459,23 +462,23 @@ async fn what_needs_no_session_is_asked_without_one() {
     }
     // What was said of the agent is known by now: a process is started for what only one can answer.
     let before = starts(&data_dir);
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut late = Editor::connect(&lobby);
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut late = Editor::connect(&setup);
     late.ask("initialize", json!({ "protocolVersion": 1 })).await;
     late.ask("session/list", json!({})).await;
     let first = starts(&data_dir);
-    let mut later = Editor::connect(&lobby);
+    let mut later = Editor::connect(&setup);
     later.ask("initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!((first, starts(&data_dir)), (before + 1, before + 1));
     let unknown = answer(&later.ask("_unknown", json!({})).await);
     assert_eq!(unknown["error"]["code"], -32601);
     assert_eq!(starts(&data_dir), before + 2);
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_directories() {
-    let (data_dir, calls, mut editor) = lasting("params").await;
+    let (data_dir, service, mut editor) = lasting("params").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let made = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
     let session = answer(&editor.ask("session/new", made).await)["result"]["sessionId"].take();
@@ -512,16 +515,16 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     for name in ["other/inner", "other/inner/../inner", "alias/inner"] {
         let loaded = answer(&editor.ask("session/load", load(data_dir.join(name))).await);
         assert!(loaded["result"].is_object(), "{loaded}");
-        let live = calls.directory.subscribe(thread).await.unwrap().live;
+        let live = service.directory.subscribe(thread).await.unwrap().live;
         assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
         assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
     }
     // It vanishes: the agent is started in the thread's own directory.
-    run_on(&calls).await;
+    run_on(&service).await;
     std::fs::remove_dir(&inner).unwrap();
     editor.ask("session/close", json!({ "sessionId": session })).await;
-    let uses = |one: &crate::running::Listed| !one.threads.is_empty();
-    while calls.around.running.list().await.unwrap().iter().any(uses) {
+    let uses = |one: &crate::process_table::RunningProcess| !one.threads.is_empty();
+    while service.context.processes.list().await.unwrap().iter().any(uses) {
         tokio::task::yield_now().await;
     }
     editor
@@ -530,20 +533,20 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go on" }] });
     let ended = answer(&editor.ask("session/prompt", prompt).await);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
-    let live = calls.directory.subscribe(thread).await.unwrap().live;
+    let live = service.directory.subscribe(thread).await.unwrap().live;
     assert_eq!(live.spec.session_cwd(), live.spec.cwd);
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// What is pipelined behind a hello that is known already.
 #[tokio::test]
 async fn a_session_waits_for_who_signs_in_before_it() {
-    let (data_dir, calls, mut first) = lasting("pipelined").await;
+    let (data_dir, service, mut first) = lasting("pipelined").await;
     std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut known = Editor::connect(&lobby);
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut known = Editor::connect(&setup);
     known.ask("initialize", json!({ "protocolVersion": 1 })).await;
-    drop((known, std::mem::replace(&mut first, Editor::connect(&lobby))));
+    drop((known, std::mem::replace(&mut first, Editor::connect(&setup))));
     let before = starts(&data_dir);
     for (id, method, params) in [
         ("hello", "initialize", json!({ "protocolVersion": 1 })),
@@ -560,21 +563,21 @@ async fn a_session_waits_for_who_signs_in_before_it() {
         assert!(line["id"] == id && line["result"].is_object(), "{line}");
     }
     assert_eq!(starts(&data_dir), before + 1, "one process did all of it");
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// Who may only look stops nothing, and neither does one who has not opened the session.
 #[tokio::test]
 async fn only_who_has_opened_a_session_lets_its_process_go() {
-    let (data_dir, calls, mut editor) = lasting("looks").await;
+    let (data_dir, service, mut editor) = lasting("looks").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let session = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
     drop(editor);
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
     let close_it = json!({ "sessionId": session });
     for role in [Role::Observer, Role::Owner] {
-        let mut other = Editor::connect_as(&lobby, role);
+        let mut other = Editor::connect_as(&setup, role);
         other.ask("initialize", json!({ "protocolVersion": 1 })).await;
         if role == Role::Observer {
             let resume = json!({ "sessionId": session, "cwd": "/", "mcpServers": [{ "name": "x" }] });
@@ -583,21 +586,21 @@ async fn only_who_has_opened_a_session_lets_its_process_go() {
         other.ask("session/close", close_it.clone()).await;
     }
     let thread = session.as_str().unwrap().parse().unwrap();
-    let live = calls.directory.subscribe(thread).await.unwrap().live;
+    let live = service.directory.subscribe(thread).await.unwrap().live;
     assert!(live.spec.session_mcp_servers().is_empty());
-    let listed = calls.around.running.list().await.unwrap();
+    let listed = service.context.processes.list().await.unwrap();
     let of_thread = listed.iter().filter(|one| one.threads == [thread]).count();
     assert_eq!(of_thread, 1, "{listed:?}");
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 /// The agents that run, once those that were told to go have gone.
-async fn run_on(calls: &Calls) -> Vec<crate::running::Listed> {
+async fn run_on(service: &Service) -> Vec<crate::process_table::RunningProcess> {
     loop {
-        let listed = calls.around.running.list().await.unwrap();
+        let listed = service.context.processes.list().await.unwrap();
         if listed
             .iter()
-            .all(|one| one.state != crate::running::State::Leaving)
+            .all(|one| one.state != crate::process_table::ProcessState::Leaving)
         {
             return listed;
         }
@@ -613,16 +616,16 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
         agents: 1,
         ..Limits::default()
     };
-    let calls = daemon_within(&data_dir, LASTING, limits).await;
-    let lobby = Lobby::open(calls.clone(), None, CancellationToken::new());
-    let mut editor = Editor::connect(&lobby);
+    let service = daemon_within(&data_dir, LASTING, limits).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&setup);
     editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let first = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
     // Both are followed by the editor, and nobody is in a turn.
     let second = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
-    let listed = run_on(&calls).await;
+    let listed = run_on(&service).await;
     let threads: Vec<_> = listed
         .iter()
         .flat_map(|one| &one.threads)
@@ -633,26 +636,26 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
     let ended = answer(&editor.ask("session/prompt", prompt).await);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
     assert_eq!(starts(&data_dir), 3);
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }
 
 #[tokio::test]
 async fn a_session_that_is_closed_lets_its_process_go_where_nobody_else_follows() {
-    let (data_dir, calls, mut editor) = lasting("closed").await;
+    let (data_dir, service, mut editor) = lasting("closed").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let session = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
     let thread = session.as_str().unwrap().parse().unwrap();
-    let watches = calls.directory.subscribe(thread).await.unwrap();
+    let watches = service.directory.subscribe(thread).await.unwrap();
     editor.ask("session/close", json!({ "sessionId": session })).await;
     assert_eq!(
-        calls.around.running.list().await.unwrap().len(),
+        service.context.processes.list().await.unwrap().len(),
         1,
         "somebody follows"
     );
     drop(watches);
-    while !calls.around.running.list().await.unwrap().is_empty() {
+    while !service.context.processes.list().await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    close(calls, &data_dir).await;
+    close(service, &data_dir).await;
 }

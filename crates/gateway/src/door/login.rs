@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::accept::Arrival;
-use super::admit::{Shown, check, cookie_name, shown, stopping};
-use super::guard::{Holder, Pass, TooMany};
+use super::authenticate::{Credential, check, cookie_name, read_credential, stopping};
+use super::listen::PeerAddress;
+use super::owner_token::random;
 use super::sessions::SessionSecret;
-use super::token::random;
-use super::{Door, refuse, unauthenticated};
+use super::store::{Holder, Identity, TicketLimit};
+use super::{ServerState, refuse, unauthenticated};
 
 /// What `POST /api/session` takes: one of them, or nothing if `Authorization` says it.
 #[derive(Default, Deserialize)]
@@ -37,8 +37,8 @@ struct Wanted {
 
 /// `POST /api/tickets`: a ticket for whoever asks.
 pub async fn ticket(
-    State(door): State<Door>,
-    Extension(pass): Extension<Pass>,
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
@@ -50,12 +50,12 @@ pub async fn ticket(
         return no_chance();
     };
     let kept = ticket.clone();
-    let taken = door
-        .gate
-        .ask(move |guard, now| guard.admit_ticket(&kept, pass, holder, now));
+    let taken = server
+        .auth
+        .ask(move |store, now| store.add_ticket(&kept, identity, holder, now));
     match taken.await {
         Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
-        Some(Err(TooMany)) => {
+        Some(Err(TicketLimit)) => {
             super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire")
         }
         None => stopping(),
@@ -63,7 +63,7 @@ pub async fn ticket(
 }
 
 /// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
-pub async fn used(State(door): State<Door>, request: Request) -> Response {
+pub async fn used(State(server): State<ServerState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
         Ok(Login {
@@ -72,13 +72,13 @@ pub async fn used(State(door): State<Door>, request: Request) -> Response {
         Ok(_) => return invalid("give {\"ticket\": …}"),
         Err(refused) => return *refused,
     };
-    let Some(gone) = door.gate.ask(move |guard, _| guard.ticket_gone(&ticket)).await else {
+    let Some(gone) = server.auth.ask(move |store, _| store.ticket_gone(&ticket)).await else {
         return stopping();
     };
     if let Some(gone) = gone {
         tokio::select! {
             () = gone.cancelled() => {}
-            () = door.stop.cancelled() => return stopping(),
+            () = server.stop.cancelled() => return stopping(),
             () = tokio::time::sleep(Duration::from_secs(TICKET_SECS)) => {}
         }
     }
@@ -86,18 +86,18 @@ pub async fn used(State(door): State<Door>, request: Request) -> Response {
 }
 
 /// `POST /api/session`: a token or a ticket, exchanged for a cookie and the key of the page.
-pub async fn begin(State(door): State<Door>, request: Request) -> Response {
+pub async fn begin(State(server): State<ServerState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let login: Login = match read(&parts.headers, body, "{\"token\": …} or {\"ticket\": …}").await {
         Ok(login) => login,
         Err(refused) => return *refused,
     };
     let given = match (login.token, login.ticket) {
-        (Some(token), None) => Some(Shown::Token(token)),
-        (None, Some(ticket)) => Some(Shown::Ticket(ticket)),
-        (None, None) => match shown(&door, &parts) {
+        (Some(token), None) => Some(Credential::Token(token)),
+        (None, Some(ticket)) => Some(Credential::Ticket(ticket)),
+        (None, None) => match read_credential(&server, &parts) {
             // A session begins nothing: it has begun.
-            Ok(Some(Shown::Token(token))) => Some(Shown::Token(token)),
+            Ok(Some(Credential::Token(token))) => Some(Credential::Token(token)),
             Ok(_) => None,
             Err(refused) => return *refused,
         },
@@ -106,27 +106,27 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let pass = match check(&door, given, &parts.extensions).await {
-        Ok(pass) => pass,
+    let identity = match check(&server, given, &parts.extensions).await {
+        Ok(identity) => identity,
         Err(refused) => return *refused,
     };
     let Ok(secret) = SessionSecret::random() else {
         return no_chance();
     };
     let kept = secret.clone();
-    let begun = door
-        .gate
-        .ask(move |guard, now| guard.begin_session(&kept, &pass, now));
+    let begun = server
+        .auth
+        .ask(move |store, now| store.begin_session(&kept, &identity, now));
     match begun.await {
-        Some(Some(pass)) => {
-            tracing::info!(principal = %pass.principal, "a browser has logged in");
-            let mut told = told(&pass);
+        Some(Some(identity)) => {
+            tracing::info!(principal = %identity.principal, "a browser has logged in");
+            let mut told = session_json(&identity);
             told["pageKey"] = secret.page_key.into();
             let mut answer = Json(told).into_response();
             let secs = SESSION_MAX_DAYS * 24 * 3600;
             set_cookie(
                 &mut answer,
-                &door,
+                &server,
                 &parts.extensions,
                 &parts.headers,
                 &secret.cookie,
@@ -141,15 +141,19 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
 }
 
 /// `GET /api/session`: who I am.
-pub async fn who(Extension(pass): Extension<Pass>) -> Response {
-    Json(told(&pass)).into_response()
+pub async fn who(Extension(identity): Extension<Identity>) -> Response {
+    Json(session_json(&identity)).into_response()
 }
 
 /// `DELETE /api/session`: logs out; what came in with the session goes.
-pub async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, request: Request) -> Response {
-    if door
-        .gate
-        .ask(move |guard, _| guard.end_session(&pass))
+pub async fn end(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    request: Request,
+) -> Response {
+    if server
+        .auth
+        .ask(move |store, _| store.end_session(&identity))
         .await
         .is_none()
     {
@@ -157,24 +161,24 @@ pub async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, req
     }
     let (parts, _) = request.into_parts();
     let mut answer = StatusCode::NO_CONTENT.into_response();
-    set_cookie(&mut answer, &door, &parts.extensions, &parts.headers, "", 0);
+    set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, "", 0);
     answer
 }
 
-fn told(pass: &Pass) -> serde_json::Value {
-    let Pass {
+fn session_json(identity: &Identity) -> serde_json::Value {
+    let Identity {
         principal,
         role,
         session,
         ..
-    } = pass;
+    } = identity;
     let role: Role = *role;
     json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) })
 }
 
 fn set_cookie(
     answer: &mut Response,
-    door: &Door,
+    server: &ServerState,
     extensions: &axum::http::Extensions,
     headers: &HeaderMap,
     value: &str,
@@ -185,9 +189,9 @@ fn set_cookie(
         .get(header::ORIGIN)
         .map(HeaderValue::as_bytes)
         .unwrap_or_default();
-    let secure = matches!(extensions.get(), Some(Arrival::Network { secure: true, .. }))
+    let secure = matches!(extensions.get(), Some(PeerAddress::Network { secure: true, .. }))
         || page.starts_with(b"https:");
-    let name = cookie_name(door.address.port(), secure);
+    let name = cookie_name(server.address.port(), secure);
     let flag = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {

@@ -1,26 +1,26 @@
 //! The door: where connections come in, and whom they speak for.
 //!
 //! In: connections of the network and of the local socket, and what they show. Out: requests that carry a
-//! [`Pass`], and sockets that go on as peers. Owns: tokens, tickets, sessions, certificates, the routes. Never:
+//! [`Identity`], and sockets that go on as peers. Owns: tokens, tickets, sessions, certificates, the routes. Never:
 //! acts on a thread, keeps a secret as text (hashes only, the owner's token apart), or says one in a log or an error.
 
-mod accept;
-mod admit;
-mod gate;
-mod guard;
-pub mod keys;
+mod authenticate;
+mod handle;
+mod host_check;
+mod http_version;
+mod listen;
 mod login;
-mod names;
-mod newcomers;
+mod owner_token;
 mod peer;
-pub mod private;
+pub mod private_file;
 mod routes;
 mod sessions;
-pub mod socket;
-mod speak;
+mod store;
 mod throttle;
 pub mod tls;
-mod token;
+pub mod tokens;
+mod unauthenticated;
+pub mod unix_socket;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,28 +33,28 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use accept::{serve, serve_editors, serve_socket};
-pub use admit::stopping;
-pub use gate::Gate;
-pub use guard::{Guard, Holder, Pass};
-pub use names::{BadHost, Names};
+pub use authenticate::stopping;
+pub use handle::AuthHandle;
+pub use host_check::{AllowedHosts, BadHost};
+pub use listen::{serve, serve_editors, serve_socket};
+pub use owner_token::{Hash, Token, TokenError, random};
 pub use sessions::Sessions;
-pub use token::{Hash, Token, TokenError, random};
+pub use store::{AuthStore, Holder, Identity};
 
-use crate::acp::Lobby;
-use crate::calls::Calls;
+use crate::acp::ConnectionSetup;
+use crate::service::Service;
 
 /// What every connection needs.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct ServerState {
     /// What requests do.
-    pub calls: Calls,
+    pub service: Service,
     /// Where editors come in.
-    pub lobby: Lobby,
+    pub setup: ConnectionSetup,
     /// Who may come in.
-    pub gate: Gate,
+    pub auth: AuthHandle,
     /// Under which names the daemon is called.
-    pub names: Arc<Names>,
+    pub allowed_hosts: Arc<AllowedHosts>,
     /// Where the daemon listens.
     pub address: SocketAddr,
     /// Tells everyone to go.

@@ -5,26 +5,26 @@ use std::net::SocketAddr;
 use axum::http::{Extensions, StatusCode};
 use axum::response::Response;
 
-use super::accept::Arrival;
-use super::admit::stopping;
-use super::guard::Holder;
-use super::{Door, refuse};
+use super::authenticate::stopping;
+use super::listen::PeerAddress;
+use super::store::Holder;
+use super::{ServerState, refuse};
 
 const NOT_HERE: &str = "this link is for a browser of the user that runs acpd, on the same machine: for another one, \
      \"acpd open --other-device\" prints a link";
 
 /// Checks that a ticket may be shown by whoever made this connection; a ticket that nobody knows may be.
-pub async fn may_show(door: &Door, ticket: &str, from: &Extensions) -> Result<(), Box<Response>> {
+pub async fn may_show(server: &ServerState, ticket: &str, from: &Extensions) -> Result<(), Box<Response>> {
     let ticket = ticket.to_owned();
-    let asked = door.gate.ask(move |guard, _| guard.ticket_holder(&ticket));
+    let asked = server.auth.ask(move |store, _| store.ticket_holder(&ticket));
     let holder = asked.await.ok_or_else(|| Box::new(stopping()))?;
     if holder != Some(Holder::SameUser) {
         return Ok(());
     }
     let is_ours = match from.get() {
         // The system has said whose it is.
-        Some(Arrival::Socket { .. }) => true,
-        Some(Arrival::Network { local, peer, .. }) => is_of_user(*peer, *local).await,
+        Some(PeerAddress::Socket { .. }) => true,
+        Some(PeerAddress::Network { local, peer, .. }) => is_of_user(*peer, *local).await,
         None => false,
     };
     if is_ours {

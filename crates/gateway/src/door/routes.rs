@@ -12,18 +12,19 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::accept::Arrival;
-use super::guard::Pass;
-use super::names::{Foreign, is_of_others};
-use super::{Door, admit, login, refuse};
+use super::host_check::{HostError, is_forwarded_or_foreign};
+use super::listen::PeerAddress;
+use super::store::Identity;
+use super::{ServerState, authenticate, login, refuse};
 use crate::acp;
 use crate::export::{blob, export};
 use crate::peer::PeerActor;
 
 /// Every route. What stands under a role is open to those who have it; the app protocol checks each of its methods
 /// itself.
-pub fn router(door: Door) -> Router {
-    let needs = |role: Role| middleware::from_fn_with_state((door.clone(), role), admit::admit);
+pub fn router(server: ServerState) -> Router {
+    let needs =
+        |role: Role| middleware::from_fn_with_state((server.clone(), role), authenticate::authenticate);
     let open = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready));
@@ -45,13 +46,13 @@ pub fn router(door: Door) -> Router {
     open.merge(observer)
         .merge(owner)
         .fallback(page)
-        .layer(middleware::from_fn_with_state(door.clone(), ours_alone))
+        .layer(middleware::from_fn_with_state(server.clone(), check_host))
         .layer(middleware::from_fn_with_state(
-            door.clone(),
+            server.clone(),
             crate::metrics::count_refusals,
         ))
         .layer(middleware::map_response(harden))
-        .with_state(door)
+        .with_state(server)
 }
 
 /// The web UI: what is in it is no secret, so it is there for everyone; it asks for a token itself.
@@ -61,8 +62,8 @@ async fn page(request: Request) -> Response {
         .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
 }
 
-async fn ready(State(door): State<Door>) -> Result<&'static str, (StatusCode, &'static str)> {
-    if door.stop.is_cancelled() {
+async fn ready(State(server): State<ServerState>) -> Result<&'static str, (StatusCode, &'static str)> {
+    if server.stop.is_cancelled() {
         Err((StatusCode::SERVICE_UNAVAILABLE, "stopping\n"))
     } else {
         Ok("ready\n")
@@ -70,8 +71,8 @@ async fn ready(State(door): State<Door>) -> Result<&'static str, (StatusCode, &'
 }
 
 /// The tokens were changed by the command line: what was revoked ends before the answer is there.
-async fn reload(State(door): State<Door>) -> Response {
-    match door.gate.reload().await {
+async fn reload(State(server): State<ServerState>) -> Response {
+    match server.auth.reload().await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => refuse(StatusCode::CONFLICT, "conflict", &error.to_string()),
     }
@@ -79,14 +80,19 @@ async fn reload(State(door): State<Door>) -> Response {
 
 /// A page of another origin, or one that made its name point here, is turned away before anything else; and so is,
 /// at the local socket, what was passed on for somebody else.
-async fn ours_alone(State(door): State<Door>, request: Request, next: Next) -> Result<Response, Infallible> {
+async fn check_host(
+    State(server): State<ServerState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Infallible> {
     let checked = match request.extensions().get() {
-        Some(Arrival::Network { local, secure, .. }) => {
-            door.names
+        Some(PeerAddress::Network { local, secure, .. }) => {
+            server
+                .allowed_hosts
                 .check(request.uri(), request.headers(), *local, *secure)
         }
-        Some(Arrival::Socket { .. }) if !is_of_others(request.headers()) => Ok(()),
-        _ => Err(Foreign::PassedOn),
+        Some(PeerAddress::Socket { .. }) if !is_forwarded_or_foreign(request.headers()) => Ok(()),
+        _ => Err(HostError::PassedOn),
     };
     Ok(match checked {
         Ok(()) => next.run(request).await,
@@ -121,14 +127,14 @@ async fn harden(mut response: Response) -> Response {
 }
 
 async fn websocket(
-    State(door): State<Door>,
-    Extension(pass): Extension<Pass>,
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let limits = (*door.calls.around.limits).clone();
-    let peers = door.peers.clone();
+    let limits = (*server.service.context.limits).clone();
+    let peers = server.peers.clone();
     upgrade
-        .protocols([admit::PROTOCOL])
+        .protocols([authenticate::PROTOCOL])
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
         // One message at a time waits there, however large its event is: a client that could not be sent an
@@ -137,9 +143,9 @@ async fn websocket(
         .max_message_size(limits.client_message_bytes)
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
-            let peer = Peer::new(pass.principal.to_string(), pass.role, limits);
+            let peer = Peer::new(identity.principal.to_string(), identity.role, limits);
             let _ = peers
-                .spawn(PeerActor::new(socket, peer, door.calls, door.stop, pass.ends).run())
+                .spawn(PeerActor::new(socket, peer, server.service, server.stop, identity.ends).run())
                 .await;
         })
         .into_response()

@@ -10,8 +10,8 @@ use acpd_model::limits::{
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::private;
-use super::token::{Hash, random};
+use super::owner_token::{Hash, random};
+use super::private_file;
 
 const DAY: i64 = 24 * 3600 * 1000;
 
@@ -107,7 +107,7 @@ impl Sessions {
 
     /// Writes what [`take_unstored`](Self::take_unstored) gave.
     pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        private::replace(path, bytes)
+        private_file::replace(path, bytes)
     }
 
     /// Begins one, for a token. Where there are too many, the one that was begun first ends: of the same token, else of all.
@@ -199,7 +199,7 @@ fn read(path: &Path) -> std::io::Result<Vec<Session>> {
     struct Head {
         version: u32,
     }
-    let Some(bytes) = private::read(path, SESSIONS_FILE_BYTES)? else {
+    let Some(bytes) = private_file::read(path, SESSIONS_FILE_BYTES)? else {
         return Ok(Vec::new());
     };
     let Head { version } = serde_json::from_slice(&bytes)?;

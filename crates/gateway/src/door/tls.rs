@@ -13,8 +13,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::private;
-use super::token::hex;
+use super::owner_token::hex;
+use super::private_file;
 
 /// Where certificate and key come from (`[server.tls]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -90,8 +90,9 @@ fn make(cert: &Path, key: &Path, names: &[String]) -> Result<(), TlsError> {
     all.extend(names.iter().cloned());
     let made = rcgen::generate_simple_self_signed(all).map_err(|error| fail(cert)(&error))?;
     // The key first: a certificate alone is of no use, and is made anew.
-    private::replace(key, made.signing_key.serialize_pem().as_bytes()).map_err(|error| fail(key)(&error))?;
-    private::replace(cert, made.cert.pem().as_bytes()).map_err(|error| fail(cert)(&error))
+    private_file::replace(key, made.signing_key.serialize_pem().as_bytes())
+        .map_err(|error| fail(key)(&error))?;
+    private_file::replace(cert, made.cert.pem().as_bytes()).map_err(|error| fail(cert)(&error))
 }
 
 /// `own`: the key is the daemon's, so nobody else may have it; who may have a configured one is not ours to say.
@@ -115,7 +116,7 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
     }
     // What is wrong with a key is told without any of it.
     let secret = if own {
-        let secret = private::read(key, CERTIFICATE_BYTES).map_err(|error| fail(key)(&error))?;
+        let secret = private_file::read(key, CERTIFICATE_BYTES).map_err(|error| fail(key)(&error))?;
         secret.ok_or_else(|| fail(key)(&"it is gone"))?
     } else {
         bytes(key)?
@@ -133,7 +134,7 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
 }
 
 /// The names that a self-signed certificate has besides this machine's own.
-pub fn names(hosts: &super::Names, listen: IpAddr) -> Vec<String> {
+pub fn names(hosts: &super::AllowedHosts, listen: IpAddr) -> Vec<String> {
     let mut names: Vec<String> = hosts
         .hosts()
         .map(|host| host.trim_matches(['[', ']']).to_owned())

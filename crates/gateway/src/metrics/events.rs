@@ -18,7 +18,7 @@ enum Group {
     Delta,
     State,
     Request,
-    Machine,
+    Host,
 }
 
 const GROUPS: [&str; 8] = [
@@ -151,7 +151,7 @@ fn group(kind: &EventKind) -> Group {
         EventKind::FileRead { .. }
         | EventKind::FileWritten { .. }
         | EventKind::TerminalKilled { .. }
-        | EventKind::TerminalReleased { .. } => Group::Machine,
+        | EventKind::TerminalReleased { .. } => Group::Host,
         EventKind::LeaseMoved { .. }
         | EventKind::MetadataSet { .. }
         | EventKind::PolicySet { .. }

@@ -16,18 +16,18 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-use crate::door::Door;
+use crate::door::ServerState;
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// `GET /metrics`.
-pub async fn expose(State(door): State<Door>) -> Response {
-    let text = door.calls.around.metrics.text();
+pub async fn expose(State(server): State<ServerState>) -> Response {
+    let text = server.service.context.metrics.text();
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
 /// Counts what is turned away at the door.
-pub async fn count_refusals(State(door): State<Door>, request: Request, next: Next) -> Response {
+pub async fn count_refusals(State(server): State<ServerState>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let reason = match response.status() {
         StatusCode::UNAUTHORIZED => "unauthenticated",
@@ -36,7 +36,7 @@ pub async fn count_refusals(State(door): State<Door>, request: Request, next: Ne
         status if status.is_client_error() => "malformed",
         _ => return response,
     };
-    door.calls.around.metrics.refused(reason);
+    server.service.context.metrics.refused(reason);
     response
 }
 

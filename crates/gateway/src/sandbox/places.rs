@@ -230,11 +230,11 @@ impl Places<'_> {
             if directory.ends_with("bin") {
                 let beside = ["lib", "lib64", "libexec", "include"];
                 paths.extend(beside.iter().map(|name| directory.with_file_name(name)));
-                let around = directory.parent().filter(|around| {
+                let context = directory.parent().filter(|context| {
                     let marks = ["pyvenv.cfg", "conda-meta"];
-                    marks.iter().any(|mark| around.join(mark).exists())
+                    marks.iter().any(|mark| context.join(mark).exists())
                 });
-                paths.extend(around.map(Path::to_owned));
+                paths.extend(context.map(Path::to_owned));
             }
             paths.push(directory);
         }

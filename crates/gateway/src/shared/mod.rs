@@ -13,20 +13,20 @@ use acpd_model::{Failure, Limits};
 use acpd_proto::agent::Start;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::{AgentHandle, Ends};
+use crate::agent::{AgentHandle, AgentSide};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::Metrics;
-use crate::running::{Process, Running};
+use crate::process_table::{Process, ProcessTable};
 
 /// The way to the shared processes.
 #[derive(Debug, Clone)]
 pub struct SharedAgents {
-    asks: mpsc::Sender<Ask>,
+    requests_tx: mpsc::Sender<JoinRequest>,
 }
 
 #[derive(Debug)]
-struct Ask {
+struct JoinRequest {
     name: String,
     config: AgentConfig,
     start: Box<Start>,
@@ -35,30 +35,30 @@ struct Ask {
 
 /// A thread that comes into a process.
 #[derive(Debug)]
-struct Joining {
+struct JoiningThread {
     start: Box<Start>,
-    ends: Ends,
+    ends: AgentSide,
 }
 
 impl SharedAgents {
     /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
-    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>, running: Running) -> Self {
-        let (asks, asked) = mpsc::channel(SHARED_INBOX);
-        let registry = Registry {
+    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>, running: ProcessTable) -> Self {
+        let (requests_tx, requests_rx) = mpsc::channel(SHARED_INBOX);
+        let registry = SharedRegistry {
             processes: HashMap::new(),
             limits,
             clock,
             metrics,
             running,
         };
-        tokio::spawn(registry.run(asked));
-        Self { asks }
+        tokio::spawn(registry.run(requests_rx));
+        Self { requests_tx }
     }
 
     /// A session in the process of that agent, which is started if there is none that takes threads.
     pub async fn join(&self, name: &str, config: &AgentConfig, start: Start) -> Result<AgentHandle, Failure> {
         let (reply, answer) = oneshot::channel();
-        let ask = Ask {
+        let ask = JoinRequest {
             name: name.to_owned(),
             config: config.clone(),
             start: Box::new(start),
@@ -66,7 +66,7 @@ impl SharedAgents {
         };
         // Without the registry the daemon is on its way down.
         let stopping = |()| Failure::agent("the daemon is stopping");
-        self.asks.send(ask).await.map_err(|_| stopping(()))?;
+        self.requests_tx.send(ask).await.map_err(|_| stopping(()))?;
         answer.await.map_err(|_| stopping(()))?
     }
 }
@@ -75,22 +75,22 @@ impl SharedAgents {
 #[derive(Debug)]
 struct Entry {
     config: AgentConfig,
-    joins: mpsc::Sender<Joining>,
+    joins: mpsc::Sender<JoiningThread>,
     process: Weak<Process>,
 }
 
-struct Registry {
+struct SharedRegistry {
     processes: HashMap<String, Entry>,
     limits: Arc<Limits>,
     clock: Clock,
     metrics: Arc<Metrics>,
-    running: Running,
+    running: ProcessTable,
 }
 
-impl Registry {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>) {
-        while let Some(ask) = asked.recv().await {
-            let Ask {
+impl SharedRegistry {
+    async fn run(mut self, mut requests_rx: mpsc::Receiver<JoinRequest>) {
+        while let Some(ask) = requests_rx.recv().await {
+            let JoinRequest {
                 name,
                 config,
                 start,
@@ -115,7 +115,7 @@ impl Registry {
             && let Some(process) = entry.process.upgrade()
         {
             let (handle, ends) = AgentHandle::new(process);
-            match entry.joins.send(Joining { start, ends }).await {
+            match entry.joins.send(JoiningThread { start, ends }).await {
                 Ok(()) => return Ok(handle),
                 // It has just ended, or takes no threads any more.
                 Err(mpsc::error::SendError(back)) => start = back.start,
@@ -124,7 +124,7 @@ impl Registry {
         let slot = self.running.start(&name).await?;
         let process = Arc::downgrade(&slot.process());
         let (handle, ends) = AgentHandle::new(slot.process());
-        let joining = Joining { start, ends };
+        let joining = JoiningThread { start, ends };
         let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics, slot)?;
         let entry = Entry {
             config,

@@ -13,23 +13,23 @@ use std::time::Duration;
 use acpd_host::AgentProcess;
 use acpd_model::limits::SHARED_INBOX;
 use acpd_model::{Failure, Limits};
-use acpd_proto::agent::{AgentEvent, News, Seat, SharedAgent};
-use acpd_proto::thread::Gone;
+use acpd_proto::agent::{AgentEvent, Seat, SeatEvent, SharedAgent};
+use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::LineDecoder;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
-use super::Joining;
-use crate::agent::{Ends, FromAgent, Order, read, sleep_until};
+use super::JoiningThread;
+use crate::agent::{AgentMessage, AgentSide, Order, read, sleep_until};
 use crate::clock::Clock;
 use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
-use crate::running::Slot;
+use crate::process_table::ProcessSlot;
 use crate::stdin::Stdin;
 
 /// What a thread has not taken yet.
-struct Told {
-    to: PollSender<FromAgent>,
+struct SeatOutbox {
+    to: PollSender<AgentMessage>,
     events: Vec<AgentEvent>,
     /// Whether the end is told after that.
     left: bool,
@@ -39,12 +39,12 @@ struct Told {
 /// that is closed.
 pub(super) fn spawn(
     config: &AgentConfig,
-    first: Joining,
+    first: JoiningThread,
     limits: &Limits,
     clock: Clock,
     metrics: &Metrics,
-    slot: Slot,
-) -> Result<mpsc::Sender<Joining>, Failure> {
+    slot: ProcessSlot,
+) -> Result<mpsc::Sender<JoiningThread>, Failure> {
     // It would have to be confined to the workspaces of threads that come later.
     let program = config.program(PathBuf::from(&first.start.cwd), None);
     let mut process = AgentProcess::spawn(&program)?;
@@ -59,7 +59,7 @@ pub(super) fn spawn(
         decoder: LineDecoder::new(limits.agent_line_bytes),
         clock,
         stdin,
-        told: BTreeMap::new(),
+        events_tx: BTreeMap::new(),
         inbox,
         leaves,
         grace,
@@ -76,19 +76,19 @@ struct Actor {
     decoder: LineDecoder,
     clock: Clock,
     stdin: Stdin,
-    told: BTreeMap<Seat, Told>,
+    events_tx: BTreeMap<Seat, SeatOutbox>,
     inbox: mpsc::Sender<(Seat, Box<Order>)>,
     leaves: mpsc::Sender<Seat>,
     grace: Duration,
     _running: Present,
-    _slot: Slot,
+    _slot: ProcessSlot,
 }
 
 impl Actor {
     async fn run(
         mut self,
         mut process: AgentProcess,
-        mut joins: mpsc::Receiver<Joining>,
+        mut joins: mpsc::Receiver<JoiningThread>,
         mut said: mpsc::Receiver<(Seat, Box<Order>)>,
         mut left: mpsc::Receiver<Seat>,
     ) {
@@ -111,7 +111,7 @@ impl Actor {
                 }
             }
             let deadline = self.agent.poll_timeout().map(|at| self.clock.instant(at));
-            let behind = self.told.values().any(Told::waits);
+            let behind = self.events_tx.values().any(SeatOutbox::waits);
             let has_room = self.stdin.has_room();
             let may_read = !behind && has_room;
             tokio::select! {
@@ -119,7 +119,7 @@ impl Actor {
                     open = matches!(read, Ok(1..));
                     self.decode();
                 }
-                () = hand_over(&mut self.told), if behind => {}
+                () = hand_over(&mut self.events_tx), if behind => {}
                 () = self.stdin.write(), if self.stdin.waits() => {}
                 joining = joins.recv(), if may_join => match joining {
                     Some(joining) => self.seat(joining),
@@ -146,14 +146,18 @@ impl Actor {
         self.finish(process).await;
     }
 
-    fn seat(&mut self, joining: Joining) {
-        let Joining { start, ends } = joining;
-        let Ends { commands, told, stop } = ends;
+    fn seat(&mut self, joining: JoiningThread) {
+        let JoiningThread { start, ends } = joining;
+        let AgentSide {
+            commands,
+            events_tx,
+            stop,
+        } = ends;
         let seat = self.agent.join(*start, self.clock.now());
-        self.told.insert(
+        self.events_tx.insert(
             seat,
-            Told {
-                to: PollSender::new(told),
+            SeatOutbox {
+                to: PollSender::new(events_tx),
                 events: Vec::new(),
                 left: false,
             },
@@ -181,13 +185,13 @@ impl Actor {
 
     fn collect(&mut self) {
         self.stdin.add(self.agent.take_writes());
-        while let Some((seat, news)) = self.agent.poll_news() {
-            let Some(told) = self.told.get_mut(&seat) else {
+        while let Some((seat, news)) = self.agent.poll_event() {
+            let Some(events_tx) = self.events_tx.get_mut(&seat) else {
                 continue;
             };
             match news {
-                News::Events(mut events) => told.events.append(&mut events),
-                News::Left => told.left = true,
+                SeatEvent::Events(mut events) => events_tx.events.append(&mut events),
+                SeatEvent::Left => events_tx.left = true,
             }
         }
     }
@@ -200,15 +204,15 @@ impl Actor {
         self.stdin.close(self.grace).await;
         // Each hears it in its own time.
         let mut farewells = Vec::new();
-        for told in self.told.into_values() {
+        for events_tx in self.events_tx.into_values() {
             let (tell, end) = oneshot::channel();
             farewells.push(tell);
-            tokio::spawn(told.farewell(end));
+            tokio::spawn(events_tx.farewell(end));
         }
         let ended = process.stop(self.grace).await;
         for tell in farewells {
             // A thread that is gone needs no news.
-            let _ = tell.send(Gone {
+            let _ = tell.send(AgentExit {
                 reason: ended.reason.clone(),
                 stderr: ended.stderr.clone(),
             });
@@ -216,61 +220,61 @@ impl Actor {
     }
 }
 
-impl Told {
+impl SeatOutbox {
     fn waits(&self) -> bool {
         !self.events.is_empty() || self.left
     }
 
     /// The next that the thread is to hear, and whether that was all.
-    fn next(&mut self) -> (FromAgent, bool) {
+    fn next(&mut self) -> (AgentMessage, bool) {
         if self.events.is_empty() {
-            (FromAgent::Gone(Box::new(let_go())), true)
+            (AgentMessage::Exited(Box::new(let_go())), true)
         } else {
-            (FromAgent::Events(std::mem::take(&mut self.events)), false)
+            (AgentMessage::Events(std::mem::take(&mut self.events)), false)
         }
     }
 
-    async fn farewell(self, end: oneshot::Receiver<Gone>) {
+    async fn farewell(self, end: oneshot::Receiver<AgentExit>) {
         let Some(to) = self.to.get_ref().cloned() else {
             return;
         };
         // The thread's own room in the channel is given back first.
         drop(self.to);
-        if !self.events.is_empty() && to.send(FromAgent::Events(self.events)).await.is_err() {
+        if !self.events.is_empty() && to.send(AgentMessage::Events(self.events)).await.is_err() {
             return;
         }
         let gone = if self.left { Ok(let_go()) } else { end.await };
         if let Ok(gone) = gone {
             // A thread that is gone needs no news.
-            let _ = to.send(FromAgent::Gone(Box::new(gone))).await;
+            let _ = to.send(AgentMessage::Exited(Box::new(gone))).await;
         }
     }
 }
 
 /// The end of a thread's own part in a process that others may still use. Its stderr may be about them.
-fn let_go() -> Gone {
-    Gone {
+fn let_go() -> AgentExit {
+    AgentExit {
         reason: "the thread has let go of the shared agent process".to_owned(),
         stderr: String::new(),
     }
 }
 
 /// Hands something over to whichever thread takes it first.
-async fn hand_over(told: &mut BTreeMap<Seat, Told>) {
+async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
     let done = poll_fn(|context| {
-        for (seat, told) in told.iter_mut().filter(|(_, told)| told.waits()) {
-            match told.to.poll_reserve(context) {
+        for (seat, events_tx) in events_tx.iter_mut().filter(|(_, events_tx)| events_tx.waits()) {
+            match events_tx.to.poll_reserve(context) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => {
-                    let (next, last) = told.next();
+                    let (next, last) = events_tx.next();
                     // What was reserved is there.
-                    let _ = told.to.send_item(next);
+                    let _ = events_tx.to.send_item(next);
                     return Poll::Ready(last.then_some(*seat));
                 }
                 // The thread is gone; that it leaves is told by its handle's end.
                 Poll::Ready(Err(_)) => {
-                    told.events.clear();
-                    return Poll::Ready(std::mem::take(&mut told.left).then_some(*seat));
+                    events_tx.events.clear();
+                    return Poll::Ready(std::mem::take(&mut events_tx.left).then_some(*seat));
                 }
             }
         }
@@ -278,7 +282,7 @@ async fn hand_over(told: &mut BTreeMap<Seat, Told>) {
     })
     .await;
     if let Some(seat) = done {
-        told.remove(&seat);
+        events_tx.remove(&seat);
     }
 }
 
@@ -318,16 +322,16 @@ mod tests {
 
     use super::*;
     use crate::agent::AgentHandle;
-    use crate::running::Running;
+    use crate::process_table::ProcessTable;
 
-    fn told(room: usize) -> (Told, mpsc::Receiver<FromAgent>) {
+    fn told(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
         let (to, events) = mpsc::channel(room);
-        let told = Told {
+        let events_tx = SeatOutbox {
             to: PollSender::new(to),
             events: vec![AgentEvent::Retiring],
             left: false,
         };
-        (told, events)
+        (events_tx, events)
     }
 
     /// Two threads' seats in a process that nobody started.
@@ -353,29 +357,31 @@ mod tests {
             ..Limits::default()
         };
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let running = Running::open(&limits, Clock::new(), Arc::clone(&metrics));
+        let running = ProcessTable::open(&limits, Clock::new(), Arc::clone(&metrics));
         let slot = running.start("sleep").await.unwrap();
         let (mut handle, ends) = AgentHandle::new(slot.process());
         handle.patience = Duration::from_millis(100);
         let start = Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
-        let joining = Joining { start, ends };
+        let joining = JoiningThread { start, ends };
         let joins = spawn(&config, joining, &limits, Clock::new(), &metrics, slot).unwrap();
         let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
-        let mut told = 0;
+        let mut events_tx = 0;
         while !handle.is_stopped() {
             assert!(
-                told <= AGENT_WRITES + SHARED_INBOX + 4,
+                events_tx <= AGENT_WRITES + SHARED_INBOX + 4,
                 "what is not taken is collected"
             );
-            let params = (told == 0).then(|| text.clone());
+            let params = (events_tx == 0).then(|| text.clone());
             let method = "_x".into();
-            handle.tell(AgentCommand::Notify { method, params }, None).await;
-            told += 1;
+            handle
+                .send_command(AgentCommand::Notify { method, params }, None)
+                .await;
+            events_tx += 1;
         }
         joins.closed().await;
         loop {
             match handle.events.recv().await {
-                Some(FromAgent::Gone(_)) => break,
+                Some(AgentMessage::Exited(_)) => break,
                 Some(_) => {}
                 None => panic!("it is not told"),
             }
@@ -392,7 +398,7 @@ mod tests {
         all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
         // The slow one's channel is full now.
         hand_over(&mut all).await;
-        assert!(matches!(quick_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(matches!(quick_hears.try_recv(), Ok(AgentMessage::Events(_))));
         assert!(all[&slow].waits() && !all[&quick].waits());
         let waits = tokio::select! {
             biased;
@@ -400,10 +406,10 @@ mod tests {
             () = std::future::ready(()) => true,
         };
         assert!(waits, "nothing is dropped, nothing is queued");
-        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
+        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
         hand_over(&mut all).await;
-        assert!(matches!(slow_hears.try_recv(), Ok(FromAgent::Events(_))));
-        assert!(!all.values().any(Told::waits));
+        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(!all.values().any(SeatOutbox::waits));
     }
 
     #[tokio::test]
@@ -414,11 +420,11 @@ mod tests {
         let (gone, nobody) = told(2);
         drop(nobody);
         let mut all = BTreeMap::from([(one, leaves), (other, gone)]);
-        while all.values().any(Told::waits) {
+        while all.values().any(SeatOutbox::waits) {
             hand_over(&mut all).await;
         }
-        assert!(matches!(hears.recv().await, Some(FromAgent::Events(_))));
-        assert!(matches!(hears.recv().await, Some(FromAgent::Gone(gone)) if gone.stderr.is_empty()));
+        assert!(matches!(hears.recv().await, Some(AgentMessage::Events(_))));
+        assert!(matches!(hears.recv().await, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty()));
         assert!(hears.recv().await.is_none());
         assert!(all.contains_key(&other), "its handle says when it has left");
     }

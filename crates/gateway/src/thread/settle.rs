@@ -10,18 +10,18 @@ use acpd_model::{ErrorCode, Event, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, Start};
 use acpd_proto::projection::{Chunks, extract};
 use acpd_proto::surface::app::live_frame;
-use acpd_proto::thread::{Effect, Gone, Input, Reply};
+use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
 
-use super::{ThreadActor, Vanishing, from_agent};
+use super::{PendingDeletion, ThreadActor, from_agent};
 use crate::agent::{self, AgentHandle};
 use crate::agents::Runnable;
 use crate::batch::Batch;
 use crate::config::AgentConfig;
 use crate::directory::log_failure;
-use crate::machine::Machine;
+use crate::history::{collect_exchanges, collect_history};
+use crate::host::Host;
 use crate::paths;
-use crate::recall::{recall, rounds};
-use crate::running::Rank;
+use crate::process_table::Rank;
 
 /// Commits during which the agent is heard further, before commands get their turn.
 const HEARING_ROUNDS: u32 = 8;
@@ -42,8 +42,8 @@ impl ThreadActor {
             } else {
                 Rank::KeepsSession
             };
-            let idle = self.machine.may_rest() || self.machine.is_letting_go();
-            using.note(idle, rank, self.around.clock.now().wall);
+            let idle = self.machine.is_idle() || self.machine.is_stopping();
+            using.note(idle, rank, self.context.clock.now().wall);
         }
         self.charge = None;
         // The machine has the other of the two; a quiet thread keeps neither.
@@ -63,9 +63,9 @@ impl ThreadActor {
         } else {
             (blobs, Vec::new())
         };
-        keep(&self.around.log, self.id, before).await?;
+        keep(&self.context.log, self.id, before).await?;
         let batch = self.store(events, hear).await?;
-        keep(&self.around.log, self.id, after).await?;
+        keep(&self.context.log, self.id, after).await?;
         // Answers leave before notifications, so that a caller knows what the news is about.
         let (mut rest, mut shown) = (Vec::new(), Vec::new());
         for effect in effects {
@@ -97,7 +97,7 @@ impl ThreadActor {
             return Ok(None);
         }
         let summary = self.machine.take_summary().cloned();
-        let log = Arc::clone(&self.around.log);
+        let log = Arc::clone(&self.context.log);
         let begun = std::time::Instant::now();
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
@@ -106,17 +106,17 @@ impl ThreadActor {
             tokio::select! {
                 biased;
                 appended = &mut appending => break appended,
-                Some(from) = from_agent(self.agent.as_mut()), if room => self.hear_agent(from),
+                Some(from) = from_agent(self.agent.as_mut()), if room => self.handle_agent_event(from),
             }
         };
         if let Err(error) = appended {
             self.fail_callers(&error);
             return Err(error);
         }
-        self.around.metrics.appended(events, begun.elapsed());
+        self.context.metrics.appended(events, begun.elapsed());
         if let Some(summary) = &summary {
             let at = events.last().map_or(0, |event| event.at);
-            self.around.board.changed(self.id, at, Some(summary));
+            self.context.thread_list.changed(self.id, at, Some(summary));
         }
         Ok(batch)
     }
@@ -142,15 +142,15 @@ impl ThreadActor {
             Effect::StartAgent(mut start) => {
                 let wanted = self.machine.live().spec.params.cwd.as_ref();
                 if wanted.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
-                    start.cwd = self.machine.session_directory_gone(self.around.clock.now());
+                    start.cwd = self.machine.session_directory_gone(self.context.clock.now());
                 }
                 let spec = &self.machine.live().spec;
                 let found = self
-                    .around
+                    .context
                     .agents
                     .find(&spec.agent)
                     .and_then(|Runnable { config, .. }| {
-                        let sandbox = config.confine(&self.around.reserved, &paths::directories(spec))?;
+                        let sandbox = config.confine(&self.context.reserved, &paths::directories(spec))?;
                         let workspace = paths::open(spec, sandbox.as_ref())?;
                         Ok((config, sandbox, workspace))
                     });
@@ -163,14 +163,14 @@ impl ThreadActor {
                         self.machine.set_single_chunks(single);
                         let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
                         started.inspect(|handle| {
-                            self.host = Some(Machine::new(
+                            self.host = Some(Host::new(
                                 workspace,
                                 config,
                                 sandbox,
-                                &self.around.reserved,
-                                self.host_told.clone(),
+                                &self.context.reserved,
+                                self.host_tx.clone(),
                                 handle.process.budget().clone(),
-                                Arc::clone(&self.around.metrics),
+                                Arc::clone(&self.context.metrics),
                             ));
                         })
                     }
@@ -178,8 +178,8 @@ impl ThreadActor {
                 };
                 let joined = match started {
                     Ok(handle) => self
-                        .around
-                        .running
+                        .context
+                        .processes
                         .join(Arc::clone(&handle.process), Some(self.id))
                         .await
                         .map(|using| (handle, using)),
@@ -188,12 +188,12 @@ impl ThreadActor {
                 match joined {
                     Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
                     Err(failure) => {
-                        let gone = Gone {
+                        let gone = AgentExit {
                             reason: failure.message,
                             stderr: failure.detail.unwrap_or_default(),
                         };
                         self.machine
-                            .handle(Input::AgentGone(gone), self.around.clock.now());
+                            .handle(Input::AgentExited(gone), self.context.clock.now());
                     }
                 }
             }
@@ -207,57 +207,58 @@ impl ThreadActor {
                 if let Some(agent) = &self.agent {
                     let answers = matches!(command, AgentCommand::Answer { .. });
                     let charge = self.charge.take_if(|_| answers);
-                    agent.tell(command, charge).await;
+                    agent.send_command(command, charge).await;
                 }
             }
-            Effect::Delete { call } => self.vanishes = Some(Vanishing { call }),
-            Effect::Recall {
+            Effect::Delete { call } => self.pending_deletion = Some(PendingDeletion { call }),
+            Effect::CollectHistory {
                 except,
                 dropped,
                 bytes,
             } => {
-                let recalled = recall(&self.around.log, self.id, except, dropped, bytes).await;
+                let recalled = collect_history(&self.context.log, self.id, except, dropped, bytes).await;
                 let recalled = recalled.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)
                 });
                 self.machine
-                    .handle(Input::Recalled(recalled), self.around.clock.now());
+                    .handle(Input::HistoryCollected(recalled), self.context.clock.now());
             }
-            Effect::Rounds { except, dropped } => {
-                let known = rounds(&self.around.log, self.id, except, dropped).await;
+            Effect::CollectExchanges { except, dropped } => {
+                let known = collect_exchanges(&self.context.log, self.id, except, dropped).await;
                 let known = known.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)
                 });
-                self.machine.handle(Input::Rounds(known), self.around.clock.now());
+                self.machine
+                    .handle(Input::ExchangesCollected(known), self.context.clock.now());
             }
-            Effect::Resolve { whose, paths } => {
+            Effect::Resolve { waiter, paths } => {
                 let spec = &self.machine.live().spec;
-                let reserved = Arc::clone(&self.around.reserved);
+                let reserved = Arc::clone(&self.context.reserved);
                 let workspace = paths::workspace(self.host.as_ref(), spec, reserved);
-                paths::look_up(workspace, whose, paths, self.host_told.clone());
+                paths::look_up(workspace, waiter, paths, self.host_tx.clone());
             }
-            Effect::Answers { by, order } => {
+            Effect::ChangeRemembered { by, order } => {
                 let agent = &self.machine.live().spec.agent;
-                let outcome = self.around.answers.carry_out(agent, order).await;
+                let outcome = self.context.answers.carry_out(agent, order).await;
                 self.look_up_policies();
                 self.machine
-                    .handle(Input::Answers { by, outcome }, self.around.clock.now());
+                    .handle(Input::RememberedChanged { by, outcome }, self.context.clock.now());
             }
             Effect::Editor { connection, order } => {
                 let editors = self.editors.as_deref_mut();
                 if let Some(refused) = editors.and_then(|editors| editors.order(connection, order)) {
-                    self.machine.handle(refused, self.around.clock.now());
+                    self.machine.handle(refused, self.context.clock.now());
                 }
             }
-            Effect::Machine { call, what } => match &mut self.host {
+            Effect::Host { call, what } => match &mut self.host {
                 Some(host) => host.handle(call, what),
                 // Nothing is begun for an agent that is gone or going.
                 None => {
                     let result = Err(Failure::agent("the agent is gone"));
                     self.machine
-                        .handle(Input::Machine { call, result }, self.around.clock.now());
+                        .handle(Input::Host { call, result }, self.context.clock.now());
                 }
             },
         }
@@ -276,7 +277,7 @@ impl ThreadActor {
         let start = match self.standby.take() {
             Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
                 Ok((handle, early)) => {
-                    let now = self.around.clock.now();
+                    let now = self.context.clock.now();
                     for event in early {
                         self.machine.handle(Input::Agent(event), now);
                     }
@@ -286,7 +287,7 @@ impl ThreadActor {
             },
             None => start,
         };
-        agent::start(&self.around, name, config, sandbox, start).await
+        agent::start(&self.context, name, config, sandbox, start).await
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
-use super::resolve::{How, Launch, find_program, npm_program, pass_env};
+use super::resolve::{Launch, LaunchMethod, find_program, npm_program, pass_env};
 use super::unpack::{self, Kind};
 use super::{download, make_private, read_bounded, write_whole};
 
@@ -42,7 +42,7 @@ impl Installed {
             env: self.env.clone(),
             pass_env: self.pass_env.clone(),
             homes,
-            how: How::Installed,
+            how: LaunchMethod::Installed,
         }
     }
 }
@@ -109,7 +109,7 @@ fn read(home: &Path) -> Option<Record> {
 }
 
 /// The one way of several that will be taken.
-enum Way<'a> {
+enum InstallMethod<'a> {
     Npm(&'a Package, PathBuf),
     Uv(&'a Package, PathBuf),
     Pip(&'a Package, PathBuf),
@@ -123,7 +123,7 @@ pub fn install(
     agents: &Path,
     path: &str,
 ) -> Result<Installed, CatalogError> {
-    let way = choose(entry, unverified, path)?;
+    let method = choose(entry, unverified, path)?;
     let home = agents.join(&entry.id);
     make_private(&home)?;
     let lock = File::create(home.join(LOCK)).map_err(CatalogError::disk(&home))?;
@@ -133,12 +133,12 @@ pub fn install(
     let folder = folder_name(&entry.version);
     let into = home.join(&folder);
     make_private(&into)?;
-    let done = fetch(&way, &into, path).and_then(|command| {
-        let (args, env) = match way {
-            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => {
-                (&package.args, &package.env)
-            }
-            Way::Binary(binary) => (&binary.args, &binary.env),
+    let done = fetch(&method, &into, path).and_then(|command| {
+        let (args, env) = match method {
+            InstallMethod::Npm(package, _)
+            | InstallMethod::Uv(package, _)
+            | InstallMethod::Pip(package, _) => (&package.args, &package.env),
+            InstallMethod::Binary(binary) => (&binary.args, &binary.env),
         };
         let record = Record {
             name: entry.name.clone(),
@@ -165,19 +165,19 @@ pub fn install(
 }
 
 /// A checked download needs nothing on the machine, so it comes first.
-fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Way<'a>, CatalogError> {
+fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallMethod<'a>, CatalogError> {
     let agent = || entry.id.clone();
     let distribution = &entry.distribution;
     let binary = distribution.binary.get(&platform());
     if let Some(binary) = binary
         && (binary.sha256.is_some() || unverified)
     {
-        return Ok(Way::Binary(binary));
+        return Ok(InstallMethod::Binary(binary));
     }
     let mut missing = None;
     if let Some(package) = &distribution.npx {
         if let Some(npm) = find_program("npm", path) {
-            return Ok(Way::Npm(package, npm));
+            return Ok(InstallMethod::Npm(package, npm));
         }
         missing = Some(CatalogError::NeedsNode {
             agent: agent(),
@@ -187,10 +187,10 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Way<'a>,
     }
     if let Some(package) = &distribution.uvx {
         if let Some(uv) = find_program("uv", path) {
-            return Ok(Way::Uv(package, uv));
+            return Ok(InstallMethod::Uv(package, uv));
         }
         if let Some(python) = find_program("python3", path) {
-            return Ok(Way::Pip(package, python));
+            return Ok(InstallMethod::Pip(package, python));
         }
         missing.get_or_insert(CatalogError::NeedsPython { agent: agent() });
     }
@@ -206,10 +206,10 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Way<'a>,
 }
 
 /// Puts everything into `into`, and answers where in it the program is.
-fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError> {
-    match way {
-        Way::Npm(package, npm) => npm_install(package, npm, into, path),
-        Way::Uv(package, uv) => {
+fn fetch(method: &InstallMethod<'_>, into: &Path, path: &str) -> Result<String, CatalogError> {
+    match method {
+        InstallMethod::Npm(package, npm) => npm_install(package, npm, into, path),
+        InstallMethod::Uv(package, uv) => {
             let python = into.join("venv/bin/python");
             let run = |args: &[&str]| run(uv, args, &package.package, into, path);
             run(&["venv", "venv"])?;
@@ -224,7 +224,7 @@ fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError>
             ])?;
             python_program(package, into)
         }
-        Way::Pip(package, python) => {
+        InstallMethod::Pip(package, python) => {
             run(python, &["-m", "venv", "venv"], &package.package, into, path)?;
             let pip = into.join("venv/bin/python");
             let requirement = requirement(&package.package);
@@ -239,7 +239,7 @@ fn fetch(way: &Way<'_>, into: &Path, path: &str) -> Result<String, CatalogError>
             run(&pip, &args, &package.package, into, path)?;
             python_program(package, into)
         }
-        Way::Binary(binary) => unpack_binary(binary, into),
+        InstallMethod::Binary(binary) => unpack_binary(binary, into),
     }
 }
 

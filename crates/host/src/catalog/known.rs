@@ -6,7 +6,7 @@
 
 /// A package that acpd knows.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownPackage {
     /// Its name, without version; for a binary, the agent's id.
     package: &'static str,
     /// The program that it brings.
@@ -17,26 +17,26 @@ pub struct Known {
     homes: &'static [&'static str],
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownPackage] = &[
+    KnownPackage {
         package: "@agentclientprotocol/claude-agent-acp",
         program: "claude-agent-acp",
         pass_env: &["ANTHROPIC_*", "CLAUDE_*"],
         homes: &["$CLAUDE_CONFIG_DIR", "$HOME/.claude.json"],
     },
-    Known {
+    KnownPackage {
         package: "@agentclientprotocol/codex-acp",
         program: "codex-acp",
         pass_env: &["CODEX_*", "OPENAI_*"],
         homes: &["$CODEX_HOME"],
     },
-    Known {
+    KnownPackage {
         package: "@google/gemini-cli",
         program: "gemini",
         pass_env: &["GEMINI_*", "GOOGLE_*"],
         homes: &["$HOME/.gemini"],
     },
-    Known {
+    KnownPackage {
         package: "opencode-ai",
         program: "opencode",
         pass_env: &["OPENCODE_*"],
@@ -47,44 +47,44 @@ const KNOWN: &[Known] = &[
             "$XDG_CACHE_HOME/opencode",
         ],
     },
-    Known {
+    KnownPackage {
         package: "@qwen-code/qwen-code",
         program: "qwen",
         pass_env: &["OPENAI_*", "QWEN_*"],
         homes: &["$HOME/.qwen"],
     },
-    Known {
+    KnownPackage {
         package: "@github/copilot",
         program: "copilot",
         pass_env: &["COPILOT_*"],
         homes: &["$HOME/.copilot", "$XDG_CONFIG_HOME/github-copilot"],
     },
-    Known {
+    KnownPackage {
         package: "@augmentcode/auggie",
         program: "auggie",
         pass_env: &["AUGMENT_*"],
         homes: &["$HOME/.augment"],
     },
-    Known {
+    KnownPackage {
         package: "kimi-cli",
         program: "kimi-cli",
         pass_env: &["KIMI_*"],
         homes: &["$HOME/.kimi", "$XDG_DATA_HOME/kimi"],
     },
     // Without a model, from here or from its own file, it does not start.
-    Known {
+    KnownPackage {
         package: "fast-agent-mcp",
         program: "fast-agent-mcp",
         pass_env: &["FAST_AGENT_*"],
         homes: &["$HOME/.fast-agent"],
     },
-    Known {
+    KnownPackage {
         package: "kimi-code",
         program: "kimi",
         pass_env: &[],
         homes: &["$HOME/.kimi", "$HOME/.kimi-code", "$XDG_DATA_HOME/kimi"],
     },
-    Known {
+    KnownPackage {
         package: "goose",
         program: "goose",
         pass_env: &[],
@@ -94,13 +94,13 @@ const KNOWN: &[Known] = &[
             "$XDG_STATE_HOME/goose",
         ],
     },
-    Known {
+    KnownPackage {
         package: "mistral-vibe",
         program: "vibe-acp",
         pass_env: &[],
         homes: &["$HOME/.vibe"],
     },
-    Known {
+    KnownPackage {
         package: "hermes-agent",
         program: "hermes-acp",
         pass_env: &[],
@@ -108,7 +108,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-fn known(package: &str) -> Option<&'static Known> {
+fn known(package: &str) -> Option<&'static KnownPackage> {
     KNOWN.iter().find(|known| known.package == package)
 }
 
@@ -153,12 +153,12 @@ fn file_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-fn homes_where(wanted: impl Fn(&Known) -> bool) -> Vec<&'static str> {
+fn homes_where(wanted: impl Fn(&KnownPackage) -> bool) -> Vec<&'static str> {
     let known = KNOWN.iter().filter(|known| wanted(known));
     known.flat_map(|known| known.homes).copied().collect()
 }
 
-impl Known {
+impl KnownPackage {
     /// Whether a word of a command line means it.
     fn is_named(&self, word: &str) -> bool {
         let name = file_name(word);

@@ -27,7 +27,7 @@ pub use error::CatalogError;
 pub use install::{Installed, folder_of};
 pub use known::{homes, homes_of_others};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
-pub use resolve::{How, Launch, find_program};
+pub use resolve::{Launch, LaunchMethod, find_program};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
 
 /// Where the registry's project publishes its document.
@@ -44,7 +44,7 @@ pub struct Catalog {
 /// Which document is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum RegistryOrigin {
     /// The one that acpd brings.
     Shipped,
     /// The one that was fetched last.
@@ -57,7 +57,7 @@ pub struct Snapshot {
     /// The agents of the registry; [`Registry::skipped`] tells of those that cannot be used.
     pub registry: Registry,
     /// Which document it is.
-    pub origin: Origin,
+    pub origin: RegistryOrigin,
     /// What is installed, by id.
     pub installed: BTreeMap<String, Installed>,
 }
@@ -111,21 +111,21 @@ impl Catalog {
     }
 
     /// The fetched document, else the shipped one. A fetched one that cannot be read is told of as skipped.
-    fn registry(&self) -> (Registry, Origin) {
+    fn registry(&self) -> (Registry, RegistryOrigin) {
         let path = self.document();
         let updated = match read_bounded(&path, REGISTRY_BYTES) {
             Ok(text) => Registry::parse(&text).map_err(|error| error.to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return (shipped(), Origin::Shipped);
+                return (shipped(), RegistryOrigin::Shipped);
             }
             Err(error) => Err(error.to_string()),
         };
         match updated {
-            Ok(registry) => (registry, Origin::Updated),
+            Ok(registry) => (registry, RegistryOrigin::Updated),
             Err(reason) => {
                 let mut registry = shipped();
                 registry.skipped.push(format!("{}: {reason}", path.display()));
-                (registry, Origin::Shipped)
+                (registry, RegistryOrigin::Shipped)
             }
         }
     }

@@ -16,7 +16,7 @@ use super::registry::{Binary, Distribution, Entry, Package, npm_name, platform, 
 /// How an agent's program is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum LaunchMethod {
     /// It is on `PATH`, or named by a path.
     Path,
     /// From the data directory.
@@ -43,7 +43,7 @@ pub struct Launch {
     /// Where the agent keeps its own files, beginning with variables.
     pub homes: Vec<&'static str>,
     /// How the program was found.
-    pub how: How,
+    pub how: LaunchMethod,
 }
 
 /// Finds a program as `execvp` would: a name with a slash is a path, another is looked for on `path`.
@@ -123,7 +123,7 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
                 env: env.clone(),
                 pass_env: pass_env(entry),
                 homes: homes(entry),
-                how: How::Path,
+                how: LaunchMethod::Path,
             });
         }
     }
@@ -144,11 +144,11 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
         })
     };
     let npx = entry.distribution.npx.as_ref();
-    if let Some(launch) = npx.and_then(|package| run(package, "npx", &["--yes"], How::Npx)) {
+    if let Some(launch) = npx.and_then(|package| run(package, "npx", &["--yes"], LaunchMethod::Npx)) {
         return Ok(launch);
     }
     let uvx = entry.distribution.uvx.as_ref();
-    if let Some(launch) = uvx.and_then(|package| run(package, "uvx", &[], How::Uvx)) {
+    if let Some(launch) = uvx.and_then(|package| run(package, "uvx", &[], LaunchMethod::Uvx)) {
         return Ok(launch);
     }
     Err(missing(entry))

@@ -14,11 +14,11 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use acpd_model::{Before, Failure};
+use acpd_model::{Failure, PreviousContent};
 
 use crate::sandbox::Sandbox;
 
-pub(crate) use reserved::Identity;
+pub(crate) use reserved::FileId;
 pub use reserved::Reserved;
 use walk::{Parents, Root};
 
@@ -135,7 +135,7 @@ impl Workspace {
         target: impl Into<Target<'a>>,
         content: &str,
         room: u64,
-    ) -> Result<Fit<Before>, Failure> {
+    ) -> Result<Fit<PreviousContent>, Failure> {
         let Target { path, at } = target.into();
         let place = self.find(path, at, Parents::Made)?;
         write::replace(&place, path, content, room)
@@ -145,7 +145,7 @@ impl Workspace {
     /// Nothing is opened or made. Such a name holds for the moment it was found in; a read or a write that is to
     /// go there and nowhere else is given it as [`Target::at`].
     pub fn real_path(&self, path: &str) -> Result<String, Failure> {
-        let real = self.tell(path)?;
+        let real = self.locate(path)?;
         let text = real.into_os_string().into_string();
         text.map_err(|_| failure::invalid(path, "leads to a name that is not UTF-8"))
     }

@@ -21,12 +21,12 @@ pub struct Reserved {
 
 /// What a file or directory is, under any name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileId {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileId {
     fn of_path(path: &Path) -> Option<Self> {
         path.metadata().ok().map(|found| Self::of(&found))
     }
@@ -52,16 +52,14 @@ impl Identity {
 
 /// Whether `inner`, which need not exist yet, is `outer` or below it: by its name, or by where that leads.
 fn contains(outer: &Path, inner: &Path) -> bool {
-    let Some(outer) = Identity::of_path(outer) else {
+    let Some(outer) = FileId::of_path(outer) else {
         return false;
     };
     let real = inner.canonicalize().ok();
     let ancestors = inner
         .ancestors()
         .chain(real.iter().flat_map(|real| real.ancestors()));
-    ancestors
-        .filter_map(Identity::of_path)
-        .any(|above| above == outer)
+    ancestors.filter_map(FileId::of_path).any(|above| above == outer)
 }
 
 impl Reserved {
@@ -79,7 +77,7 @@ impl Reserved {
         let Some(real) = real_name(path) else {
             return false;
         };
-        let is_inside = |place: &Path| Identity::of_path(place).is_some_and(|id| self.has_directory(id));
+        let is_inside = |place: &Path| FileId::of_path(place).is_some_and(|id| self.has_directory(id));
         let named = |file: &PathBuf| file.to_str().and_then(real_name).is_some_and(|file| file == real);
         real.ancestors().any(is_inside)
             || self.files.iter().any(named)
@@ -116,7 +114,7 @@ impl Reserved {
     /// Whether `dir` is one of the directories.
     pub(super) fn is_directory(&self, dir: &Dir) -> bool {
         // Most workspaces in tests reserve nothing.
-        !self.directories.is_empty() && Identity::of_directory(dir).is_some_and(|id| self.has_directory(id))
+        !self.directories.is_empty() && FileId::of_directory(dir).is_some_and(|id| self.has_directory(id))
     }
 
     /// Whether `dir` is one of the directories, or below one.
@@ -124,7 +122,7 @@ impl Reserved {
         if self.directories.is_empty() {
             return false;
         }
-        let (Ok(mut dir), Some(mut id)) = (dir.try_clone(), Identity::of_directory(dir)) else {
+        let (Ok(mut dir), Some(mut id)) = (dir.try_clone(), FileId::of_directory(dir)) else {
             return false;
         };
         loop {
@@ -136,7 +134,7 @@ impl Reserved {
                 return false;
             };
             dir = Dir::from_std_file(above.into());
-            match Identity::of_directory(&dir) {
+            match FileId::of_directory(&dir) {
                 Some(next) if next != id => id = next,
                 // Above the root is the root.
                 _ => return false,
@@ -146,22 +144,22 @@ impl Reserved {
 
     /// Whether `name` in `dir` is one of the files, or would be one if it were made.
     pub(super) fn is_name(&self, dir: &Dir, name: &OsStr) -> bool {
-        let Some(here) = Identity::of_directory(dir) else {
+        let Some(here) = FileId::of_directory(dir) else {
             return false;
         };
         let there = dir.symlink_metadata(name).ok();
-        let there = there.map(|found| Identity::found(&found));
+        let there = there.map(|found| FileId::found(&found));
         self.files.iter().any(|file| {
             let named =
-                file.file_name() == Some(name) && file.parent().and_then(Identity::of_path) == Some(here);
-            named || there.is_some() && Identity::of_path(file) == there
+                file.file_name() == Some(name) && file.parent().and_then(FileId::of_path) == Some(here);
+            named || there.is_some() && FileId::of_path(file) == there
         })
     }
 
     /// Whether an open file is one of the files, or one directly in one of the directories, under another name.
     pub(super) fn is_file(&self, found: &std::fs::Metadata) -> bool {
-        let id = Some(Identity::of(found));
-        if self.files.iter().any(|file| Identity::of_path(file) == id) {
+        let id = Some(FileId::of(found));
+        if self.files.iter().any(|file| FileId::of_path(file) == id) {
             return true;
         }
         // A file with one name is where it was found, and that is not in the directories.
@@ -169,12 +167,12 @@ impl Reserved {
             && self.directories.iter().any(|directory| {
                 let entries = directory.read_dir().into_iter().flatten().flatten();
                 let mut ids = entries.filter_map(|entry| entry.metadata().ok());
-                ids.any(|entry| Some(Identity::of(&entry)) == id)
+                ids.any(|entry| Some(FileId::of(&entry)) == id)
             })
     }
 
-    fn has_directory(&self, id: Identity) -> bool {
-        let mut known = self.directories.iter().filter_map(|path| Identity::of_path(path));
+    fn has_directory(&self, id: FileId) -> bool {
+        let mut known = self.directories.iter().filter_map(|path| FileId::of_path(path));
         known.any(|directory| directory == id)
     }
 }

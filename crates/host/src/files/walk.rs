@@ -19,7 +19,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::failure::{invalid, moved, of_errno, of_io, outside, reserved};
-use super::reserved::Identity;
+use super::reserved::FileId;
 use super::{Reserved, Workspace};
 
 /// A directory of the workspace.
@@ -28,12 +28,12 @@ pub(super) struct Root {
     /// Its name as it was given.
     pub(super) given: PathBuf,
     /// Or why it could not be opened. It stays closed then: an agent may have put a link there since.
-    opened: io::Result<Opened>,
+    opened: io::Result<OpenedRoot>,
 }
 
 /// The handle alone decides what is reached. It was opened by this name, through no link.
 #[derive(Debug)]
-struct Opened {
+struct OpenedRoot {
     /// Its name without links; agents ask by this one as well, since it is what `getcwd` tells them.
     real: PathBuf,
     dir: Dir,
@@ -43,12 +43,12 @@ impl Root {
     pub(super) fn open(given: PathBuf) -> Self {
         let opened = given.canonicalize().and_then(|real| {
             let dir = open_directory(&real)?;
-            Ok(Opened { real, dir })
+            Ok(OpenedRoot { real, dir })
         });
         Self { given, opened }
     }
 
-    fn get(&self) -> Option<&Opened> {
+    fn get(&self) -> Option<&OpenedRoot> {
         self.opened.as_ref().ok()
     }
 
@@ -58,8 +58,8 @@ impl Root {
     }
 
     /// Which directory it is, if it is open.
-    pub(super) fn identity(&self) -> Option<Identity> {
-        Identity::of_directory(&self.get()?.dir)
+    pub(super) fn identity(&self) -> Option<FileId> {
+        FileId::of_directory(&self.get()?.dir)
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) enum Parents {
     /// They are made.
     Made,
     /// Nothing is touched: it is only told where the path leads, or would lead.
-    Told,
+    NameOnly,
 }
 
 /// What to do about symbolic links on the way.
@@ -103,7 +103,7 @@ pub(super) enum Links {
 
 /// Where a path leads.
 #[derive(Debug)]
-struct Walked {
+struct WalkResult {
     /// Its name without any link.
     real: PathBuf,
     /// The place; none for a root of the workspace itself, and for what is only told.
@@ -136,9 +136,11 @@ impl Workspace {
 
     /// The name without links of what `path` means: what is there, or what would be made there. Nothing is touched.
     /// Where the way leaves the workspace, the rest of it is looked up by name.
-    pub(super) fn tell(&self, path: &str) -> Result<PathBuf, Failure> {
+    pub(super) fn locate(&self, path: &str) -> Result<PathBuf, Failure> {
         check(path)?;
-        Ok(self.walk(path.into(), path, Parents::Told, Links::Followed)?.real)
+        Ok(self
+            .walk(path.into(), path, Parents::NameOnly, Links::Followed)?
+            .real)
     }
 
     pub(super) fn is_below_a_root(&self, path: &Path) -> bool {
@@ -163,13 +165,13 @@ impl Workspace {
         path: &str,
         parents: Parents,
         on_link: Links,
-    ) -> Result<Walked, Failure> {
+    ) -> Result<WalkResult, Failure> {
         let mut links = 0;
         let mut steps = 0;
         'again: loop {
             let (root, below) = match self.root_of(&text, path) {
                 Ok(found) => found,
-                Err(_) if parents == Parents::Told => return elsewhere(&text, path),
+                Err(_) if parents == Parents::NameOnly => return elsewhere(&text, path),
                 Err(failure) => return Err(failure),
             };
             if self.reserved.is_inside(&root.dir) {
@@ -197,9 +199,9 @@ impl Workspace {
                     let make = parents == Parents::Made && only_names(rest);
                     descend(&dir, name, make)
                 };
-                if parents == Parents::Told && matches!(next, Err(Errno::NOENT)) && only_names(rest) {
+                if parents == Parents::NameOnly && matches!(next, Err(Errno::NOENT)) && only_names(rest) {
                     let real = walked.join(name).join(rest);
-                    return Ok(Walked { real, place: None });
+                    return Ok(WalkResult { real, place: None });
                 }
                 match next.map_err(|errno| of_errno(path, errno))? {
                     Step::Leaf if self.reserved.is_name(&dir, name) => return Err(reserved(path)),
@@ -210,7 +212,7 @@ impl Workspace {
                             name: name.to_owned(),
                             reserved: Arc::clone(&self.reserved),
                         };
-                        return Ok(Walked {
+                        return Ok(WalkResult {
                             real: walked,
                             place: Some(place),
                         });
@@ -232,7 +234,7 @@ impl Workspace {
                     }
                 }
             }
-            return Ok(Walked {
+            return Ok(WalkResult {
                 real: walked,
                 place: None,
             });
@@ -240,7 +242,7 @@ impl Workspace {
     }
 
     /// The root that holds `text`, and the way from there: of several the innermost. `path` is what was asked for.
-    fn root_of<'a>(&'a self, text: &'a Path, path: &str) -> Result<(&'a Opened, &'a Path), Failure> {
+    fn root_of<'a>(&'a self, text: &'a Path, path: &str) -> Result<(&'a OpenedRoot, &'a Path), Failure> {
         // The shorter the rest, the longer the name that matched.
         let length = |below: &Path| below.components().count();
         let opened = self.roots.iter().filter_map(|root| {
@@ -303,7 +305,7 @@ pub(super) fn real_name(path: &str) -> Option<PathBuf> {
 
 /// Outside the workspace nothing is held open and nothing is ours to touch: the name that the system gives is what is
 /// told. What is not there yet is named by the nearest directory that is.
-fn elsewhere(text: &Path, path: &str) -> Result<Walked, Failure> {
+fn elsewhere(text: &Path, path: &str) -> Result<WalkResult, Failure> {
     for known in text.ancestors() {
         let real = match known.canonicalize() {
             Ok(real) => real,
@@ -322,7 +324,7 @@ fn elsewhere(text: &Path, path: &str) -> Result<Walked, Failure> {
         } else {
             real.join(rest)
         };
-        return Ok(Walked { real, place: None });
+        return Ok(WalkResult { real, place: None });
     }
     Err(of_errno(path, Errno::NOENT))
 }

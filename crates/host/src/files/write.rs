@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::fs::fchown;
 
-use acpd_model::{Before, Failure};
+use acpd_model::{Failure, PreviousContent};
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, Permissions, PermissionsExt};
 use cap_tempfile::TempFile;
 use rustix::fs::{Access, AtFlags};
@@ -15,13 +15,18 @@ use super::read;
 use super::walk::Place;
 
 /// Puts `content` at the place; answers what was there, if that takes no more than `room` bytes.
-pub(super) fn replace(place: &Place, path: &str, content: &str, room: u64) -> Result<Fit<Before>, Failure> {
+pub(super) fn replace(
+    place: &Place,
+    path: &str,
+    content: &str,
+    room: u64,
+) -> Result<Fit<PreviousContent>, Failure> {
     let found = match place.dir.symlink_metadata(&place.name) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(of_io(path, &error)),
     };
-    let mut before = Before::Nothing;
+    let mut before = PreviousContent::Nothing;
     if let Some(found) = &found {
         read::regular(found.file_type(), path)?;
         if found.nlink() > 1 {
@@ -39,9 +44,9 @@ pub(super) fn replace(place: &Place, path: &str, content: &str, room: u64) -> Re
             .map_err(|errno| of_errno(path, errno))?;
         // Whatever stands against showing the old text does not stand against the new one.
         before = match read::whole(place, path, room) {
-            Ok(Fit::Done(text)) => Before::Text(text),
+            Ok(Fit::Done(text)) => PreviousContent::Text(text),
             Ok(Fit::Needs(bytes)) => return Ok(Fit::Needs(bytes)),
-            Err(_) => Before::Unknown,
+            Err(_) => PreviousContent::Unknown,
         };
     }
     let fill = |file: &mut File| file.write_all(content.as_bytes());

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Grants, Identity, SandboxError};
+use super::{FileId, Grants, SandboxError};
 
 /// There is none.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl Ruleset {
     }
 
     /// Is never called.
-    pub(super) fn workspace(&self) -> &[Option<Identity>] {
+    pub(super) fn workspace(&self) -> &[Option<FileId>] {
         match *self {}
     }
 

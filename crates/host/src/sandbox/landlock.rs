@@ -10,7 +10,7 @@ use landlock::{
 };
 
 use super::carve::Reach;
-use super::{Grants, Identity, Network, SandboxError};
+use super::{FileId, Grants, Network, SandboxError};
 
 /// The newest version whose rights were looked at one by one. The kernel's own may be older, and then enforces less.
 const KNOWN: ABI = ABI::V7;
@@ -20,7 +20,7 @@ const KNOWN: ABI = ABI::V7;
 pub(super) struct Ruleset {
     rules: OwnedFd,
     /// Which directories of the workspace are granted, in their order.
-    workspace: Vec<Option<Identity>>,
+    workspace: Vec<Option<FileId>>,
 }
 
 /// The version of Landlock; 0 where there is none.
@@ -87,7 +87,7 @@ impl Ruleset {
     }
 
     /// Returns which directories of the workspace are granted; `None` for a directory that did not exist.
-    pub(super) fn workspace(&self) -> &[Option<Identity>] {
+    pub(super) fn workspace(&self) -> &[Option<FileId>] {
         &self.workspace
     }
 
@@ -150,9 +150,9 @@ fn allow(
     Ok(created)
 }
 
-fn identity(open: &PathFd) -> Option<Identity> {
+fn identity(open: &PathFd) -> Option<FileId> {
     let file = std::fs::File::from(open.as_fd().try_clone_to_owned().ok()?);
-    file.metadata().ok().map(|found| Identity::of(&found))
+    file.metadata().ok().map(|found| FileId::of(&found))
 }
 
 /// What is gone meanwhile, or has become a link, is not granted.

@@ -20,7 +20,7 @@ pub use kernel::Kernel;
 
 use landlock::Ruleset;
 
-use crate::files::Identity;
+use crate::files::FileId;
 
 /// What processes in a sandbox may use; nothing else. What does not exist is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Sandbox {
     }
 
     /// Returns which directory is granted for a directory of the workspace; `None` if it did not exist.
-    pub(crate) fn workspace_directory(&self, given: &Path) -> Option<Identity> {
+    pub(crate) fn workspace_directory(&self, given: &Path) -> Option<FileId> {
         let place = self.0.grants.workspace.iter().position(|named| named == given)?;
         *self.0.ruleset.workspace().get(place)?
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use acpd_host::{Fit, Target, Workspace};
 use acpd_model::limits::READ_FILE_BYTES;
-use acpd_model::{Before, Failure};
+use acpd_model::{Failure, PreviousContent};
 use rustix::fs::{CWD, FileType, Mode};
 
 /// Files for which there is all the room that they may take.
@@ -29,7 +29,11 @@ trait Roomy {
         line: Option<u64>,
         limit: Option<u64>,
     ) -> Result<String, Failure>;
-    fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure>;
+    fn write_text<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        content: &str,
+    ) -> Result<PreviousContent, Failure>;
 }
 
 impl Roomy for Workspace {
@@ -43,7 +47,11 @@ impl Roomy for Workspace {
             .map(done)
     }
 
-    fn write_text<'a>(&self, target: impl Into<Target<'a>>, content: &str) -> Result<Before, Failure> {
+    fn write_text<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        content: &str,
+    ) -> Result<PreviousContent, Failure> {
         self.write_text_within(target, content, READ_FILE_BYTES).map(done)
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use acpd_host::{Fit, Workspace};
 use acpd_model::limits::{READ_CHUNK_BYTES, READ_FILE_BYTES};
-use acpd_model::{Before, ErrorCode};
+use acpd_model::{ErrorCode, PreviousContent};
 
 use crate::{Roomy, Scene};
 
@@ -115,9 +115,12 @@ fn a_text_for_which_there_is_no_room_is_not_read_and_none_is_replaced() {
     let write = |room| scene.files.write_text_within(&path, "new", room).unwrap();
     assert_eq!(write(13), Fit::Needs(14));
     assert_eq!(std::fs::read_to_string(&path).unwrap().len(), 14);
-    assert_eq!(write(14), Fit::Done(Before::Text("one\ntwo\nthree\n".into())));
+    assert_eq!(
+        write(14),
+        Fit::Done(PreviousContent::Text("one\ntwo\nthree\n".into()))
+    );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
     // What cannot be shown takes no room.
     scene.write("w/file", [0xff; 20]);
-    assert_eq!(write(20), Fit::Done(Before::Unknown));
+    assert_eq!(write(20), Fit::Done(PreviousContent::Unknown));
 }

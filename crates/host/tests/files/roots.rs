@@ -3,7 +3,7 @@
 use std::fs;
 
 use acpd_host::Workspace;
-use acpd_model::{Before, ErrorCode};
+use acpd_model::{ErrorCode, PreviousContent};
 
 use crate::{Roomy, Scene};
 
@@ -93,7 +93,7 @@ fn a_root_that_was_not_there_stays_closed() {
     fs::create_dir(scene.base.join("later")).unwrap();
     refused(&path);
     let files = workspace(&scene, &["w", "later"]);
-    assert_eq!(files.write_text(&path, "new").unwrap(), Before::Nothing);
+    assert_eq!(files.write_text(&path, "new").unwrap(), PreviousContent::Nothing);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use acpd_model::limits::READ_FILE_BYTES;
-use acpd_model::{Before, ErrorCode};
+use acpd_model::{ErrorCode, PreviousContent};
 
 use crate::{Roomy, Scene, Seen};
 
-fn text(text: &str) -> Before {
-    Before::Text(text.to_owned())
+fn text(text: &str) -> PreviousContent {
+    PreviousContent::Text(text.to_owned())
 }
 
 fn mode(scene: &Scene, name: &str) -> u32 {
@@ -20,17 +20,26 @@ fn mode(scene: &Scene, name: &str) -> u32 {
 fn the_old_text_is_answered_where_there_is_one() {
     let scene = Scene::new();
     let path = scene.path("w/new");
-    assert_eq!(scene.files.write_text(&path, "one").unwrap(), Before::Nothing);
+    assert_eq!(
+        scene.files.write_text(&path, "one").unwrap(),
+        PreviousContent::Nothing
+    );
     assert_eq!(scene.files.write_text(&path, "two").unwrap(), text("one"));
     assert_eq!(scene.files.write_text(&path, "").unwrap(), text("two"));
     assert_eq!(scene.files.write_text(&path, "é\0\r\n").unwrap(), text(""));
     assert_eq!(scene.text("w/new"), "é\0\r\n");
     // What cannot be shown can be replaced all the same.
     scene.write("w/new", [0xff]);
-    assert_eq!(scene.files.write_text(&path, "three").unwrap(), Before::Unknown);
+    assert_eq!(
+        scene.files.write_text(&path, "three").unwrap(),
+        PreviousContent::Unknown
+    );
     let large = fs::File::create(&path).unwrap();
     large.set_len(READ_FILE_BYTES + 1).unwrap();
-    assert_eq!(scene.files.write_text(&path, "four").unwrap(), Before::Unknown);
+    assert_eq!(
+        scene.files.write_text(&path, "four").unwrap(),
+        PreviousContent::Unknown
+    );
     assert_eq!(scene.text("w/new"), "four");
 }
 
@@ -123,8 +132,10 @@ fn concurrent_writes_are_each_whole() {
                 for _ in 0..20 {
                     let old = scene.files.write_text(&path, text).unwrap();
                     assert!(
-                        old == Before::Nothing
-                            || texts.iter().any(|known| old == Before::Text(known.clone()))
+                        old == PreviousContent::Nothing
+                            || texts
+                                .iter()
+                                .any(|known| old == PreviousContent::Text(known.clone()))
                     );
                 }
             });

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use acpd_model::{
-    By, Event, EventKind, Extract, ItemId, MessageType, Millis, RawJson, Searchable, Seq, Summary, TextKind,
-    ThreadId, ThreadStatus, TurnId,
+    Event, EventKind, Extract, ItemId, MessageType, Millis, Origin, RawJson, SearchableText, Seq, Summary,
+    TextKind, ThreadId, ThreadStatus, TurnId,
 };
 use uuid::Uuid;
 
@@ -32,7 +32,7 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
         seq,
         at: 1_700_000_000_000 + seq.cast_signed(),
         turn: Some(TurnId(1)),
-        by: By::Agent,
+        by: Origin::Agent,
         kind: EventKind::ItemDelta {
             item: ItemId(1),
             role: MessageType::AgentMessage,
@@ -56,7 +56,7 @@ pub fn unique_word() -> String {
 
 /// What event number `seq` says to be found: so many messages of the agent.
 pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
-    let texts = texts.iter().map(|text| Searchable {
+    let texts = texts.iter().map(|text| SearchableText {
         seq,
         at: 1_700_000_000_000 + seq.cast_signed(),
         turn: Some(TurnId(1)),

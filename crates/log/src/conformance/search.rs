@@ -1,7 +1,7 @@
 //! What a search finds.
 
 use acpd_model::limits::SEARCH_TEXT_BYTES;
-use acpd_model::{Extract, ItemId, Searchable, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
+use acpd_model::{Extract, ItemId, SearchableText, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
 
 use super::sample;
 use crate::{Hit, Search, SearchCursor, SharedLog};
@@ -84,14 +84,17 @@ pub(super) async fn words_are_found(log: &SharedLog) {
 
 pub(super) async fn a_hit_leads_to_its_event(log: &SharedLog) {
     let word = sample::unique_word();
-    let texts = TextKind::ALL.into_iter().zip(1..).map(|(kind, seq)| Searchable {
-        seq,
-        at: 1_700_000_000_000 + seq.cast_signed(),
-        turn: (seq > 1).then_some(TurnId(2)),
-        item: (seq > 2).then_some(ItemId(u32::MAX)),
-        kind,
-        text: format!("the {word}"),
-    });
+    let texts = TextKind::ALL
+        .into_iter()
+        .zip(1..)
+        .map(|(kind, seq)| SearchableText {
+            seq,
+            at: 1_700_000_000_000 + seq.cast_signed(),
+            turn: (seq > 1).then_some(TurnId(2)),
+            item: (seq > 2).then_some(ItemId(u32::MAX)),
+            kind,
+            text: format!("the {word}"),
+        });
     let texts: Vec<_> = texts.collect();
     let extract = Extract {
         texts: texts.clone(),
@@ -182,7 +185,7 @@ pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
 
 pub(super) async fn what_was_dropped_is_not_found(log: &SharedLog) {
     let word = sample::unique_word();
-    let text = |seq: Seq, turn: Option<u32>| Searchable {
+    let text = |seq: Seq, turn: Option<u32>| SearchableText {
         seq,
         turn: turn.map(TurnId),
         text: format!("{word} {seq}"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use acpd_model::{BlobId, Extract, Searchable, ThreadId, TurnsDropped};
+use acpd_model::{BlobId, Extract, SearchableText, ThreadId, TurnsDropped};
 
 use crate::Hit;
 use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippet, words};
@@ -10,7 +10,7 @@ use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippe
 #[derive(Default)]
 pub(super) struct Index {
     /// By their places in time.
-    texts: BTreeMap<i64, (ThreadId, Searchable)>,
+    texts: BTreeMap<i64, (ThreadId, SearchableText)>,
     blobs: HashMap<BlobId, BTreeSet<ThreadId>>,
 }
 
@@ -35,7 +35,7 @@ impl Index {
 
     fn drop_turns(&mut self, thread: ThreadId, dropped: TurnsDropped) {
         let TurnsDropped { seq, last_kept } = dropped;
-        let of_turn = |found: &Searchable| found.seq < seq && found.turn > last_kept;
+        let of_turn = |found: &SearchableText| found.seq < seq && found.turn > last_kept;
         let texts = self.texts.values().filter(|(of, _)| *of == thread);
         let Some(first) = texts
             .filter(|(_, found)| of_turn(found))

@@ -16,7 +16,7 @@ use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use tokio::sync::oneshot;
 
 use crate::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor,
+    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
     blob_id, chunk,
 };
 use index::Index;
@@ -164,7 +164,7 @@ impl EventLog for Memory {
             if state.failing_reads.strike() {
                 return Err(injected());
             }
-            let mut filling = chunk::Filling::new(thread, after);
+            let mut filling = chunk::ChunkBuilder::new(thread, after);
             for (last, (first, chunk)) in &state.thread(thread)?.chunks {
                 if *last > after && !filling.add(*first..=*last, chunk)? {
                     break;
@@ -182,14 +182,19 @@ impl EventLog for Memory {
         self.ask(|state| state.thread(thread).map(|thread| thread.summary.clone()))
     }
 
-    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>> {
+    fn list(
+        &self,
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<ListedThread>> {
         self.ask(|state| {
-            let place = |listed: &Listed| (listed.summary.updated_at, listed.thread);
+            let place = |listed: &ListedThread| (listed.summary.updated_at, listed.thread);
             let mut all: Vec<_> = state
                 .threads
                 .iter()
                 .filter(|(_, held)| filter.admits(&held.summary))
-                .map(|(thread, held)| Listed {
+                .map(|(thread, held)| ListedThread {
                     thread: *thread,
                     summary: held.summary.clone(),
                 })

@@ -36,7 +36,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor, blob_id,
+    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
+    blob_id,
 };
 use index::Entries;
 use reader::{Query, Reader};
@@ -74,7 +75,7 @@ pub struct Sqlite {
     jobs: mpsc::Sender<Job>,
     counters: Arc<Counters>,
     /// After the senders, because it waits for a thread that ends when they are gone.
-    _writer: Joined,
+    _writer: WriterThread,
 }
 
 impl Sqlite {
@@ -101,7 +102,7 @@ impl Sqlite {
             next_reader: AtomicUsize::new(0),
             jobs,
             counters,
-            _writer: Joined(Some(writer)),
+            _writer: WriterThread(Some(writer)),
         })
     }
 
@@ -173,7 +174,12 @@ impl EventLog for Sqlite {
         self.ask(move |connection| query::summary(connection, thread))
     }
 
-    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize) -> Answer<'_, Vec<Listed>> {
+    fn list(
+        &self,
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<ListedThread>> {
         self.ask(move |connection| query::list(connection, &filter, cursor, limit))
     }
 
@@ -232,9 +238,9 @@ fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
 
 /// A thread whose end its owner waits for.
 #[derive(Debug)]
-struct Joined(Option<JoinHandle<()>>);
+struct WriterThread(Option<JoinHandle<()>>);
 
-impl Drop for Joined {
+impl Drop for WriterThread {
     fn drop(&mut self) {
         if self.0.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the log's writer panicked");

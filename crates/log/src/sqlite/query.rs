@@ -5,9 +5,9 @@ use acpd_model::{BlobId, ItemId, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
-use crate::chunk::Filling;
+use crate::chunk::ChunkBuilder;
 use crate::search::{self, Query};
-use crate::{Backlog, Filter, Hit, ListCursor, Listed, LogError, Page, Search, SearchCursor};
+use crate::{Backlog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor};
 
 /// See [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
@@ -17,7 +17,7 @@ pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Res
     )?;
     let mut rows = chunks.query((thread.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX)))?;
     let mut some = false;
-    let mut filling = Filling::new(thread, after);
+    let mut filling = ChunkBuilder::new(thread, after);
     while let Some(row) = rows.next()? {
         some = true;
         let seqs = seq(row, 0)?..=seq(row, 1)?;
@@ -71,7 +71,7 @@ pub(super) fn list(
     filter: &Filter,
     cursor: Option<ListCursor>,
     limit: usize,
-) -> Result<Vec<Listed>, LogError> {
+) -> Result<Vec<ListedThread>, LogError> {
     let (updated_at, uuid) = match &cursor {
         Some(cursor) => (cursor.updated_at, cursor.thread.0.as_bytes().as_slice()),
         None => (i64::MAX, BEYOND),
@@ -93,7 +93,7 @@ pub(super) fn list(
             let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
             let summary = read_summary(row, 2, thread)?;
             if filter.admits_rest(&summary) {
-                listed.push(Listed { thread, summary });
+                listed.push(ListedThread { thread, summary });
             }
         }
     }

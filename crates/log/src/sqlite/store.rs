@@ -88,7 +88,7 @@ struct Position {
 
 /// Why a group was not stored. Nothing of it was.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum StoreError {
     /// A change failed, and may have spoiled it for the others.
     Change(LogError),
     /// The transaction did not begin, or did not get to the disk. It must not be tried again: after a failed
@@ -119,7 +119,7 @@ impl Store {
     pub(super) fn store<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
-    ) -> Result<Vec<Result<(), LogError>>, Failed> {
+    ) -> Result<Vec<Result<(), LogError>>, StoreError> {
         let stored = self.transact(changes);
         if stored.is_err() {
             self.positions.clear();
@@ -170,13 +170,13 @@ impl Store {
     fn transact<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
-    ) -> Result<Vec<Result<(), LogError>>, Failed> {
-        let transaction = |error: rusqlite::Error| Failed::Transaction(error.into());
+    ) -> Result<Vec<Result<(), LogError>>, StoreError> {
+        let transaction = |error: rusqlite::Error| StoreError::Transaction(error.into());
         self.execute("BEGIN IMMEDIATE").map_err(transaction)?;
         let answers = changes
             .map(|change| self.change(change))
             .collect::<Result<_, _>>()
-            .map_err(|error| Failed::Change(error.into()))?;
+            .map_err(|error| StoreError::Change(error.into()))?;
         self.execute("COMMIT").map_err(transaction)?;
         Ok(answers)
     }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::reader::Reader;
-use super::store::{Change, Failed, Store};
+use super::store::{Change, Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
 
@@ -84,13 +84,13 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
             }
             return;
         }
-        Err(Failed::Change(_)) if group.len() > 1 => {
+        Err(StoreError::Change(_)) if group.len() > 1 => {
             for one in group {
                 commit(store, vec![one], counters);
             }
             return;
         }
-        Err(Failed::Change(error) | Failed::Transaction(error)) => error,
+        Err(StoreError::Change(error) | StoreError::Transaction(error)) => error,
     };
     counters.failed_commits.fetch_add(1, Ordering::Relaxed);
     tracing::error!(%error, "the log did not store {} changes", group.len());

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Always, AskAbout, Fidelity, Millis, Outcome, PermissionOption, SessionParams, ThreadCreated, ThreadForked,
+    Always, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, SessionParams, ThreadCreated,
+    ThreadForked,
 };
 use crate::ids::{BlobId, ItemId, RequestId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
@@ -378,7 +379,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
         /// What it is about.
-        about: AskAbout,
+        about: QuestionTopic,
         /// What a person reads.
         title: String,
         /// The answers offered.

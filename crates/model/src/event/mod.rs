@@ -23,8 +23,8 @@ pub use created::{Fidelity, SessionParams, ThreadCreated, ThreadForked};
 pub use kind::{
     Binding, Content, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted, TurnStatus,
 };
-pub use origin::{By, Caller, Ruling};
-pub use permission::{Always, AskAbout, OptionKind, Outcome, PermissionOption};
+pub use origin::{ClientOrigin, Origin, Ruling};
+pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};
 
 use crate::ids::TurnId;
 use crate::json::RawJson;
@@ -50,7 +50,7 @@ pub struct Event {
     pub turn: Option<TurnId>,
     /// Who caused it. Of files and terminals: the client that did it for the agent, or else the agent.
     #[serde(default)]
-    pub by: By,
+    pub by: Origin,
     /// What happened.
     pub kind: EventKind,
     /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
@@ -109,7 +109,7 @@ impl Event {
             turn.with_text(|text| out.extend_from_slice(text.as_bytes()));
             out.push(b'"');
         }
-        if self.by != By::Agent {
+        if self.by != Origin::Agent {
             out.extend_from_slice(b",\"by\":");
             serde_json::to_writer(&mut *out, &self.by)?;
         }
@@ -146,7 +146,7 @@ struct Envelope {
     #[serde(default)]
     turn: Option<TurnId>,
     #[serde(default)]
-    by: By,
+    by: Origin,
     kind: BTreeMap<String, RawJson>,
 }
 
@@ -170,7 +170,7 @@ mod tests {
             seq: 7,
             at: 1_700_000_000_000,
             turn: Some(TurnId(2)),
-            by: By::Daemon,
+            by: Origin::Daemon,
             kind,
             raw: None,
             raw_params: None,

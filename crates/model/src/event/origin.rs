@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// Who caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum By {
+pub enum Origin {
     /// The agent.
     #[default]
     Agent,
     /// The daemon itself.
     Daemon,
     /// A client.
-    Client(Box<Caller>),
+    Client(Box<ClientOrigin>),
     /// The permission policy.
     Policy(Box<Ruling>),
 }
@@ -34,7 +34,7 @@ pub struct Ruling {
 /// A client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Caller {
+pub struct ClientOrigin {
     /// Whose credentials it showed.
     pub principal: String,
     /// The name it gave itself.

@@ -148,7 +148,7 @@ impl PermissionOption {
 /// What a permission is asked for; decides the method by which clients are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum AskAbout {
+pub enum QuestionTopic {
     /// A command.
     CommandExecution,
     /// A change to a file.

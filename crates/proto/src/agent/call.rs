@@ -226,7 +226,7 @@ impl Call {
     }
 
     /// Whether an editor can do it in our place, in the agent's own words. An extension has them itself.
-    pub(super) fn may_be_lent(&self) -> bool {
+    pub(super) fn is_delegatable(&self) -> bool {
         !matches!(
             self,
             Self::Permission { .. } | Self::Elicit { .. } | Self::Extension { .. }

@@ -81,7 +81,7 @@ impl AuthMethod {
 /// The members of the answer that somebody acts on.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Hello {
+struct InitializeResult {
     agent_capabilities: Option<Value>,
     agent_info: Option<Value>,
     auth_methods: Option<RawJson>,
@@ -92,7 +92,7 @@ struct Hello {
 impl Capabilities {
     /// Reads the result of `initialize`.
     pub fn read(hello: &RawJson) -> Self {
-        let hello: Hello = hello.read().unwrap_or_default();
+        let hello: InitializeResult = hello.read().unwrap_or_default();
         let declared = hello.agent_capabilities.unwrap_or_default();
         let session = &declared["sessionCapabilities"];
         let prompt = &declared["promptCapabilities"];
@@ -159,7 +159,7 @@ impl Capabilities {
     }
 
     /// The ids of the ways to sign in.
-    pub(super) fn ways_to_sign_in(&self) -> String {
+    pub(super) fn auth_method_ids(&self) -> String {
         let ids: Vec<&str> = self
             .auth_methods
             .iter()
@@ -182,7 +182,7 @@ impl Capabilities {
         let known = if self.auth_methods.is_empty() {
             "it offers none".to_owned()
         } else {
-            format!("it offers {}", self.ways_to_sign_in())
+            format!("it offers {}", self.auth_method_ids())
         };
         Err(Failure::invalid_params(format!(
             "the agent has no way to sign in named {id:?}: {known}"

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::capabilities::Capabilities;
-use super::history::History;
 use super::opening::method;
 use super::quirks::Quirks;
-use super::request::{AgentRequest, Around};
+use super::replay::SessionReplay;
+use super::request::{AgentRequest, RequestContext};
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, Message, Pending, RpcError};
@@ -35,7 +35,7 @@ pub struct Start {
     /// Further members of whatever opens the session, an object; passed on as they came.
     pub members: Option<RawJson>,
     /// Whether no session is opened before [`AgentCommand::Open`].
-    pub held: bool,
+    pub pending_session: bool,
     /// The session to go on with, if there was one.
     pub earlier_session: Option<String>,
     /// Ways to go on with that session which are not to be tried: they broke an earlier process.
@@ -58,7 +58,7 @@ impl Start {
             mcp_servers: Vec::new(),
             meta: None,
             members: None,
-            held: false,
+            pending_session: false,
             earlier_session: None,
             leave_out: Vec::new(),
             foreign: false,
@@ -85,7 +85,7 @@ pub enum AgentCommand {
     /// Ask the agent to end the running turn.
     Cancel,
     /// Ask it for something else; answered with [`AgentEvent::Answered`].
-    Ask {
+    Request {
         /// Comes back with the answer.
         ask: u64,
         /// What.
@@ -113,13 +113,13 @@ pub enum AgentCommand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     /// It has answered `initialize` with this, and no session is to be opened yet.
-    Greeted(RawJson),
+    Initialized(RawJson),
     /// Its session is open: it takes prompts.
     Opened(Box<Opened>),
     /// It is asked to go on with the earlier session in this way.
-    Reopening(Binding),
+    ResumeStarted(Binding),
     /// It has not gone on with the earlier session in one way; the next one is tried.
-    NotReopened {
+    ResumeFailed {
         /// Which way.
         how: Binding,
         /// Its error.
@@ -141,7 +141,7 @@ pub enum AgentEvent {
     /// It reports.
     Update(Update),
     /// It tells of the conversation so far, while it goes on with an earlier session.
-    Repeated(Update),
+    Replayed(Update),
     /// It ended a turn.
     PromptEnded {
         /// Which one.
@@ -150,7 +150,7 @@ pub enum AgentEvent {
         result: Result<RawJson, RpcError>,
     },
     /// It asks something of us; to be answered with [`AgentCommand::Answer`].
-    Called {
+    CallbackReceived {
         /// Our number for it.
         call: u64,
         /// What.
@@ -159,12 +159,12 @@ pub enum AgentEvent {
         params: Option<RawJson>,
     },
     /// It takes a callback back.
-    CallWithdrawn {
+    CallbackWithdrawn {
         /// Our number for it.
         call: u64,
     },
     /// It asked for something that nobody does; the answer is to be [`AgentCommand::Answer`] with this error.
-    CallRefused {
+    CallbackRefused {
         /// Our number for it.
         call: u64,
         /// Method.
@@ -249,11 +249,11 @@ pub struct AgentConnection {
     /// What a line begins with if it is an update of our session in the usual form.
     pub(super) prefix: String,
     /// Ways to open the session that were not tried yet.
-    pub(super) ways: VecDeque<Binding>,
+    pub(super) remaining_bindings: VecDeque<Binding>,
     /// What the agent repeats of an earlier session, which the log has already.
-    pub(super) history: History,
+    pub(super) replay: SessionReplay,
     /// The session, while it is open but may not be used yet.
-    pub(super) held: Option<Opened>,
+    pub(super) pending_session: Option<Opened>,
     /// Whether no session is opened until somebody signs in.
     pub(super) waits_for_sign_in: bool,
     failed: bool,
@@ -279,9 +279,9 @@ impl AgentConnection {
             session: None,
             given_up: None,
             prefix: String::new(),
-            ways: VecDeque::new(),
-            history: History::default(),
-            held: None,
+            remaining_bindings: VecDeque::new(),
+            replay: SessionReplay::default(),
+            pending_session: None,
             waits_for_sign_in: false,
             failed: false,
             events: Vec::new(),
@@ -308,7 +308,7 @@ impl AgentConnection {
     /// Does what the thread wants.
     pub fn handle_command(&mut self, command: AgentCommand, now: Now) {
         match command {
-            AgentCommand::Ask { ask, request } => self.ask(ask, &request, now),
+            AgentCommand::Request { ask, request } => self.ask(ask, &request, now),
             AgentCommand::Notify { method, params } => {
                 let mut line = Vec::new();
                 wire::notification_with(&mut line, &method, params.as_ref());
@@ -364,7 +364,7 @@ impl AgentConnection {
                 Sent::Open(how @ (Binding::Resume | Binding::Load)) => {
                     self.pending.wait_on(id, Sent::GivenUp);
                     let error = RpcError::new(-32603, format!("it did not answer within {seconds} s"));
-                    self.not_reopened(how, error, true, now);
+                    self.resume_failed(how, error, true, now);
                 }
                 Sent::Open(how) => {
                     self.fail(Failure::agent(format!(
@@ -404,7 +404,7 @@ impl AgentConnection {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        earliest(self.pending.deadline(), self.history.deadline())
+        earliest(self.pending.deadline(), self.replay.deadline())
     }
 
     fn handle_text(&mut self, text: &str, now: Now) {
@@ -481,9 +481,9 @@ impl AgentConnection {
 
     /// An update may come before the response that names its session; there is only one session here.
     fn update(&mut self, update: Update, now: Now) {
-        let repeats = self.history.repeats(&update, now.mono);
+        let repeats = self.replay.repeats(&update, now.mono);
         self.event(if repeats {
-            AgentEvent::Repeated(update)
+            AgentEvent::Replayed(update)
         } else {
             AgentEvent::Update(update)
         });
@@ -491,8 +491,8 @@ impl AgentConnection {
 
     /// The session can be used once nothing of an earlier one is repeated any more.
     fn end_history(&mut self, now: Now) {
-        if self.history.expire(now.mono)
-            && let Some(opened) = self.held.take()
+        if self.replay.expire(now.mono)
+            && let Some(opened) = self.pending_session.take()
         {
             self.event(AgentEvent::Opened(Box::new(opened)));
         }
@@ -504,8 +504,8 @@ impl AgentConnection {
         self.calls.insert(call, id.into());
         match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
             Ok(request) => {
-                let params = params.filter(|_| request.may_be_lent()).map(RawJson::from);
-                self.event(AgentEvent::Called {
+                let params = params.filter(|_| request.is_delegatable()).map(RawJson::from);
+                self.event(AgentEvent::CallbackReceived {
                     call,
                     request,
                     params,
@@ -513,7 +513,7 @@ impl AgentConnection {
             }
             Err(error) => {
                 let params = params.map(RawJson::from);
-                self.event(AgentEvent::CallRefused {
+                self.event(AgentEvent::CallbackRefused {
                     call,
                     method: method.to_owned(),
                     error,
@@ -537,7 +537,7 @@ impl AgentConnection {
                 .map(|(call, _)| *call)
         });
         match call {
-            Some(call) => self.event(AgentEvent::CallWithdrawn { call }),
+            Some(call) => self.event(AgentEvent::CallbackWithdrawn { call }),
             None => self.notified("$/cancel_request", params),
         }
     }
@@ -559,11 +559,11 @@ impl AgentConnection {
         let id = self.pending.open(sent, Some(now.mono + patience));
         let mut line = Vec::new();
         match request {
-            AgentRequest::Passed { params, .. } | AgentRequest::Extension { params, .. } => {
+            AgentRequest::Passthrough { params, .. } | AgentRequest::Extension { params, .. } => {
                 wire::request_with(&mut line, id, &method, params.as_ref());
             }
             other => {
-                let around = Around {
+                let context = RequestContext {
                     session: self.session.as_deref().unwrap_or_default(),
                     cwd: &self.start.cwd,
                     additional_directories: self.directories(),
@@ -571,7 +571,7 @@ impl AgentConnection {
                     meta: self.start.meta.as_ref(),
                     members: self.start.members.as_ref(),
                 };
-                wire::request(&mut line, id, &method, |params| other.fill(params, around));
+                wire::request(&mut line, id, &method, |params| other.fill(params, context));
             }
         }
         self.write(line);

@@ -59,15 +59,15 @@ impl AgentConnection {
         self.capabilities = Capabilities::read(&hello);
         self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
         self.agent = Some(hello.clone());
-        if self.start.held {
-            return self.event(AgentEvent::Greeted(hello));
+        if self.start.pending_session {
+            return self.event(AgentEvent::Initialized(hello));
         }
         self.open_session(now);
     }
 
     /// Opens the session that was held back; what must be known for that may still be on its way.
     pub(super) fn open(&mut self, start: Start, now: Now) {
-        if !std::mem::replace(&mut self.start, start).held {
+        if !std::mem::replace(&mut self.start, start).pending_session {
             return;
         }
         if self.agent.is_some() {
@@ -80,28 +80,28 @@ impl AgentConnection {
         if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
             return self.fail(failure);
         }
-        self.find_ways();
+        self.plan_bindings();
         self.open_next(now.mono);
     }
 
-    fn find_ways(&mut self) {
+    fn plan_bindings(&mut self) {
         if self.start.earlier_session.is_some() {
             let declared = [
                 (self.capabilities.resume, Binding::Resume),
                 (self.capabilities.load, Binding::Load),
             ];
             let to_try = |way: &Binding| !self.start.leave_out.contains(way);
-            let ways = declared.into_iter().filter_map(|(has, way)| has.then_some(way));
-            self.ways.extend(ways.filter(to_try));
+            let remaining_bindings = declared.into_iter().filter_map(|(has, way)| has.then_some(way));
+            self.remaining_bindings.extend(remaining_bindings.filter(to_try));
         }
         if !self.start.foreign {
-            return self.ways.push_back(Binding::New);
+            return self.remaining_bindings.push_back(Binding::New);
         }
         // To go on with it is not enough: what was said there is wanted.
-        self.ways
+        self.remaining_bindings
             .make_contiguous()
             .sort_by_key(|way| *way != Binding::Load);
-        if self.ways.is_empty() {
+        if self.remaining_bindings.is_empty() {
             self.fail(Failure::agent(
                 "the agent cannot go on with a session: it declares neither session/load nor session/resume",
             ));
@@ -109,12 +109,14 @@ impl AgentConnection {
     }
 
     fn open_next(&mut self, now: Instant) {
-        let Some(how) = self.ways.pop_front() else { return };
-        self.history.open(how);
+        let Some(how) = self.remaining_bindings.pop_front() else {
+            return;
+        };
+        self.replay.open(how);
         self.session = if how == Binding::New {
             None
         } else {
-            self.event(AgentEvent::Reopening(how));
+            self.event(AgentEvent::ResumeStarted(how));
             self.start.earlier_session.clone()
         };
         let id = self
@@ -175,19 +177,19 @@ impl AgentConnection {
             session: result.into(),
             capabilities: self.capabilities.clone(),
         };
-        if self.history.opened(how, now.mono, self.start.patience) {
+        if self.replay.opened(how, now.mono, self.start.patience) {
             self.event(AgentEvent::Opened(Box::new(opened)));
         } else {
-            self.held = Some(opened);
+            self.pending_session = Some(opened);
         }
     }
 
     pub(super) fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
         if error.code == AUTH_REQUIRED && !self.capabilities.auth_methods.is_empty() {
             // Once somebody has signed in, all ways are tried again.
-            self.ways.clear();
+            self.remaining_bindings.clear();
             self.waits_for_sign_in = true;
-            let methods = self.capabilities.ways_to_sign_in();
+            let methods = self.capabilities.auth_method_ids();
             let failure = Failure::new(
                 ErrorCode::SignInRequired,
                 format!("the agent wants you to sign in first: {}", error.message),
@@ -196,7 +198,7 @@ impl AgentConnection {
             return self.event(AgentEvent::SignInRequired(failure));
         }
         if how != Binding::New {
-            return self.not_reopened(how, error.clone(), false, now);
+            return self.resume_failed(how, error.clone(), false, now);
         }
         let failure = match error.code {
             AUTH_REQUIRED => format!("the agent wants you to sign in first: {error}"),
@@ -206,15 +208,15 @@ impl AgentConnection {
     }
 
     /// The earlier session is not to be had in one way; the next one is tried.
-    pub(super) fn not_reopened(&mut self, how: Binding, error: RpcError, late: bool, now: Now) {
-        if self.ways.is_empty() {
+    pub(super) fn resume_failed(&mut self, how: Binding, error: RpcError, late: bool, now: Now) {
+        if self.remaining_bindings.is_empty() {
             let session = self.start.earlier_session.as_deref().unwrap_or_default();
             return self.fail(Failure::agent(format!(
                 "the agent does not go on with its session {session}: {error}"
             )));
         }
-        self.event(AgentEvent::NotReopened { how, error, late });
-        if self.ways.front() == Some(&Binding::New) {
+        self.event(AgentEvent::ResumeFailed { how, error, late });
+        if self.remaining_bindings.front() == Some(&Binding::New) {
             self.given_up.clone_from(&self.start.earlier_session);
         }
         self.open_next(now.mono);
@@ -223,7 +225,7 @@ impl AgentConnection {
     /// Somebody has signed in: what was refused for want of that is tried again.
     pub(super) fn signed_in(&mut self, now: Now) {
         if std::mem::take(&mut self.waits_for_sign_in) {
-            self.find_ways();
+            self.plan_bindings();
             self.open_next(now.mono);
         }
     }

@@ -59,9 +59,9 @@ pub enum AgentRequest {
         prompt: Vec<RawJson>,
     },
     /// One of ACP's own that belongs to the agent's process and to no session; passed on as it came.
-    Passed {
+    Passthrough {
         /// Which.
-        method: PassedOn,
+        method: PassthroughMethod,
         /// Params, passed on as they came.
         params: Option<RawJson>,
     },
@@ -76,7 +76,7 @@ pub enum AgentRequest {
 
 /// A request that acpd takes no part in: the agent answers it, if it declared that it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PassedOn {
+pub enum PassthroughMethod {
     /// `auth/status`.
     AuthStatus,
     /// `providers/disable`.
@@ -87,7 +87,7 @@ pub enum PassedOn {
     SetProvider,
 }
 
-impl PassedOn {
+impl PassthroughMethod {
     /// The one of that name.
     pub fn of(method: &str) -> Option<Self> {
         let all = [
@@ -122,7 +122,7 @@ pub enum ConfigValue {
 
 /// What a request's params need from the connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct RequestContext<'a> {
     pub session: &'a str,
     pub cwd: &'a str,
     /// Empty for an agent that cannot be told of them.
@@ -148,7 +148,7 @@ impl AgentRequest {
             Self::ForkSession => "session/fork",
             Self::CloseSession { .. } => "session/close",
             Self::Steer { .. } => "_session/steering",
-            Self::Passed { method, .. } => method.method(),
+            Self::Passthrough { method, .. } => method.method(),
             Self::Extension { method, .. } => method,
         }
     }
@@ -162,11 +162,11 @@ impl AgentRequest {
             Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
             Self::CloseSession { .. } => (capabilities.close, "sessionCapabilities.close"),
             Self::Steer { .. } => (capabilities.steering, "_meta.steering.supported"),
-            Self::Passed {
-                method: PassedOn::AuthStatus,
+            Self::Passthrough {
+                method: PassthroughMethod::AuthStatus,
                 ..
             } => (capabilities.auth_status, "auth.status"),
-            Self::Passed { .. } => (capabilities.providers, "providers"),
+            Self::Passthrough { .. } => (capabilities.providers, "providers"),
             Self::Authenticate { method_id, .. } => return capabilities.check_auth_method(method_id),
             Self::Extension { method, .. } => return check_extension(method),
             Self::SetMode { .. } | Self::SetModel { .. } | Self::SetConfigOption { .. } => return Ok(()),
@@ -190,16 +190,18 @@ impl AgentRequest {
         }
     }
 
-    pub(super) fn fill(&self, params: &mut Object<'_>, around: Around<'_>) {
+    pub(super) fn fill(&self, params: &mut Object<'_>, context: RequestContext<'_>) {
         match self {
             Self::SetMode { mode_id } => {
-                params.put("sessionId", around.session).put("modeId", mode_id);
+                params.put("sessionId", context.session).put("modeId", mode_id);
             }
             Self::SetModel { model_id } => {
-                params.put("sessionId", around.session).put("modelId", model_id);
+                params.put("sessionId", context.session).put("modelId", model_id);
             }
             Self::SetConfigOption { config_id, value } => {
-                params.put("sessionId", around.session).put("configId", config_id);
+                params
+                    .put("sessionId", context.session)
+                    .put("configId", config_id);
                 match value {
                     ConfigValue::Id(id) => params.put("value", id),
                     ConfigValue::Boolean(value) => params.put("type", "boolean").put("value", value),
@@ -212,7 +214,7 @@ impl AgentRequest {
                 params.maybe("cwd", cwd.as_ref()).maybe("cursor", cursor.as_ref());
             }
             Self::Steer { prompt } => {
-                params.put("sessionId", around.session).put("prompt", prompt);
+                params.put("sessionId", context.session).put("prompt", prompt);
                 params.raw("_meta", r#"{"steering":{"idleBehavior":"promptRequired"}}"#);
             }
             Self::DeleteSession { session_id } | Self::CloseSession { session_id } => {
@@ -220,16 +222,16 @@ impl AgentRequest {
             }
             Self::ForkSession => {
                 params
-                    .put("sessionId", around.session)
-                    .put("cwd", around.cwd)
-                    .put("mcpServers", around.mcp_servers);
-                if !around.additional_directories.is_empty() {
-                    params.put("additionalDirectories", around.additional_directories);
+                    .put("sessionId", context.session)
+                    .put("cwd", context.cwd)
+                    .put("mcpServers", context.mcp_servers);
+                if !context.additional_directories.is_empty() {
+                    params.put("additionalDirectories", context.additional_directories);
                 }
-                params.json("_meta", around.meta);
-                params.others(around.members);
+                params.json("_meta", context.meta);
+                params.others(context.members);
             }
-            Self::Logout | Self::Passed { .. } | Self::Extension { .. } => {}
+            Self::Logout | Self::Passthrough { .. } | Self::Extension { .. } => {}
         }
     }
 }

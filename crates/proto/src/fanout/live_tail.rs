@@ -36,13 +36,13 @@ pub struct LiveEnd {
 /// Holds what each terminal wrote until the window is over, and the end of it until the terminal ends.
 #[derive(Debug, Default)]
 pub struct LiveTail {
-    held: BTreeMap<ItemId, Held>,
+    held: BTreeMap<ItemId, TerminalTail>,
     window_ends: Instant,
 }
 
 /// One terminal.
 #[derive(Debug)]
-struct Held {
+struct TerminalTail {
     terminal_id: String,
     /// The last of what it wrote.
     text: String,
@@ -53,7 +53,7 @@ struct Held {
     cut: bool,
 }
 
-impl Held {
+impl TerminalTail {
     fn push(&mut self, text: &str) {
         // What is left out is not copied first.
         let from = text.ceil_char_boundary(text.len().saturating_sub(LIVE_OUTPUT_BYTES));
@@ -94,7 +94,7 @@ impl LiveTail {
         if self.deadline().is_none() {
             self.window_ends = now + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         }
-        let held = self.held.entry(item).or_insert_with(|| Held {
+        let held = self.held.entry(item).or_insert_with(|| TerminalTail {
             terminal_id: terminal_id.to_owned(),
             text: String::new(),
             fresh: 0,

@@ -2,7 +2,8 @@
 
 use acpd_model::event::Content;
 use acpd_model::{
-    Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, Searchable, TextKind, TurnsDropped,
+    Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, SearchableText, TextKind,
+    TurnsDropped,
 };
 use serde::Deserialize;
 
@@ -91,7 +92,7 @@ fn add(extract: &mut Extract, event: &Event, kind: TextKind, text: String) {
     if text.is_empty() {
         return;
     }
-    extract.texts.push(Searchable {
+    extract.texts.push(SearchableText {
         seq: event.seq,
         at: event.at,
         turn: event.turn,
@@ -104,7 +105,7 @@ fn add(extract: &mut Extract, event: &Event, kind: TextKind, text: String) {
 #[cfg(test)]
 mod tests {
     use acpd_model::item::{ItemOutcome, ToolStatus};
-    use acpd_model::{BlobId, By, ItemId, TurnId};
+    use acpd_model::{BlobId, ItemId, Origin, TurnId};
     use serde_json::json;
 
     use super::*;
@@ -114,7 +115,7 @@ mod tests {
             seq: 7,
             at: 70,
             turn: Some(TurnId(1)),
-            by: By::Agent,
+            by: Origin::Agent,
             kind,
             raw: None,
             raw_params: None,

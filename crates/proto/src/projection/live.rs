@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, VecDeque};
 use acpd_model::event::{Binding, LeaseHolder, PermissionOption, ThreadCreated, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
-    By, Event, EventKind, ItemId, ItemStart, Millis, RawJson, RequestId, Seq, Summary, ThreadId,
+    Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
     ThreadStatus, TurnId,
 };
 
-use super::dropped::Dropped;
+use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
-use super::names::Names;
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
+use super::thread_names::ThreadNames;
 use crate::agent::Capabilities;
 use crate::policy::{Policy, Remembered, RememberedRule, Scope};
 
@@ -41,7 +41,7 @@ pub struct QueuedTurn {
     /// The client's own id.
     pub client_turn_id: Option<String>,
     /// The client that sent it.
-    pub by: By,
+    pub by: Origin,
 }
 
 /// A turn that a client gave an id of its own.
@@ -75,7 +75,7 @@ pub struct OpenRequest {
 
 /// What an agent can do, as far as it matters while it does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Declared {
+pub struct DeclaredCapabilities {
     /// `session/fork`.
     pub fork: bool,
     /// `session/delete`.
@@ -96,13 +96,13 @@ pub struct Live {
     /// The thread at a glance.
     pub summary: Summary,
     /// What it is called, and what it would be called otherwise.
-    pub names: Names,
+    pub names: ThreadNames,
     /// Number of the last turn, dropped ones included.
     pub last_turn: u32,
     /// Turns that are no longer part of the conversation.
-    pub dropped: Dropped,
+    pub dropped: DroppedTurns,
     /// What the agent declared, as it was last started.
-    pub declared: Declared,
+    pub declared: DeclaredCapabilities,
     /// How it was made.
     pub spec: Spec,
     /// Who answers what the agent asks of its client, if not the daemon.
@@ -161,10 +161,10 @@ impl Live {
             thread,
             last_seq: 0,
             summary: Summary::default(),
-            names: Names::default(),
+            names: ThreadNames::default(),
             last_turn: 0,
-            dropped: Dropped::default(),
-            declared: Declared::default(),
+            dropped: DroppedTurns::default(),
+            declared: DeclaredCapabilities::default(),
             spec: Spec::default(),
             lease: None,
             bound: false,
@@ -425,7 +425,7 @@ impl Live {
                 agent,
             } => {
                 let agent = Capabilities::read(agent);
-                self.declared = Declared {
+                self.declared = DeclaredCapabilities {
                     fork: agent.fork,
                     delete: agent.delete,
                     mcp_http: agent.mcp_http,

@@ -4,37 +4,37 @@
 //! replay and a query fold the same events through the same code, so they cannot disagree.
 //!
 //! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
-//! * [`Dropped`]: turns that are no longer part of the conversation
+//! * [`DroppedTurns`]: turns that are no longer part of the conversation
 //! * [`Transcript`]: turns and items, to be read
 //! * [`Options`]: what a client may set
-//! * [`Recall`]: the conversation as text, for an agent that has forgotten it
-//! * [`Rounds`]: the conversation, to be held against what an agent tells of it
+//! * [`HistoryText`]: the conversation as text, for an agent that has forgotten it
+//! * [`Exchanges`]: the conversation, to be held against what an agent tells of it
 //! * [`extract`]: what can be searched of events
 
-mod dropped;
+mod dropped_turns;
+mod exchanges;
 mod extract;
+mod history_filter;
+mod history_text;
 mod item;
-mod kept;
 mod lifecycle;
 mod live;
-mod names;
 mod open_items;
 mod options;
-mod recall;
-mod rounds;
 mod spec;
+mod thread_names;
 mod tool;
 mod transcript;
 
-pub use dropped::Dropped;
+pub use dropped_turns::DroppedTurns;
+pub use exchanges::{Digest, Exchange, Exchanges, NewExchanges};
 pub use extract::extract;
+pub use history_text::HistoryText;
 pub use item::{ItemView, MessageView, Part, content_text, text_block};
-pub use live::{ClientTurn, Declared, Live, OpenRequest, QueuedTurn, RunningTurn, ToolRef};
-pub use names::Names;
+pub use live::{ClientTurn, DeclaredCapabilities, Live, OpenRequest, QueuedTurn, RunningTurn, ToolRef};
 pub use open_items::{OpenItem, OpenItems};
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
-pub use recall::Recall;
-pub use rounds::{Digest, Fresh, Round, Rounds};
 pub use spec::{Chunks, SessionChange, Spec, server_name};
+pub use thread_names::ThreadNames;
 pub use tool::{FileDiff, ToolView, is_computed, unified_diff};
 pub use transcript::{Item, Transcript, Turn};

@@ -2,7 +2,7 @@
 
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::DIFF_BYTES;
-use acpd_model::{Before, RawJson};
+use acpd_model::{PreviousContent, RawJson};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -121,8 +121,10 @@ pub struct FileDiff {
 
 impl FileDiff {
     /// What the agent says was there.
-    pub fn before(&self) -> Before {
-        self.old_text.clone().map_or(Before::Nothing, Before::Text)
+    pub fn before(&self) -> PreviousContent {
+        self.old_text
+            .clone()
+            .map_or(PreviousContent::Nothing, PreviousContent::Text)
     }
 }
 
@@ -152,11 +154,11 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
 /// A unified diff with three lines of context; empty if nothing changed. A file beyond
 /// [`DIFF_BYTES`] is only named, since a diff of it would cost more than it tells. Where it is not known what was there,
 /// that is said, and all of the new text is shown.
-pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
+pub fn unified_diff(path: &str, before: &PreviousContent, new: &str) -> String {
     let shown = path.trim_start_matches('/');
     let from = match before {
-        Before::Nothing => "/dev/null".to_owned(),
-        Before::Text(_) | Before::Unknown => format!("a/{shown}"),
+        PreviousContent::Nothing => "/dev/null".to_owned(),
+        PreviousContent::Text(_) | PreviousContent::Unknown => format!("a/{shown}"),
     };
     let head = format!("--- {from}\n+++ b/{shown}\n");
     let (old, unknown) = match before.text() {
@@ -177,7 +179,7 @@ pub fn unified_diff(path: &str, before: &Before, new: &str) -> String {
 }
 
 /// Whether [`unified_diff`] shows every line that differs.
-pub fn is_computed(before: &Before, new: &str) -> bool {
+pub fn is_computed(before: &PreviousContent, new: &str) -> bool {
     before.text().unwrap_or_default().len() <= DIFF_BYTES && new.len() <= DIFF_BYTES
 }
 
@@ -241,23 +243,23 @@ mod tests {
 
     #[test]
     fn diffs_are_unified() {
-        let text = |text: &str| Before::Text(text.to_owned());
+        let text = |text: &str| PreviousContent::Text(text.to_owned());
         assert_eq!(
             unified_diff("/w/a", &text("1\n2\n"), "1\n3\n"),
             "--- a/w/a\n+++ b/w/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"
         );
         assert_eq!(
-            unified_diff("/w/a", &Before::Nothing, "1\n"),
+            unified_diff("/w/a", &PreviousContent::Nothing, "1\n"),
             "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n"
         );
         assert_eq!(unified_diff("/w/a", &text("same"), "same"), "");
-        assert_eq!(unified_diff("/w/a", &Before::Nothing, ""), "");
+        assert_eq!(unified_diff("/w/a", &PreviousContent::Nothing, ""), "");
         assert_eq!(
-            unified_diff("/w/a", &Before::Unknown, "1\n"),
+            unified_diff("/w/a", &PreviousContent::Unknown, "1\n"),
             format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}@@ -0,0 +1 @@\n+1\n")
         );
         assert_eq!(
-            unified_diff("/w/a", &Before::Unknown, ""),
+            unified_diff("/w/a", &PreviousContent::Unknown, ""),
             format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}")
         );
         let large = "x".repeat(DIFF_BYTES + 1);

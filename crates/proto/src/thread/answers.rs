@@ -3,11 +3,11 @@
 //! that there is one place where it can be seen and taken back.
 
 use acpd_model::event::{Always, Level, Outcome, PermissionOption};
-use acpd_model::{By, EventKind, Failure, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson};
 use serde_json::json;
 
-use super::command::{AnswersOrder, AnswersOutcome, Effect, Reply};
-use super::steps::Thread;
+use super::command::{Effect, RememberedChange, RememberedOutcome, Reply};
+use super::thread::Thread;
 use crate::policy::{RememberedRule, Request, Scope};
 
 impl Thread {
@@ -23,16 +23,16 @@ impl Thread {
     }
 
     /// Takes an answer back. `None`: it is answered when that is durable.
-    pub(super) fn revoke(&mut self, call: u64, by: By, id: u64) -> Option<Result<Reply, Failure>> {
+    pub(super) fn revoke(&mut self, call: u64, by: Origin, id: u64) -> Option<Result<Reply, Failure>> {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
-            let order = AnswersOrder::Revoke { call, id };
-            self.effects.push(Effect::Answers { by, order });
+            let order = RememberedChange::Revoke { call, id };
+            self.effects.push(Effect::ChangeRemembered { by, order });
             return None;
         }
         if self.live.remembered.iter().all(|rule| rule.id != id) {
             return Some(Err(Failure::not_found(format!("remembered answer {id}"))));
         }
-        self.granted.clear();
+        self.grants.clear();
         self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
         Some(Ok(Reply::Done))
     }
@@ -46,23 +46,23 @@ impl Thread {
     }
 
     /// Remembers an answer that is to hold: for the session, or for what the person says.
-    pub(super) fn remember(&mut self, by: &By, number: u32, outcome: &Outcome, scope: Option<Scope>) {
+    pub(super) fn remember(&mut self, by: &Origin, number: u32, outcome: &Outcome, scope: Option<Scope>) {
         let says_nothing = !outcome.allows() && !outcome.refuses();
         if says_nothing || !outcome.is_always() && scope.is_none() {
             return;
         }
-        let Some(request) = self.questions.get(&number) else {
+        let Some(request) = self.question_requests.get(&number) else {
             return;
         };
         let allow = outcome.allows();
         let scope = match scope.unwrap_or(Scope::Session) {
             Scope::Agent => {
-                let order = AnswersOrder::Remember {
+                let order = RememberedChange::Remember {
                     request: Box::new(request.clone()),
                     allow,
                 };
                 let by = by.clone();
-                return self.effects.push(Effect::Answers { by, order });
+                return self.effects.push(Effect::ChangeRemembered { by, order });
             }
             Scope::Daemon => return,
             here => here,
@@ -78,7 +78,7 @@ impl Thread {
                         ..
                     }
                 );
-            let then = if told_always && !self.held.contains_key(&number) {
+            let then = if told_always && !self.queued_calls.contains_key(&number) {
                 "the agent may remember this by itself"
             } else {
                 "the answer holds this once"
@@ -94,17 +94,17 @@ impl Thread {
     }
 
     /// What became of an answer that was to hold for the agent.
-    pub(super) fn answers_changed(&mut self, by: By, outcome: AnswersOutcome) {
+    pub(super) fn answers_changed(&mut self, by: Origin, outcome: RememberedOutcome) {
         match outcome {
-            AnswersOutcome::Remembered(Ok(rules)) => {
+            RememberedOutcome::Remembered(Ok(rules)) => {
                 for rule in rules {
                     self.note_remembered(&by, &rule);
                 }
             }
-            AnswersOutcome::Remembered(Err(failure)) => self.not_remembered(&failure.message),
-            AnswersOutcome::Revoked { call, id, result } => {
+            RememberedOutcome::Remembered(Err(failure)) => self.not_remembered(&failure.message),
+            RememberedOutcome::Revoked { call, id, result } => {
                 if result.is_ok() {
-                    self.granted.clear();
+                    self.grants.clear();
                     self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
                 }
                 let result = result.map(|()| Reply::Done);
@@ -113,7 +113,7 @@ impl Thread {
         }
     }
 
-    fn note_remembered(&mut self, by: &By, rule: &RememberedRule) {
+    fn note_remembered(&mut self, by: &Origin, rule: &RememberedRule) {
         if let Ok(answer) = RawJson::of(rule) {
             let kind = EventKind::AnswerRemembered { answer };
             self.emit(self.current_turn(), by.clone(), kind, None);
@@ -145,13 +145,13 @@ pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> 
 }
 
 /// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".
-pub(super) fn sent_as_once(asked: &EventKind, mut outcome: Outcome) -> Outcome {
+pub(super) fn sent_as_once(question_calls: &EventKind, mut outcome: Outcome) -> Outcome {
     if let EventKind::PermissionRequested {
         item: Some(_),
         options,
         agent_remembers,
         ..
-    } = asked
+    } = question_calls
         && let Outcome::Selected {
             option_id,
             kind,

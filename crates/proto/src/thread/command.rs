@@ -1,13 +1,13 @@
 //! What a thread is told, and what it wants done.
 
 use acpd_model::event::{ThreadForked, TurnStatus};
-use acpd_model::{Before, By, Event, Failure, Millis, RawJson, RequestId, Seq, TurnId};
+use acpd_model::{Event, Failure, Millis, Origin, PreviousContent, RawJson, RequestId, Seq, TurnId};
 
-use super::editors::{Abilities, EditorOrder};
+use super::editors::{EditorCapabilities, EditorCommand};
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
-use crate::projection::{Dropped, Rounds, SessionChange, Spec};
+use crate::projection::{DroppedTurns, Exchanges, SessionChange, Spec};
 use crate::wire::RpcError;
 
 /// Something that a thread must deal with.
@@ -18,39 +18,39 @@ pub enum Input {
         /// The answer goes out under this number.
         call: u64,
         /// Who wants it.
-        by: By,
+        by: Origin,
         /// What.
         command: Command,
     },
     /// The agent did something.
     Agent(AgentEvent),
     /// The agent's process is gone, or never came.
-    AgentGone(Gone),
+    AgentExited(AgentExit),
     /// A file or terminal did what the agent had asked for.
-    Machine {
+    Host {
         /// The agent's callback.
         call: u64,
         /// How it went.
-        result: Result<MachineReply, Failure>,
+        result: Result<HostReply, Failure>,
     },
     /// It was found out where paths lead, see [`Effect::Resolve`].
     Resolved {
         /// Who waits for it.
-        whose: Whose,
+        waiter: Waiter,
         /// Where they lead.
         real: RealPaths,
     },
     /// What became of an answer for all threads of the agent, see [`Effect::Answers`].
-    Answers {
+    RememberedChanged {
         /// Who wanted it.
-        by: By,
+        by: Origin,
         /// How it went.
-        outcome: AnswersOutcome,
+        outcome: RememberedOutcome,
     },
-    /// The conversation so far was collected, see [`Effect::Recall`]; or why it cannot be read.
-    Recalled(Result<String, Failure>),
-    /// The conversation so far was gone through, see [`Effect::Rounds`]; or why it cannot be read.
-    Rounds(Result<Rounds, Failure>),
+    /// The conversation so far was collected, see [`Effect::HistoryText`]; or why it cannot be read.
+    HistoryCollected(Result<String, Failure>),
+    /// The conversation so far was gone through, see [`Effect::Exchanges`]; or why it cannot be read.
+    ExchangesCollected(Result<Exchanges, Failure>),
     /// An editor answered what it was asked, see [`Effect::Editor`].
     EditorAnswered {
         /// Its connection.
@@ -72,13 +72,13 @@ pub enum Input {
         /// Which one.
         terminal_id: String,
         /// What.
-        event: MachineEvent,
+        event: TerminalEvent,
     },
 }
 
 /// Who waits to hear where paths lead.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Whose {
+pub enum Waiter {
     /// A callback of the agent.
     Call(u64),
     /// A client that wants to know what the policy makes of a tool call.
@@ -103,7 +103,7 @@ pub enum Sight {
 
 /// What is to become of the answers that hold for all threads of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AnswersOrder {
+pub enum RememberedChange {
     /// Remember one.
     Remember {
         /// What was asked.
@@ -120,9 +120,9 @@ pub enum AnswersOrder {
     },
 }
 
-/// What became of an [`AnswersOrder`]. What is told here is durable.
+/// What became of an [`RememberedChange`]. What is told here is durable.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AnswersOutcome {
+pub enum RememberedOutcome {
     /// These are new; none if all was known.
     Remembered(Result<Vec<RememberedRule>, Failure>),
     /// One was taken back.
@@ -138,7 +138,7 @@ pub enum AnswersOutcome {
 
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
+pub struct AgentExit {
     /// A sentence for people.
     pub reason: String,
     /// The last lines of its stderr.
@@ -189,7 +189,7 @@ pub enum Command {
         turn: Option<TurnId>,
     },
     /// Make the thread of another one's events. The first thing that happens to it.
-    Adopt(Box<Adopted>),
+    Adopt(Box<ForkContents>),
     /// End a turn.
     Interrupt {
         /// Which; the running one if absent.
@@ -221,7 +221,7 @@ pub enum Command {
         id: u64,
     },
     /// Have the agent do something beside turns; answered with [`Reply::Json`].
-    Ask(AgentRequest),
+    AgentRequest(AgentRequest),
     /// Tell the agent something that ACP does not know.
     Notify {
         /// Method; its name begins with `_`.
@@ -235,7 +235,7 @@ pub enum Command {
         /// Names its connection among all others.
         connection: String,
         /// What it can do for an agent.
-        abilities: Abilities,
+        abilities: EditorCapabilities,
     },
     /// Give an attached editor the lease; answered as [`Command::Attach`] is.
     AcquireLease {
@@ -290,8 +290,8 @@ pub struct ForkPoint {
 
 /// What a thread is made of that is split off another one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Adopted {
-    /// The other thread's, see [`Copied`](super::Copied).
+pub struct ForkContents {
+    /// The other thread's, see [`ThreadCopy`](super::ThreadCopy).
     pub events: Vec<Event>,
     /// Where they end.
     pub point: ForkPoint,
@@ -317,7 +317,7 @@ pub enum Answer {
         always: bool,
     },
     /// What the agent wanted to know, by its schema.
-    Tell(RawJson),
+    Provide(RawJson),
     /// Neither: the question is dropped.
     Cancel,
 }
@@ -424,31 +424,31 @@ pub enum Effect {
     /// Find out where these absolute paths lead, and bring it back as [`Input::Resolved`].
     Resolve {
         /// Who waits for it.
-        whose: Whose,
+        waiter: Waiter,
         /// The paths, each once.
         paths: Vec<String>,
     },
     /// Change the answers that hold for all threads of the agent, and bring the outcome back as [`Input::Answers`].
-    Answers {
+    ChangeRemembered {
         /// Who wants it.
-        by: By,
+        by: Origin,
         /// What.
-        order: AnswersOrder,
+        order: RememberedChange,
     },
-    /// Go through the conversation so far, with [`Rounds::known`], and bring it back as [`Input::Rounds`].
-    Rounds {
+    /// Go through the conversation so far, with [`Exchanges::known`], and bring it back as [`Input::Exchanges`].
+    CollectExchanges {
         /// Leave this turn out: it is about to be prompted.
         except: Option<TurnId>,
         /// Turns that are no longer part of it.
-        dropped: Dropped,
+        dropped: DroppedTurns,
     },
-    /// Collect the conversation so far, with [`Recall`](crate::projection::Recall), and bring it back as
+    /// Collect the conversation so far, with [`HistoryText`](crate::projection::HistoryText), and bring it back as
     /// [`Input::Recalled`].
-    Recall {
+    CollectHistory {
         /// Leave this turn out: it is about to be prompted.
         except: TurnId,
         /// Turns that are no longer part of it.
-        dropped: Dropped,
+        dropped: DroppedTurns,
         /// At most so much, in bytes.
         bytes: usize,
     },
@@ -462,20 +462,20 @@ pub enum Effect {
         /// Its connection.
         connection: String,
         /// What.
-        order: EditorOrder,
+        order: EditorCommand,
     },
     /// Touch the machine for the agent.
-    Machine {
-        /// The agent's callback, to be answered with [`Input::Machine`].
+    Host {
+        /// The agent's callback, to be answered with [`Input::Host`].
         call: u64,
         /// What to do.
-        what: MachineCall,
+        what: HostCall,
     },
 }
 
 /// What a thread wants done with files and terminals.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MachineCall {
+pub enum HostCall {
     /// Read a text file.
     ReadFile {
         /// Absolute path.
@@ -533,9 +533,9 @@ pub enum MachineCall {
     },
 }
 
-/// How a [`MachineCall`] went.
+/// How a [`HostCall`] went.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MachineReply {
+pub enum HostReply {
     /// A file was read.
     Read {
         /// What was asked for.
@@ -544,7 +544,7 @@ pub enum MachineReply {
     /// A file was written.
     Written {
         /// What was there before.
-        old: Before,
+        old: PreviousContent,
     },
     /// A terminal runs.
     Created,
@@ -565,7 +565,7 @@ pub enum MachineReply {
 
 /// What a terminal did by itself.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MachineEvent {
+pub enum TerminalEvent {
     /// It wrote something.
     Output(String),
     /// Its command ended and all output is in.

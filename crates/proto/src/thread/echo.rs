@@ -9,7 +9,7 @@ use acpd_model::limits::ECHO_BYTES;
 use acpd_model::{BlobId, MessageType, RawJson};
 use serde::Deserialize;
 
-use super::steps::Thread;
+use super::thread::Thread;
 use crate::agent::{Chunk, ChunkContent};
 use crate::wire::Text;
 
@@ -34,7 +34,7 @@ pub(super) struct Echo {
 
 /// What is compared of a block that is no text. Agents leave other members out.
 #[derive(Deserialize)]
-struct Held<'a> {
+struct ComparableBlock<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -70,7 +70,7 @@ fn text_of(block: &RawJson) -> Option<String> {
 
 /// Two blocks with the same name hold the same.
 fn name_of(block: &RawJson) -> BlobId {
-    let same = serde_json::from_str::<Held<'_>>(block.get())
+    let same = serde_json::from_str::<ComparableBlock<'_>>(block.get())
         .ok()
         .and_then(|held| {
             let parts = match (&held.data, &held.resource, &held.uri) {

@@ -4,7 +4,7 @@ use acpd_model::{RawJson, Seq};
 
 /// What an editor can do for an agent, as it declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Abilities {
+pub struct EditorCapabilities {
     /// `fs.readTextFile`.
     pub reads_files: bool,
     /// `fs.writeTextFile`.
@@ -13,7 +13,7 @@ pub struct Abilities {
     pub terminals: bool,
 }
 
-impl Abilities {
+impl EditorCapabilities {
     /// Whether it declared any of them, so that it takes a lease that nobody holds.
     pub fn any(self) -> bool {
         self.reads_files || self.writes_files || self.terminals
@@ -22,9 +22,9 @@ impl Abilities {
 
 /// Something for one editor's connection to do, in one thread's session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum EditorOrder {
+pub enum EditorCommand {
     /// Ask the editor what the agent asked; the answer is [`Input::EditorAnswered`](super::Input::EditorAnswered).
-    Ask {
+    Request {
         /// The agent's callback.
         call: u64,
         /// The editor is to be told everything up to this event before.
@@ -33,7 +33,7 @@ pub enum EditorOrder {
         request: Box<EditorRequest>,
     },
     /// Nobody waits for the answer any more: the editor may stop. What was not asked yet is not asked.
-    TakeBack {
+    Withdraw {
         /// The agent's callback.
         call: u64,
         /// Whether it is of no interest either what the editor answers.

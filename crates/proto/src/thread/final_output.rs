@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
-use acpd_model::{By, RawJson};
+use acpd_model::{Origin, RawJson};
 use serde_json::json;
 
 use super::command::Effect;
-use super::editors::{EditorOrder, EditorRequest};
-use super::lent_terminals::is_output;
-use super::machine::Work;
-use super::steps::Thread;
+use super::delegated_terminals::is_output;
+use super::editors::{EditorCommand, EditorRequest};
+use super::host::HostTask;
+use super::thread::Thread;
 use crate::agent::Call;
 use crate::time::{Instant, earliest};
 use crate::wire::RpcError;
@@ -68,7 +68,7 @@ impl Thread {
 
     /// Asks the editor for a terminal's output, if its item is open and that was not done before.
     pub(super) fn ask_output(&mut self, terminal_id: &str) -> bool {
-        let Some(terminal) = self.in_editors.get(terminal_id) else {
+        let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return false;
         };
         let is_open = self.live.items.contains_key(&terminal.item);
@@ -79,17 +79,17 @@ impl Thread {
         let after_exit = terminal.exit.is_some();
         let own = self.final_outputs.open.values();
         let own = own.filter(|asked| asked.connection == connection).count();
-        if self.lent_to(&connection).count() + own >= EDITOR_CALLS {
+        if self.delegated_to(&connection).count() + own >= EDITOR_CALLS {
             return false;
         }
-        if let Some(terminal) = self.in_editors.get_mut(terminal_id) {
+        if let Some(terminal) = self.editor_terminals.get_mut(terminal_id) {
             terminal.asked = true;
         }
         self.flush();
         let number = OWN_REQUESTS + self.final_outputs.asked;
         self.final_outputs.asked += 1;
         let params = json!({ "sessionId": self.live.thread, "terminalId": terminal_id });
-        let order = EditorOrder::Ask {
+        let order = EditorCommand::Request {
             call: number,
             after: self.live.last_seq,
             request: Box::new(EditorRequest {
@@ -112,7 +112,7 @@ impl Thread {
 
     /// The turn is over: the agent may never ask for the output of what has ended in it.
     pub(super) fn ask_unread_outputs(&mut self) {
-        let ended = self.in_editors.iter();
+        let ended = self.editor_terminals.iter();
         let ended: Vec<String> = ended
             .filter(|(_, terminal)| terminal.exit.is_some())
             .map(|(id, _)| id.clone())
@@ -138,18 +138,18 @@ impl Thread {
         } = asked;
         let by = match result {
             Ok(result) if is_output(&result) => {
-                self.heard_output(&terminal_id, &result, after_exit);
-                let terminal = self.in_editors.get(&terminal_id);
-                terminal.map_or(By::Daemon, |terminal| terminal.by.clone())
+                self.editor_output_received(&terminal_id, &result, after_exit);
+                let terminal = self.editor_terminals.get(&terminal_id);
+                terminal.map_or(Origin::Daemon, |terminal| terminal.by.clone())
             }
-            _ => By::Daemon,
+            _ => Origin::Daemon,
         };
         self.output_settled(&terminal_id, by);
     }
 
     /// Nothing more will be known of a terminal's output: what waited for it goes on.
-    fn output_settled(&mut self, terminal_id: &str, by: By) {
-        let Some(terminal) = self.in_editors.get(terminal_id) else {
+    fn output_settled(&mut self, terminal_id: &str, by: Origin) {
+        let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return;
         };
         let connection = terminal.connection.clone();
@@ -159,31 +159,31 @@ impl Thread {
         if terminal.exit.is_some() {
             self.complete_in_editor(terminal_id, by, false);
         }
-        for (call, request) in self.take_held_releases(terminal_id) {
-            self.lend(call, request, None, connection.clone());
+        for (call, request) in self.take_queued_releases(terminal_id) {
+            self.delegate(call, request, None, connection.clone());
         }
     }
 
     /// The agent's requests to release a terminal that wait for its output.
-    pub(super) fn take_held_releases(&mut self, terminal_id: &str) -> Vec<(u64, Call)> {
-        let is_held =
-            |_: &u64, work: &mut Work| matches!(work, Work::HeldRelease(held) if held == terminal_id);
-        let held = self.working.extract_if(.., is_held).map(|(call, _)| call);
-        held.map(|call| {
-            let terminal_id = terminal_id.to_owned();
-            (call, Call::ReleaseTerminal { terminal_id })
-        })
-        .collect()
+    pub(super) fn take_queued_releases(&mut self, terminal_id: &str) -> Vec<(u64, Call)> {
+        let is_held = |_: &u64, work: &mut HostTask| matches!(work, HostTask::QueuedRelease(queued_calls) if queued_calls == terminal_id);
+        let queued_calls = self.host_tasks.extract_if(.., is_held).map(|(call, _)| call);
+        queued_calls
+            .map(|call| {
+                let terminal_id = terminal_id.to_owned();
+                (call, Call::ReleaseTerminal { terminal_id })
+            })
+            .collect()
     }
 
     /// When the next editor will have been given enough time.
-    pub(super) fn final_outputs_late_at(&self) -> Option<Instant> {
+    pub(super) fn final_output_deadline(&self) -> Option<Instant> {
         let open = self.final_outputs.open.values();
         open.fold(None, |at, asked| earliest(at, Some(asked.until)))
     }
 
     /// Goes on without the answers that are late.
-    pub(super) fn final_outputs_are_late(&mut self) {
+    pub(super) fn expire_final_outputs(&mut self) {
         let now = self.now.mono;
         self.give_up_outputs(|asked| asked.until <= now);
     }
@@ -196,10 +196,10 @@ impl Thread {
     fn give_up_outputs(&mut self, which: impl Fn(&FinalOutput) -> bool) {
         let given_up = self.final_outputs.open.extract_if(.., |_, asked| which(asked));
         for (call, asked) in given_up.collect::<Vec<_>>() {
-            let order = EditorOrder::TakeBack { call, forget: true };
+            let order = EditorCommand::Withdraw { call, forget: true };
             let connection = asked.connection;
             self.effects.push(Effect::Editor { connection, order });
-            self.output_settled(&asked.terminal_id, By::Daemon);
+            self.output_settled(&asked.terminal_id, Origin::Daemon);
         }
     }
 

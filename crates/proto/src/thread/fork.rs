@@ -1,23 +1,23 @@
-//! Splitting a thread off another one. The other thread says where, [`Copied`] takes its events over, and the new thread
+//! Splitting a thread off another one. The other thread says where, [`ThreadCopy`] takes its events over, and the new thread
 //! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
 use acpd_model::{
-    By, ErrorCode, Event, EventKind, Failure, ItemOutcome, RawJson, RequestId, ThreadId, TurnId,
+    ErrorCode, Event, EventKind, Failure, ItemOutcome, Origin, RawJson, RequestId, ThreadId, TurnId,
 };
 
-use super::command::{Adopted, ForkPoint, Reply};
-use super::errands::Errand;
+use super::command::{ForkContents, ForkPoint, Reply};
+use super::continuations::Continuation;
 use super::lifecycle::clean_name;
-use super::steps::Thread;
+use super::thread::Thread;
 use crate::agent::AgentRequest;
 use crate::policy::{Policy, RememberedRule, Scope};
 
 impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
     /// this thread, the agent is asked for a copy of its session.
-    pub(super) fn fork(&mut self, call: u64, by: By, turn: Option<TurnId>) {
-        let last = match self.check_stays().and_then(|()| self.last_to_copy(turn)) {
+    pub(super) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
+        let last = match self.check_not_deleted().and_then(|()| self.last_to_copy(turn)) {
             Ok(last) => last,
             Err(failure) => return self.reply(call, Err(failure)),
         };
@@ -31,11 +31,11 @@ impl Thread {
         let whole = rests && last.is_some() && last == self.live.last_kept();
         if whole && self.live.declared.fork && self.live.summary.session_id.is_some() && !self.live.forgotten
         {
-            self.errands.insert(call, Errand::Fork(point));
-            return self.ask_agent(call, by, AgentRequest::ForkSession);
+            self.continuations.insert(call, Continuation::Fork(point));
+            return self.request_agent(call, by, AgentRequest::ForkSession);
         }
         if last.is_some() {
-            match self.recalled_fidelity() {
+            match self.history_fidelity() {
                 Ok(fidelity) => point.fidelity = fidelity,
                 Err(failure) => return self.reply(call, Err(failure)),
             }
@@ -72,8 +72,8 @@ impl Thread {
     }
 
     /// Makes this thread of another one's events.
-    pub(super) fn adopt(&mut self, by: &By, adopted: Adopted) -> Result<Reply, Failure> {
-        let Adopted { events, point, name } = adopted;
+    pub(super) fn adopt(&mut self, by: &Origin, adopted: ForkContents) -> Result<Reply, Failure> {
+        let ForkContents { events, point, name } = adopted;
         let ForkPoint {
             forked,
             policy,
@@ -98,16 +98,16 @@ impl Thread {
     fn adopt_policy(&mut self, policy: Option<Policy>, remembered: &[RememberedRule]) {
         if self.live.policy != policy {
             let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-            self.emit(None, By::Daemon, EventKind::PolicySet { policy }, None);
+            self.emit(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
         }
         let had: Vec<RememberedRule> = self.live.remembered.iter().cloned().collect();
         for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
             let kind = EventKind::AnswerRevoked { id: rule.id };
-            self.emit(None, By::Daemon, kind, None);
+            self.emit(None, Origin::Daemon, kind, None);
         }
         for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
             if let Ok(answer) = RawJson::of(rule) {
-                self.emit(None, By::Daemon, EventKind::AnswerRemembered { answer }, None);
+                self.emit(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
             }
         }
     }
@@ -115,7 +115,7 @@ impl Thread {
 
 /// The events of one thread as those of another.
 #[derive(Debug)]
-pub struct Copied {
+pub struct ThreadCopy {
     to: ThreadId,
     last: Option<TurnId>,
     settled: u32,
@@ -123,7 +123,7 @@ pub struct Copied {
     events: Vec<Event>,
 }
 
-impl Copied {
+impl ThreadCopy {
     /// Begins a copy for the thread `to`, up to the end of the turn `last`, or of what was before any turn.
     pub fn new(to: ThreadId, last: Option<TurnId>) -> Self {
         Self {

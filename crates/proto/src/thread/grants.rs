@@ -5,7 +5,7 @@
 //! rest holds until the turn ends. Reading changes nothing and comes in pieces, so it is not used up.
 
 use acpd_model::subject::{CallSubject, Variable};
-use acpd_model::{Before, BlobId};
+use acpd_model::{BlobId, PreviousContent};
 
 use crate::agent::Call;
 use crate::policy::{Access, FileText, Request, Subject, shell_line};
@@ -107,10 +107,10 @@ impl Grant {
     }
 
     /// Whether all that a call wants is in it. `old` is what a file that is written holds.
-    fn covers(&self, wanted: &Self, old: Option<&Before>) -> Coverage {
+    fn covers(&self, wanted: &Self, old: Option<&PreviousContent>) -> Coverage {
         let runs = match (&self.run, &wanted.run) {
             (_, None) => true,
-            (Some(granted), Some(wanted)) => granted.is_same(wanted),
+            (Some(grants), Some(wanted)) => grants.is_same(wanted),
             (None, Some(_)) => false,
         };
         let contains = |subject| self.subjects.contains(subject);
@@ -121,7 +121,7 @@ impl Grant {
         texts.min().unwrap_or(Coverage::Full)
     }
 
-    fn covers_text(&self, wanted: &FileText, old: Option<&Before>) -> Coverage {
+    fn covers_text(&self, wanted: &FileText, old: Option<&PreviousContent>) -> Coverage {
         let is_same = |text: &&FileText| (&text.path, text.content) == (&wanted.path, wanted.content);
         let coverage = |text: &FileText| match (text.replaces, old) {
             (None, _) => Coverage::Full,
@@ -152,7 +152,7 @@ pub(super) fn use_up(
     grants: &mut Vec<Grant>,
     call: &Call,
     request: &Request,
-    old: Option<&Before>,
+    old: Option<&PreviousContent>,
 ) -> Coverage {
     let subjects = request.subjects();
     if subjects.is_empty() || !subjects.iter().all(Subject::is_certain) {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_CALLS, VIOLATIONS};
-use acpd_model::{By, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
-use super::steps::{Speaking, Thread};
+use super::thread::{OpenMessage, Thread};
 use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
 use crate::fanout::{Delta, Source};
 use crate::projection::{FileDiff, ItemView, Part, unified_diff};
@@ -16,7 +16,7 @@ impl Thread {
     /// Keeps an update that changes nothing.
     pub(super) fn note_unshown(&mut self, update: Update) {
         let Update { raw, raw_params, .. } = update;
-        self.emit_with_params(self.current_turn(), By::Agent, unshown(), raw, raw_params);
+        self.emit_with_params(self.current_turn(), Origin::Agent, unshown(), raw, raw_params);
     }
 
     pub(super) fn handle_update(&mut self, update: Update) {
@@ -26,9 +26,9 @@ impl Thread {
             raw_params,
         } = update;
         if !matches!(kind, UpdateKind::Chunk(_))
-            && let Some(speaking) = &mut self.speaking
+            && let Some(open_message) = &mut self.open_message
         {
-            speaking.interrupted = true;
+            open_message.interrupted = true;
         }
         let kind = match kind {
             UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
@@ -56,7 +56,7 @@ impl Thread {
             },
             UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => unshown(),
         };
-        self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+        self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
     }
 
     fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
@@ -67,7 +67,7 @@ impl Thread {
             ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
             ChunkContent::Block(_) => None,
         });
-        self.emit_with_params(self.current_turn(), By::Agent, unshown(), raw, raw_params);
+        self.emit_with_params(self.current_turn(), Origin::Agent, unshown(), raw, raw_params);
     }
 
     pub(super) fn add_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
@@ -78,15 +78,15 @@ impl Thread {
             alone,
         } = chunk;
         let turn = self.current_turn();
-        let item = self.speaker(role, message_id.clone());
+        let item = self.message_item(role, message_id.clone());
         if let ChunkContent::Text(text) = &content
             && self.repeats(item, text)
         {
             let raw = raw.unwrap_or_else(|| text_chunk(role, text));
-            return self.emit_with_params(turn, By::Agent, unshown(), Some(raw), raw_params);
+            return self.emit_with_params(turn, Origin::Agent, unshown(), Some(raw), raw_params);
         }
-        if let Some(speaking) = &mut self.speaking {
-            speaking.interrupted = false;
+        if let Some(open_message) = &mut self.open_message {
+            open_message.interrupted = false;
         }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
@@ -100,7 +100,7 @@ impl Thread {
             ChunkContent::Text(text) => {
                 self.emit_with_params(
                     turn,
-                    By::Agent,
+                    Origin::Agent,
                     EventKind::ItemDelta {
                         item,
                         role,
@@ -113,7 +113,7 @@ impl Thread {
             }
             ChunkContent::Block(block) => {
                 let kind = EventKind::ItemContent { item, role, block };
-                self.emit_with_params(turn, By::Agent, kind, raw, raw_params);
+                self.emit_with_params(turn, Origin::Agent, kind, raw, raw_params);
             }
         }
     }
@@ -125,24 +125,24 @@ impl Thread {
             .capabilities
             .as_ref()
             .is_some_and(|c| c.quirks.repeats_messages);
-        let broken = |open: &Speaking| open.broken || open.interrupted;
-        if !quirky || self.speaking.as_ref().is_none_or(broken) || text.is_empty() {
+        let broken = |open: &OpenMessage| open.broken || open.interrupted;
+        if !quirky || self.open_message.as_ref().is_none_or(broken) || text.is_empty() {
             return false;
         }
         let Some(ItemView::Message(view)) = self.live.items.get(&item).map(|open| &open.view) else {
             return false;
         };
-        let held = self.held_text(item);
+        let queued_calls = self.held_text(item);
         match &view.parts[..] {
-            [] => held == text,
-            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(held),
+            [] => queued_calls == text,
+            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(queued_calls),
             _ => false,
         }
     }
 
     /// The message that a chunk belongs to: the open one, or a new one that ends it.
-    fn speaker(&mut self, role: MessageType, message_id: Option<String>) -> ItemId {
-        if let Some(open) = &self.speaking {
+    fn message_item(&mut self, role: MessageType, message_id: Option<String>) -> ItemId {
+        if let Some(open) = &self.open_message {
             let same_id = open.message_id == message_id;
             if open.role == role && same_id && (message_id.is_some() || !open.broken) {
                 return open.item;
@@ -156,7 +156,7 @@ impl Thread {
         };
         self.emit(
             self.current_turn(),
-            By::Agent,
+            Origin::Agent,
             EventKind::ItemStarted {
                 item,
                 parent: None,
@@ -164,7 +164,7 @@ impl Thread {
             },
             None,
         );
-        self.speaking = Some(Speaking {
+        self.open_message = Some(OpenMessage {
             item,
             role,
             message_id,
@@ -175,7 +175,7 @@ impl Thread {
     }
 
     fn end_message(&mut self, outcome: ItemOutcome) {
-        if let Some(open) = self.speaking.take() {
+        if let Some(open) = self.open_message.take() {
             self.flush();
             self.complete(open.item, outcome);
         }
@@ -209,21 +209,21 @@ impl Thread {
                     item: known.item,
                     status,
                 };
-                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
                 self.follow_tool(known.item, status, tool.has_diff);
             }
-            (None, Some(known)) if (!asked && self.refused.remove(&known.item)) || !tool.opens => {
+            (None, Some(known)) if (!asked && self.refused_items.remove(&known.item)) || !tool.opens => {
                 let kind = EventKind::ItemUpdated {
                     item: known.item,
                     status: known.status,
                 };
-                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
             }
             _ => {
                 self.make_room_for_tool();
                 let item = self.next_item();
-                if let Some(speaking) = &mut self.speaking {
-                    speaking.broken = true;
+                if let Some(open_message) = &mut self.open_message {
+                    open_message.broken = true;
                 }
                 let status = tool.status.unwrap_or_default();
                 let start = ItemStart::ToolCall {
@@ -237,7 +237,7 @@ impl Thread {
                     parent: None,
                     start,
                 };
-                self.emit_with_params(self.current_turn(), By::Agent, kind, raw, raw_params);
+                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
                 if asked {
                     self.unreported.insert(item, false);
                 }
@@ -252,8 +252,10 @@ impl Thread {
         if self.live.items.tools().len() < OPEN_TOOL_CALLS {
             return;
         }
-        let questions = self.live.requests.values();
-        let asked: BTreeSet<ItemId> = questions.filter_map(|open| open.event.kind.item()).collect();
+        let question_requests = self.live.requests.values();
+        let asked: BTreeSet<ItemId> = question_requests
+            .filter_map(|open| open.event.kind.item())
+            .collect();
         let mut tools = self.live.items.tools().iter();
         if let Some(oldest) = tools.find(|tool| !asked.contains(tool)).copied() {
             self.violation(
@@ -277,7 +279,7 @@ impl Thread {
 
     /// What the agent says of a session that is not this thread's changes nothing here.
     pub(super) fn foreign_update(&mut self, params: Option<RawJson>) {
-        self.emit(self.current_turn(), By::Agent, unshown(), params);
+        self.emit(self.current_turn(), Origin::Agent, unshown(), params);
         self.violation(None, "reported on a session that is not this thread's");
     }
 
@@ -324,7 +326,7 @@ impl Thread {
                     parent: Some(tool),
                     start: ItemStart::FileChange { path },
                 };
-                self.emit(self.current_turn(), By::Agent, kind, None);
+                self.emit(self.current_turn(), Origin::Agent, kind, None);
             }
         }
     }
@@ -357,7 +359,7 @@ impl Thread {
             };
             self.emit(
                 turn,
-                By::Agent,
+                Origin::Agent,
                 EventKind::ItemCompleted {
                     item: *item,
                     outcome,
@@ -376,7 +378,7 @@ impl Thread {
     /// Shows what the turn has changed in files, if that is something else by now. However many calls end at once, it is shown once.
     pub(super) fn emit_turn_diff(&mut self) {
         if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
-            self.emit(Some(turn), By::Daemon, EventKind::DiffUpdated { diff }, None);
+            self.emit(Some(turn), Origin::Daemon, EventKind::DiffUpdated { diff }, None);
         }
     }
 
@@ -388,7 +390,7 @@ impl Thread {
         let end = open.view.to_end();
         self.emit(
             self.current_turn(),
-            By::Agent,
+            Origin::Agent,
             EventKind::ItemCompleted { item, outcome, end },
             None,
         );
@@ -397,8 +399,8 @@ impl Thread {
     /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
     /// and end when they do.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
-        self.refused.clear();
-        let message = self.speaking.as_ref().map(|open| open.item);
+        self.refused_items.clear();
+        let message = self.open_message.as_ref().map(|open| open.item);
         let ends_itself = |id: &ItemId, view: &ItemView| match view {
             ItemView::Terminal { .. } => true,
             ItemView::File { .. } => self.is_being_written(*id),

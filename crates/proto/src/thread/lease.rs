@@ -4,34 +4,34 @@
 //! the log says; who is attached is only known here, so that after a restart nobody holds it.
 
 use acpd_model::event::{LeaseHolder, LeaseMove};
-use acpd_model::{By, ErrorCode, EventKind, Failure, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson};
 use serde_json::json;
 
 use super::command::Reply;
-use super::editors::Abilities;
-use super::steps::Thread;
+use super::editors::EditorCapabilities;
+use super::thread::Thread;
 
 /// An editor that has the thread open.
 #[derive(Debug, Clone)]
-pub(super) struct Attached {
+pub(super) struct AttachedEditor {
     pub connection: String,
     /// It, as the causer of events.
-    pub by: By,
-    pub abilities: Abilities,
+    pub by: Origin,
+    pub abilities: EditorCapabilities,
     /// It gave the lease up, and does not get it again unless it asks.
     pub declines: bool,
 }
 
 impl Thread {
     /// An editor has opened the thread. The same connection once more is the same editor.
-    pub(super) fn attach(&mut self, by: By, connection: &str, abilities: Abilities) -> Reply {
+    pub(super) fn attach(&mut self, by: Origin, connection: &str, abilities: EditorCapabilities) -> Reply {
         match self
             .editors
             .iter_mut()
             .find(|editor| editor.connection == connection)
         {
             Some(known) => known.abilities = abilities,
-            None => self.editors.push(Attached {
+            None => self.editors.push(AttachedEditor {
                 connection: connection.to_owned(),
                 by: by.clone(),
                 abilities,
@@ -45,7 +45,7 @@ impl Thread {
     }
 
     /// Gives the lease to an editor that asks for it.
-    pub(super) fn acquire_lease(&mut self, by: By, connection: &str) -> Result<Reply, Failure> {
+    pub(super) fn acquire_lease(&mut self, by: Origin, connection: &str) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = false;
         if !self.holds_lease(connection) {
             self.move_lease(Some(connection), LeaseMove::Acquired, by);
@@ -54,7 +54,7 @@ impl Thread {
     }
 
     /// Takes the lease back from an editor that does not want it. It is passed on as if the editor had gone.
-    pub(super) fn release_lease(&mut self, by: By, connection: &str) -> Result<Reply, Failure> {
+    pub(super) fn release_lease(&mut self, by: Origin, connection: &str) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = true;
         if self.holds_lease(connection) {
             self.pass_lease_on(LeaseMove::Released, by);
@@ -73,30 +73,30 @@ impl Thread {
         };
         let gone = self.editors.remove(at);
         if self.holds_lease(connection) {
-            self.pass_lease_on(LeaseMove::Left, By::Daemon);
+            self.pass_lease_on(LeaseMove::Left, Origin::Daemon);
         }
         self.lose_terminals(connection);
-        self.lose_lent(&gone, unsent);
+        self.end_delegations_to(&gone, unsent);
     }
 
     /// No connection outlives the process that had it.
     pub(super) fn void_lease(&mut self) {
         if self.live.lease.is_some() {
-            self.move_lease(None, LeaseMove::Restarted, By::Daemon);
+            self.move_lease(None, LeaseMove::Restarted, Origin::Daemon);
         }
     }
 
     /// The editor that answers: it holds the lease and is there.
-    pub(super) fn lease_holder(&self) -> Option<&Attached> {
+    pub(super) fn lease_holder(&self) -> Option<&AttachedEditor> {
         let holder = self.live.lease.as_ref()?;
         self.attached(&holder.connection)
     }
 
-    pub(super) fn attached(&self, connection: &str) -> Option<&Attached> {
+    pub(super) fn attached(&self, connection: &str) -> Option<&AttachedEditor> {
         self.editors.iter().find(|editor| editor.connection == connection)
     }
 
-    fn attached_mut(&mut self, connection: &str) -> Result<&mut Attached, Failure> {
+    fn attached_mut(&mut self, connection: &str) -> Result<&mut AttachedEditor, Failure> {
         let found = self
             .editors
             .iter_mut()
@@ -117,7 +117,7 @@ impl Thread {
     }
 
     /// To the editor that came next and can answer, if there is one.
-    fn pass_lease_on(&mut self, why: LeaseMove, by: By) {
+    fn pass_lease_on(&mut self, why: LeaseMove, by: Origin) {
         let next = self
             .editors
             .iter()
@@ -126,11 +126,11 @@ impl Thread {
         self.move_lease(next.as_deref(), why, by);
     }
 
-    fn move_lease(&mut self, to: Option<&str>, why: LeaseMove, by: By) {
+    fn move_lease(&mut self, to: Option<&str>, why: LeaseMove, by: Origin) {
         let to = to.and_then(|connection| self.attached(connection));
         let holder = to.map(|editor| {
             let (principal, client) = match &editor.by {
-                By::Client(caller) => (caller.principal.clone(), caller.client.clone()),
+                Origin::Client(caller) => (caller.principal.clone(), caller.client.clone()),
                 _ => Default::default(),
             };
             Box::new(LeaseHolder {

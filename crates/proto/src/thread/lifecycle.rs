@@ -2,16 +2,16 @@
 
 use acpd_model::event::{Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemOutcome, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 use serde_json::json;
 
 use super::command::{Change, Effect, Reply};
-use super::errands::Errand;
-use super::steps::Thread;
+use super::continuations::Continuation;
+use super::thread::Thread;
 use crate::agent::AgentRequest;
 
 impl Thread {
-    pub(super) fn change(&mut self, by: By, change: Change) -> Result<Reply, Failure> {
+    pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
         match change {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
@@ -26,7 +26,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn rename(&mut self, by: By, name: Option<&str>) -> Result<Reply, Failure> {
+    pub(super) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
         let name = name.map(clean_name).transpose()?;
         let shown = self.live.names.shown_with(name.as_ref());
         self.emit(
@@ -38,7 +38,7 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    fn set_metadata(&mut self, by: By, metadata: Option<RawJson>) -> Result<Reply, Failure> {
+    fn set_metadata(&mut self, by: Origin, metadata: Option<RawJson>) -> Result<Reply, Failure> {
         if metadata
             .as_ref()
             .is_some_and(|data| data.get().len() > METADATA_BYTES)
@@ -51,28 +51,28 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    fn archive(&mut self, by: By) -> Result<Reply, Failure> {
+    fn archive(&mut self, by: Origin) -> Result<Reply, Failure> {
         if self.live.summary.archived {
             return Ok(Reply::Done);
         }
-        self.check_at_rest()?;
+        self.check_idle()?;
         self.emit(None, by, EventKind::ThreadArchived {}, None);
         self.stop_agent();
         Ok(Reply::Done)
     }
 
     /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
-    pub(super) fn check_takes_turns(&self) -> Result<(), Failure> {
+    pub(super) fn check_accepts_turns(&self) -> Result<(), Failure> {
         if self.live.summary.archived {
             return Err(Failure::new(
                 ErrorCode::Conflict,
                 "the thread is archived: unarchive it first",
             ));
         }
-        self.check_stays()
+        self.check_not_deleted()
     }
 
-    pub(super) fn check_stays(&self) -> Result<(), Failure> {
+    pub(super) fn check_not_deleted(&self) -> Result<(), Failure> {
         if self.is_being_deleted() {
             return Err(Failure::new(ErrorCode::Conflict, "the thread is being deleted"));
         }
@@ -80,12 +80,12 @@ impl Thread {
     }
 
     /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
-    fn check_at_rest(&self) -> Result<(), Failure> {
+    fn check_idle(&self) -> Result<(), Failure> {
         let busy = if self.live.turn.is_some() || !self.live.queue.is_empty() {
             "a turn is running: interrupt it first"
         } else if self.is_changing() {
             "a file is still being written: try again when it is"
-        } else if !self.errands.is_empty() {
+        } else if !self.continuations.is_empty() {
             "the thread is being forked or deleted: try again when it is"
         } else {
             return Ok(());
@@ -95,8 +95,8 @@ impl Thread {
 
     /// Drops the turns after `last_kept`. The agent's session knows them, so it is let go; the next prompt opens
     /// another one, which is told what is kept.
-    fn roll_back(&mut self, by: By, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
-        self.check_at_rest()?;
+    fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+        self.check_idle()?;
         if let Some(turn) = last_kept {
             self.check_kept(turn)?;
         }
@@ -109,7 +109,7 @@ impl Thread {
             return Ok(Reply::Json(json!({ "fidelity": fidelity }).into()));
         }
         let fidelity = match last_kept {
-            Some(_) => self.recalled_fidelity()?,
+            Some(_) => self.history_fidelity()?,
             None => Fidelity::Exact,
         };
         self.close_items(ItemOutcome::Completed);
@@ -131,7 +131,7 @@ impl Thread {
     }
 
     /// How well a new session will remember; refused where it would not be told anything.
-    pub(super) fn recalled_fidelity(&self) -> Result<Fidelity, Failure> {
+    pub(super) fn history_fidelity(&self) -> Result<Fidelity, Failure> {
         if self.limits.recall_bytes == 0 {
             return Err(Failure::new(
                 ErrorCode::Unsupported,
@@ -142,19 +142,19 @@ impl Thread {
     }
 
     /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
-    pub(super) fn has_let_session_go(&self) -> bool {
-        self.agent == super::steps::AgentState::Stopping && self.live.summary.session_id.is_none()
+    pub(super) fn has_dropped_session(&self) -> bool {
+        self.agent == super::thread::AgentState::Stopping && self.live.summary.session_id.is_none()
     }
 
     fn is_being_deleted(&self) -> bool {
-        self.errands
+        self.continuations
             .values()
-            .any(|errand| matches!(errand, Errand::Delete { .. }))
+            .any(|continuation| matches!(continuation, Continuation::Delete { .. }))
     }
 
     /// Deletes the thread, and before it the agent's session where the agent can do that.
-    pub(super) fn delete(&mut self, call: u64, by: By) {
-        if let Err(failure) = self.check_at_rest() {
+    pub(super) fn delete(&mut self, call: u64, by: Origin) {
+        if let Err(failure) = self.check_idle() {
             return self.reply(call, Err(failure));
         }
         match self
@@ -165,18 +165,19 @@ impl Thread {
             .filter(|_| self.live.declared.delete)
         {
             Some(session_id) => {
-                self.errands.insert(call, Errand::Delete { by: by.clone() });
-                self.ask_agent(call, by, AgentRequest::DeleteSession { session_id });
+                self.continuations
+                    .insert(call, Continuation::Delete { by: by.clone() });
+                self.request_agent(call, by, AgentRequest::DeleteSession { session_id });
             }
-            None => self.vanish(call, by, SessionDeleted::NotAsked),
+            None => self.finish_deletion(call, by, SessionDeleted::NotAsked),
         }
     }
 
     /// The last event of the thread; what follows is the end of its log.
-    pub(super) fn vanish(&mut self, call: u64, by: By, session: SessionDeleted) {
+    pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
-        self.take_back_all();
+        self.withdraw_delegations();
         self.drop_in_editors();
         self.close_terminals();
         self.emit(None, by, EventKind::ThreadDeleted { session }, None);

@@ -5,43 +5,45 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
+mod agent_requests;
 mod answers;
-mod asks;
-mod care;
 mod command;
+mod continuations;
+mod delegated;
+mod delegated_terminals;
 mod echo;
 mod editors;
-mod errands;
 mod final_output;
 mod fork;
 mod grants;
+mod host;
+mod import;
 mod items;
 mod lease;
-mod lent;
-mod lent_terminals;
 mod lifecycle;
-mod machine;
-mod permits;
+mod path_lookup;
+mod policy;
 mod process;
+mod questions;
 mod record;
-mod reopening;
-mod replayed;
-mod requests;
+mod resume;
 mod session_params;
 mod shown;
 mod steer;
-mod steps;
 mod terminals;
+#[allow(clippy::module_inception, reason = "the thread's own state")]
+mod thread;
 mod turn_files;
 mod turns;
-mod undecided;
 mod unreported;
+mod watchdog;
 
 pub use command::{
-    Adopted, Answer, AnswersOrder, AnswersOutcome, Change, Command, Effect, ForkPoint, Gone, Input,
-    MachineCall, MachineEvent, MachineReply, PickedOption, Reply, Sight, TurnView, Verdict, Whose,
+    AgentExit, Answer, Change, Command, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input,
+    PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, TerminalEvent, TurnView, Verdict,
+    Waiter,
 };
-pub use editors::{Abilities, EditorOrder, EditorRequest};
-pub use fork::Copied;
-pub use permits::Policies;
-pub use steps::Thread;
+pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
+pub use fork::ThreadCopy;
+pub use policy::Policies;
+pub use thread::Thread;

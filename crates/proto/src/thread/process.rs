@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Level};
-use acpd_model::{By, EventKind, Failure};
+use acpd_model::{EventKind, Failure, Origin};
 
-use super::command::{Effect, Gone, Reply};
-use super::steps::{AgentState, Thread};
+use super::command::{AgentExit, Effect, Reply};
+use super::thread::{AgentState, Thread};
 use crate::agent::{AgentCommand, Capabilities, Quirks, Start};
 
 impl Thread {
@@ -17,16 +17,16 @@ impl Thread {
             // Somebody may have signed in elsewhere; another process finds out.
             AgentState::SigningIn if self.signs_in() => return,
             AgentState::SigningIn => {
-                self.wanted = true;
+                self.restart_wanted = true;
                 return self.stop_agent();
             }
             _ => return,
         }
-        if self.live.is_deleted() || !self.care.may_start(self.now.mono) {
+        if self.live.is_deleted() || !self.watchdog.try_start(self.now.mono) {
             return;
         }
         self.agent = AgentState::Starting;
-        self.reopens = false;
+        self.reopen_requested = false;
         self.calls_before = self.calls;
         self.effects.push(Effect::StartAgent(Start {
             cwd: self.live.spec.session_cwd().to_owned(),
@@ -34,12 +34,12 @@ impl Thread {
             mcp_servers: self.live.spec.session_mcp_servers(),
             meta: self.live.spec.session_meta().cloned(),
             members: self.live.spec.session_members(),
-            held: false,
+            pending_session: false,
             earlier_session: self.live.summary.session_id.clone(),
             foreign: !self.live.bound
                 && self.live.summary.session_id.is_some()
                 && self.live.summary.session_id == self.live.spec.session_id,
-            leave_out: self.reopening.broken.clone(),
+            leave_out: self.resume.broken.clone(),
             patience: Duration::from_secs(self.limits.agent_start_secs),
             quirks: Quirks::default(),
         }));
@@ -50,7 +50,7 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return;
         }
-        if let Err(opened) = self.has_replayed(opened) {
+        if let Err(opened) = self.begin_import(opened) {
             self.bind(opened);
         }
     }
@@ -66,7 +66,7 @@ impl Thread {
             && !opened.capabilities.additional_directories
             && !self.live.spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
-        self.reopening.opened(opened.how);
+        self.resume.opened(opened.how);
         self.capabilities = Some(opened.capabilities);
         let crate::agent::Opened {
             session_id,
@@ -77,7 +77,7 @@ impl Thread {
         } = opened;
         self.emit(
             None,
-            By::Agent,
+            Origin::Agent,
             EventKind::AgentBound {
                 session_id,
                 how,
@@ -101,14 +101,14 @@ impl Thread {
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
-        for call in std::mem::take(&mut self.opening) {
+        for call in std::mem::take(&mut self.ready_waiters) {
             self.effects.push(Effect::Reply {
                 call,
                 result: Ok(Reply::Done),
             });
         }
         self.reopen_if_idle();
-        self.send_asks();
+        self.send_agent_requests();
         self.prompt_if_ready();
     }
 
@@ -116,25 +116,25 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return;
         }
-        self.care.agent_failed(self.now.mono);
-        self.refuse_openers(failure);
+        self.watchdog.record_failure(self.now.mono);
+        self.fail_ready_waiters(failure);
         self.notice(Level::Error, "agentFailed", &failure.message);
-        self.abandon(&failure.message, &By::Agent, true);
+        self.abandon(&failure.message, &Origin::Agent, true);
         self.stop_agent();
     }
 
-    pub(super) fn handle_gone(&mut self, gone: &Gone) {
+    pub(super) fn handle_agent_exit(&mut self, gone: &AgentExit) {
         let expected = self.agent == AgentState::Stopping;
         self.agent = AgentState::Absent;
-        self.forget_replayed();
+        self.discard_import();
         if !expected {
-            self.care.agent_failed(self.now.mono);
+            self.watchdog.record_failure(self.now.mono);
         }
-        let Gone { reason, stderr } = gone.clone();
+        let AgentExit { reason, stderr } = gone.clone();
         self.flush();
         self.emit(
             None,
-            By::Agent,
+            Origin::Agent,
             EventKind::AgentLost {
                 reason,
                 stderr,
@@ -142,17 +142,20 @@ impl Thread {
             },
             None,
         );
-        self.reopening_ended(expected);
-        self.refuse_openers(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
-        self.abandon(&gone.reason, &By::Agent, !expected);
+        self.resume_ended(expected);
+        self.fail_ready_waiters(&Failure::agent(gone.reason.clone()).with_detail(gone.stderr.clone()));
+        self.abandon(&gone.reason, &Origin::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.
-        if std::mem::take(&mut self.wanted) || self.live.turn.is_some() || !self.asks.is_empty() {
+        if std::mem::take(&mut self.restart_wanted)
+            || self.live.turn.is_some()
+            || !self.agent_requests.is_empty()
+        {
             self.wake();
         }
     }
 
-    pub(super) fn refuse_openers(&mut self, failure: &Failure) {
-        for call in std::mem::take(&mut self.opening) {
+    pub(super) fn fail_ready_waiters(&mut self, failure: &Failure) {
+        for call in std::mem::take(&mut self.ready_waiters) {
             self.effects.push(Effect::Reply {
                 call,
                 result: Err(failure.clone()),
@@ -172,26 +175,26 @@ impl Thread {
     }
 
     /// Lets the agent go, if nothing is going on.
-    pub(super) fn rest(&mut self) {
-        if self.may_rest() {
+    pub(super) fn stop_if_idle(&mut self) {
+        if self.is_idle() {
             self.stop_agent();
         }
     }
 
     /// Whether there is an agent, and nothing is wanted of it.
-    pub fn may_rest(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        self.live.turn.is_none() && self.asks.is_empty() && idle
+        self.live.turn.is_none() && self.agent_requests.is_empty() && idle
     }
 
     /// Whether the agent was told to go.
-    pub fn is_letting_go(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.agent == AgentState::Stopping
     }
 
     /// Whether another process of the agent could not go on with the session of this one.
     pub fn would_forget(&self) -> bool {
-        let broken = &self.reopening.broken;
+        let broken = &self.resume.broken;
         let keeps = |capabilities: &Capabilities| {
             capabilities.load && !broken.contains(&Binding::Load)
                 || capabilities.resume && !broken.contains(&Binding::Resume)
@@ -200,19 +203,19 @@ impl Thread {
     }
 
     pub(super) fn stop(&mut self) {
-        self.refuse_errands("the daemon is stopping");
+        self.fail_continuations("the daemon is stopping");
         while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, "the daemon is stopping");
         }
         self.drop_in_editors();
-        self.abandon("the daemon is stopping", &By::Daemon, true);
-        self.drop_lent("the daemon is stopping");
+        self.abandon("the daemon is stopping", &Origin::Daemon, true);
+        self.abort_delegations("the daemon is stopping");
         self.stop_agent();
     }
 
-    pub(super) fn tell_agent(&mut self, command: AgentCommand) {
+    pub(super) fn send_to_agent(&mut self, command: AgentCommand) {
         if let AgentCommand::Answer { call, .. } = &command {
-            self.words.remove(call);
+            self.raw_params.remove(call);
         }
         let command = match command {
             AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,

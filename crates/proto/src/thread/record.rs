@@ -2,9 +2,9 @@
 
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
-use acpd_model::{BlobId, By, Event, EventKind, ItemId, RawJson, ThreadStatus, TurnId};
+use acpd_model::{BlobId, Event, EventKind, ItemId, Origin, RawJson, ThreadStatus, TurnId};
 
-use super::steps::Thread;
+use super::thread::Thread;
 use crate::fanout::{Delta, Source};
 
 impl Thread {
@@ -33,7 +33,7 @@ impl Thread {
             code: code.to_owned(),
             message: message.to_owned(),
         };
-        self.emit(self.current_turn(), By::Daemon, kind, None);
+        self.emit(self.current_turn(), Origin::Daemon, kind, None);
     }
 
     /// Says what the thread is doing, if that changed.
@@ -49,7 +49,7 @@ impl Thread {
         if status != self.live.summary.status {
             self.emit(
                 self.current_turn(),
-                By::Daemon,
+                Origin::Daemon,
                 EventKind::StatusChanged { status },
                 None,
             );
@@ -57,14 +57,14 @@ impl Thread {
     }
 
     /// Makes an event out of what happened. What is held back goes first.
-    pub(super) fn emit(&mut self, turn: Option<TurnId>, by: By, kind: EventKind, raw: Option<RawJson>) {
+    pub(super) fn emit(&mut self, turn: Option<TurnId>, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.emit_with_params(turn, by, kind, raw, None);
     }
 
     pub(super) fn emit_with_params(
         &mut self,
         turn: Option<TurnId>,
-        by: By,
+        by: Origin,
         kind: EventKind,
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
@@ -117,7 +117,7 @@ impl Thread {
                 text,
             },
         };
-        self.record(turn, By::Agent, kind, raw, None);
+        self.record(turn, Origin::Agent, kind, raw, None);
     }
 
     /// Takes an event as it is, such as one of another thread's that was stored before.
@@ -129,7 +129,7 @@ impl Thread {
     fn record(
         &mut self,
         turn: Option<TurnId>,
-        by: By,
+        by: Origin,
         kind: EventKind,
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,

@@ -4,18 +4,18 @@
 use std::path::Path;
 
 use acpd_model::event::{Level, SessionParams};
-use acpd_model::{By, EventKind, Failure, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson};
 
 use super::command::Reply;
-use super::steps::{AgentState, Thread};
+use super::thread::{AgentState, Thread};
 use crate::agent::Capabilities;
 use crate::projection::{Chunks, SessionChange};
 use crate::time::Now;
 
 impl Thread {
-    pub(super) fn set_session_params(&mut self, by: By, change: SessionChange) -> Result<Reply, Failure> {
+    pub(super) fn set_session_params(&mut self, by: Origin, change: SessionChange) -> Result<Reply, Failure> {
         // What was put away, or is about to vanish, is only looked at.
-        if self.check_takes_turns().is_err() {
+        if self.check_accepts_turns().is_err() {
             return Ok(Reply::Done);
         }
         if let Some(servers) = &change.mcp_servers {
@@ -39,7 +39,7 @@ impl Thread {
                  members of the request reach it when it is next started.",
             );
         } else {
-            self.reopens = true;
+            self.reopen_requested = true;
             self.reopen_if_idle();
         }
         Ok(Reply::Done)
@@ -77,7 +77,7 @@ impl Thread {
         };
         self.emit(
             self.current_turn(),
-            By::Daemon,
+            Origin::Daemon,
             EventKind::SessionParamsSet(Box::new(params)),
             None,
         );
@@ -101,9 +101,10 @@ impl Thread {
 
     /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.
     pub(super) fn reopen_if_idle(&mut self) {
-        let is_idle = self.agent == AgentState::Ready && self.prompted.is_none() && self.asks.is_empty();
-        if is_idle && std::mem::take(&mut self.reopens) {
-            self.wanted = true;
+        let is_idle =
+            self.agent == AgentState::Ready && self.prompted.is_none() && self.agent_requests.is_empty();
+        if is_idle && std::mem::take(&mut self.reopen_requested) {
+            self.restart_wanted = true;
             self.stop_agent();
         }
     }

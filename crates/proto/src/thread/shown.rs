@@ -30,10 +30,10 @@ pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
 }
 
 /// The whole call, where it says something to people that the question does not repeat, and has room in a question.
-pub(super) fn kept_call(whole: &RawJson, asked: &RawJson) -> Option<RawJson> {
+pub(super) fn kept_call(whole: &RawJson, question_calls: &RawJson) -> Option<RawJson> {
     const READ: [&str; 5] = ["title", "kind", "content", "locations", "rawInput"];
     let mut repeated = Vec::new();
-    members(asked, |key, value| {
+    members(question_calls, |key, value| {
         if value != "null" {
             repeated.push(key);
         }
@@ -46,9 +46,11 @@ pub(super) fn kept_call(whole: &RawJson, asked: &RawJson) -> Option<RawJson> {
 }
 
 /// Whether the call shows diffs that the question does not repeat.
-pub(super) fn keeps_content(whole: &RawJson, asked: &RawJson) -> bool {
+pub(super) fn keeps_content(whole: &RawJson, question_calls: &RawJson) -> bool {
     let mut repeats = false;
-    members(asked, |key, value| repeats |= key == "content" && value != "null");
+    members(question_calls, |key, value| {
+        repeats |= key == "content" && value != "null"
+    });
     let mut view = ToolView::default();
     view.apply(whole);
     !repeats && !view.diffs().is_empty()

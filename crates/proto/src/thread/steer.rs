@@ -1,21 +1,21 @@
 //! Words for the running turn: into it where the agent has a way, else as the next turn.
 
 use acpd_model::{
-    By, ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, TurnId,
+    ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::command::Reply;
-use super::errands::Errand;
-use super::steps::{AgentState, Thread};
-use super::turns::{Unsent, check_input};
+use super::continuations::Continuation;
+use super::thread::{AgentState, Thread};
+use super::turns::{UnsentPrompt, check_input};
 use crate::agent::AgentRequest;
 
 impl Thread {
-    pub(super) fn steer(&mut self, call: u64, by: By, input: Vec<RawJson>, turn: Option<TurnId>) {
+    pub(super) fn steer(&mut self, call: u64, by: Origin, input: Vec<RawJson>, turn: Option<TurnId>) {
         let checked = self
-            .check_takes_turns()
+            .check_accepts_turns()
             .and_then(|()| check_input(&input, self.capabilities.as_ref()))
             .and_then(|()| self.check_runs(turn));
         if let Err(failure) = checked {
@@ -30,13 +30,13 @@ impl Thread {
         let request = AgentRequest::Steer {
             prompt: input.clone(),
         };
-        let errand = Errand::Steer {
+        let continuation = Continuation::Steer {
             by: by.clone(),
             turn,
             input,
         };
-        self.errands.insert(call, errand);
-        self.ask_agent(call, by, request);
+        self.continuations.insert(call, continuation);
+        self.request_agent(call, by, request);
     }
 
     fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
@@ -53,8 +53,8 @@ impl Thread {
         (self.prompted == Some(running.id)).then_some(running.id)
     }
 
-    fn steer_later(&mut self, call: u64, by: By, input: Vec<RawJson>) {
-        let prompt = Unsent {
+    fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>) {
+        let prompt = UnsentPrompt {
             blocks: input,
             meta: None,
         };
@@ -70,7 +70,7 @@ impl Thread {
     pub(super) fn steer_answered(
         &mut self,
         call: u64,
-        by: By,
+        by: Origin,
         turn: TurnId,
         input: Vec<RawJson>,
         answer: Result<RawJson, Failure>,
@@ -87,8 +87,8 @@ impl Thread {
                 if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
                     return self.steer_later(call, by, input);
                 }
-                if let Some(speaking) = &mut self.speaking {
-                    speaking.broken = true;
+                if let Some(open_message) = &mut self.open_message {
+                    open_message.broken = true;
                 }
                 self.add_user_message(turn, &by, &input);
                 let told = json!({ "turnId": turn, "delivery": "steered" });
@@ -98,7 +98,7 @@ impl Thread {
     }
 
     /// A person's words, whole from the beginning.
-    pub(super) fn add_user_message(&mut self, turn: TurnId, by: &By, content: &[RawJson]) {
+    pub(super) fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
         let item = self.next_item();
         let role = MessageType::UserMessage;
         let start = ItemStart::Message {

@@ -3,11 +3,11 @@
 use acpd_model::limits::{
     INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
 };
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin};
 
-use super::command::{Effect, MachineCall, MachineEvent};
-use super::machine::Work;
-use super::steps::Thread;
+use super::command::{Effect, HostCall, TerminalEvent};
+use super::host::HostTask;
+use super::thread::Thread;
 use crate::agent::TerminalExit;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
 use crate::policy::Form;
@@ -24,7 +24,7 @@ impl Thread {
         limit: Option<u64>,
     ) {
         if let Err(failure) = self.check_terminals() {
-            return self.refuse_on_record(call, "terminal/create", &failure);
+            return self.refuse_and_record(call, "terminal/create", &failure);
         }
         let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
             ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
@@ -39,17 +39,17 @@ impl Thread {
             })
             .min(TERMINAL_BYTES_MAX)
             .min(self.room_for_output());
-        let work = Work::Create {
+        let work = HostTask::Create {
             terminal_id: terminal_id.clone(),
             command: command.clone(),
             args: args.clone(),
             cwd: cwd.clone(),
         };
-        self.working.insert(call, work);
-        self.kept_output.insert(terminal_id.clone(), output_bytes);
-        self.ask_machine(
+        self.host_tasks.insert(call, work);
+        self.output_limits.insert(terminal_id.clone(), output_bytes);
+        self.call_host(
             call,
-            MachineCall::CreateTerminal {
+            HostCall::CreateTerminal {
                 terminal_id,
                 command,
                 args,
@@ -71,7 +71,7 @@ impl Thread {
 
     /// How much output one more terminal may keep.
     fn room_for_output(&self) -> usize {
-        let kept: usize = self.kept_output.values().sum();
+        let kept: usize = self.output_limits.values().sum();
         RUNNING_OUTPUT_BYTES.saturating_sub(kept).max(TERMINAL_BYTES)
     }
 
@@ -81,9 +81,9 @@ impl Thread {
         let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
         let running = self.live.items.iter();
         let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
-        let creating = self.working.values().filter(|work| match work {
-            Work::Create { .. } => true,
-            Work::Lent(lent) => lent.makes.is_some(),
+        let creating = self.host_tasks.values().filter(|work| match work {
+            HostTask::Create { .. } => true,
+            HostTask::Delegated(delegation) => delegation.makes.is_some(),
             _ => false,
         });
         if running.count() + creating.count() < TERMINALS {
@@ -101,11 +101,11 @@ impl Thread {
         command: String,
         args: Vec<String>,
         cwd: String,
-        by: By,
+        by: Origin,
     ) {
         let item = self.next_item();
         let kept_as = terminal_id.clone();
-        let kept = self.kept_output.get(&terminal_id);
+        let kept = self.output_limits.get(&terminal_id);
         let output_bytes = kept.and_then(|bytes| u32::try_from(*bytes).ok());
         let start = ItemStart::TerminalCommand {
             terminal_id,
@@ -121,7 +121,7 @@ impl Thread {
         };
         self.emit(self.current_turn(), by, kind, None);
         if self.is_abandoned(call) {
-            self.kept_output.remove(&kept_as);
+            self.output_limits.remove(&kept_as);
             self.close_terminal(item);
         }
     }
@@ -130,7 +130,7 @@ impl Thread {
     /// has its end when the command has ended. So an endless command fills neither memory nor the log.
     fn terminal_wrote(&mut self, item: ItemId, terminal_id: &str, text: String) {
         let kept = self
-            .kept_output
+            .output_limits
             .get(terminal_id)
             .copied()
             .unwrap_or(TERMINAL_BYTES);
@@ -163,7 +163,7 @@ impl Thread {
         });
     }
 
-    pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: MachineEvent) {
+    pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: TerminalEvent) {
         let found = self.live.items.iter().find(
             |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
         );
@@ -171,8 +171,8 @@ impl Thread {
             return;
         };
         let kind = match event {
-            MachineEvent::Output(text) => return self.terminal_wrote(item, terminal_id, text),
-            MachineEvent::Exited {
+            TerminalEvent::Output(text) => return self.terminal_wrote(item, terminal_id, text),
+            TerminalEvent::Exited {
                 exit,
                 output,
                 truncated,
@@ -186,12 +186,12 @@ impl Thread {
                 if let Some(shown) = self.live_tail.end(item).unshown {
                     self.show(shown);
                 }
-                self.kept_output.remove(terminal_id);
+                self.output_limits.remove(terminal_id);
                 let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
                 EventKind::ItemCompleted { item, outcome, end }
             }
         };
-        self.emit(self.current_turn(), By::Agent, kind, None);
+        self.emit(self.current_turn(), Origin::Agent, kind, None);
     }
 
     /// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
@@ -252,7 +252,7 @@ impl Thread {
         }
         let mut output = if cut { text } else { logged + &text };
         // Of a terminal of an earlier daemon it is not known what it said at last.
-        let kept = self.kept_output.remove(&terminal_id);
+        let kept = self.output_limits.remove(&terminal_id);
         let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
         output.drain(..output.ceil_char_boundary(excess));
         let truncated = begins_later || cut || excess > 0 || kept.is_none();
@@ -262,6 +262,6 @@ impl Thread {
             outcome: ItemOutcome::Interrupted,
             end,
         };
-        self.emit(self.current_turn(), By::Agent, kind, None);
+        self.emit(self.current_turn(), Origin::Agent, kind, None);
     }
 }

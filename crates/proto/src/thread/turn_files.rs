@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::Before;
+use acpd_model::PreviousContent;
 use acpd_model::limits::{TURN_DIFF_BYTES, TURN_FILES_BYTES};
 
 use crate::projection::unified_diff;
@@ -25,7 +25,7 @@ pub(super) struct TurnFiles {
 
 #[derive(Debug)]
 struct Changed {
-    before: Before,
+    before: PreviousContent,
     diff: String,
     /// Bytes that all of this takes.
     bytes: usize,
@@ -33,7 +33,7 @@ struct Changed {
 
 impl TurnFiles {
     /// A file is `new` now, and was `old` before.
-    pub fn note(&mut self, path: &str, old: &Before, new: &str) {
+    pub fn note(&mut self, path: &str, old: &PreviousContent, new: &str) {
         let known = self.files.remove(path);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
         let before = known.map_or_else(|| old.clone(), |known| known.before);
@@ -85,7 +85,7 @@ mod tests {
         let mut files = TurnFiles::default();
         let text = |letter: &str| letter.repeat(TURN_FILES_BYTES / 4);
         for (number, letter) in (0..9).zip(["a", "b", "c"].iter().cycle()) {
-            let old = Before::Text(text("x"));
+            let old = PreviousContent::Text(text("x"));
             files.note(&format!("/w/{number}"), &old, &text(letter));
             assert!(files.bytes <= TURN_FILES_BYTES);
         }
@@ -95,13 +95,13 @@ mod tests {
             "{diff}"
         );
         assert_eq!(files.take_diff(), None);
-        files.note("/w/0", &Before::Unknown, &text("x"));
+        files.note("/w/0", &PreviousContent::Unknown, &text("x"));
         assert!(!files.take_diff().unwrap().contains("/w/0"), "it is as it was");
         files.clear();
-        files.note("/w/new", &Before::Nothing, "1\n");
+        files.note("/w/new", &PreviousContent::Nothing, "1\n");
         assert_eq!(
             files.take_diff().unwrap(),
-            unified_diff("/w/new", &Before::Nothing, "1\n")
+            unified_diff("/w/new", &PreviousContent::Nothing, "1\n")
         );
     }
 }

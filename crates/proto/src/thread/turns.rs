@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use acpd_model::event::{Level, TurnStatus};
-use acpd_model::{By, ErrorCode, EventKind, Failure, ItemOutcome, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
 use super::command::{Effect, TurnView};
-use super::steps::{AgentState, Recalling, Thread};
+use super::thread::{AgentState, HistoryState, Thread};
 use crate::agent::{AgentCommand, Capabilities};
 use crate::wire::RpcError;
 
 /// What is needed is on its way.
-struct NotYet;
+struct HistoryPending;
 
 /// A prompt that the agent has not got yet.
 #[derive(Debug)]
-pub(super) struct Unsent {
+pub(super) struct UnsentPrompt {
     /// ACP content blocks.
     pub blocks: Vec<RawJson>,
     /// `_meta` beside them, as it came.
@@ -24,7 +24,7 @@ pub(super) struct Unsent {
 }
 
 /// How a turn ended, before it is an event.
-pub(super) struct Ending {
+pub(super) struct TurnResult {
     pub status: TurnStatus,
     pub stop_reason: Option<String>,
     pub error: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Ending {
     pub raw: Option<RawJson>,
 }
 
-impl Ending {
+impl TurnResult {
     fn failed(error: &str) -> Self {
         Self {
             status: TurnStatus::Failed,
@@ -48,8 +48,8 @@ impl Ending {
 impl Thread {
     pub(super) fn start_turn(
         &mut self,
-        by: By,
-        prompt: Unsent,
+        by: Origin,
+        prompt: UnsentPrompt,
         client_turn_id: Option<String>,
     ) -> Result<TurnView, Failure> {
         if let Some(turn) = client_turn_id
@@ -58,7 +58,7 @@ impl Thread {
         {
             return Ok(self.turn_view(turn.id, turn.status));
         }
-        self.check_takes_turns()?;
+        self.check_accepts_turns()?;
         check_input(&prompt.blocks, self.capabilities.as_ref())?;
         if self.live.queue.len() >= self.limits.queued_turns {
             let waiting = self.live.queue.len();
@@ -95,11 +95,11 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, turn: TurnId, by: &By, prompt: Unsent, client_turn_id: Option<String>) {
+    fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
         self.files.clear();
         self.violations.clear();
-        self.granted.clear();
+        self.grants.clear();
         self.emit(
             Some(turn),
             by.clone(),
@@ -125,7 +125,7 @@ impl Thread {
             return;
         };
         let Ok(primer) = self.primer(turn) else { return };
-        let Some(Unsent {
+        let Some(UnsentPrompt {
             blocks: mut prompt,
             meta,
         }) = self.prompt.take()
@@ -133,42 +133,42 @@ impl Thread {
             return;
         };
         if let Err(failure) = check_blocks(&prompt, self.capabilities.as_ref()) {
-            return self.settle(Ending::failed(&failure.message), &By::Daemon);
+            return self.settle(TurnResult::failed(&failure.message), &Origin::Daemon);
         }
         prompt.splice(0..0, primer);
         self.echo.expect(&prompt);
         self.prompted = Some(turn);
-        self.care.sign_of_life(self.now.mono);
-        self.tell_agent(AgentCommand::Prompt { turn, prompt, meta });
+        self.watchdog.record_activity(self.now.mono);
+        self.send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
     }
 
     /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
     /// being collected. It is not part of what the person said, and no event holds it.
-    fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, NotYet> {
-        let has_to_know = self.live.forgotten || self.recall_again;
+    fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, HistoryPending> {
+        let has_to_know = self.live.forgotten || self.history_due;
         if !has_to_know || self.limits.recall_bytes == 0 {
             return Ok(None);
         }
-        match std::mem::take(&mut self.recall) {
-            Recalling::NotAsked => {
-                self.recall = Recalling::Asked;
-                self.effects.push(Effect::Recall {
+        match std::mem::take(&mut self.history) {
+            HistoryState::Unrequested => {
+                self.history = HistoryState::Requested;
+                self.effects.push(Effect::CollectHistory {
                     except: turn,
                     dropped: self.live.dropped.clone(),
                     bytes: self.limits.recall_bytes,
                 });
-                Err(NotYet)
+                Err(HistoryPending)
             }
-            Recalling::Asked => {
-                self.recall = Recalling::Asked;
-                Err(NotYet)
+            HistoryState::Requested => {
+                self.history = HistoryState::Requested;
+                Err(HistoryPending)
             }
-            Recalling::Failed => {
-                self.recall_again = true;
+            HistoryState::Failed => {
+                self.history_due = true;
                 Ok(None)
             }
-            Recalling::Here(text) => {
-                self.recall_again = false;
+            HistoryState::Collected(text) => {
+                self.history_due = false;
                 if text.is_empty() {
                     return Ok(None);
                 }
@@ -180,25 +180,25 @@ impl Thread {
 
     /// The conversation so far is there. If it cannot be read the agent is told nothing of it: a part that looks
     /// like the whole would mislead it. It is tried again with the next prompt.
-    pub(super) fn recalled(&mut self, recalled: Result<String, Failure>) {
-        self.recall = recalled.map_or_else(|failure| {
+    pub(super) fn history_collected(&mut self, recalled: Result<String, Failure>) {
+        self.history = recalled.map_or_else(|failure| {
             let message = format!(
                 "The conversation so far could not be read, so that the agent, which has forgotten it, is not told of it: {failure}"
             );
             self.notice(Level::Warning, "notRecalled", &message);
-            Recalling::Failed
-        }, Recalling::Here);
+            HistoryState::Failed
+        }, HistoryState::Collected);
         self.prompt_if_ready();
     }
 
     /// Fails the running turn; the ones that wait go on.
     pub(super) fn fail_turn(&mut self, reason: &str) {
-        self.settle(Ending::failed(reason), &By::Agent);
+        self.settle(TurnResult::failed(reason), &Origin::Agent);
     }
 
-    pub(super) fn interrupt(&mut self, by: &By, turn: Option<TurnId>) -> Result<(), Failure> {
+    pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
         if let Some(queued) = turn.filter(|id| self.live.queue.iter().any(|queued| queued.id == *id)) {
-            self.settle_turn(queued, None, Ending::interrupted(), by);
+            self.settle_turn(queued, None, TurnResult::interrupted(), by);
             return Ok(());
         }
         let Some(running) = self.live.turn else {
@@ -219,10 +219,10 @@ impl Thread {
         self.cancel_requests(by);
         self.note_status();
         if self.prompted.is_some() {
-            self.tell_agent(AgentCommand::Cancel);
+            self.send_to_agent(AgentCommand::Cancel);
             self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));
         } else {
-            self.settle(Ending::interrupted(), by);
+            self.settle(TurnResult::interrupted(), by);
         }
         Ok(())
     }
@@ -231,13 +231,13 @@ impl Thread {
         let seconds = self.limits.cancel_secs;
         self.cancel_deadline = None;
         self.stop_agent();
-        let reason = match self.care.take_silence() {
+        let reason = match self.watchdog.take_silence() {
             Some(silence) => format!("{silence}, nor did it end the turn within {seconds} s; it was stopped"),
             None => {
                 format!("the agent did not end the turn within {seconds} s of being told to; it was stopped")
             }
         };
-        self.settle(Ending::failed(&reason), &By::Daemon);
+        self.settle(TurnResult::failed(&reason), &Origin::Daemon);
     }
 
     pub(super) fn prompt_ended(&mut self, turn: TurnId, result: Result<RawJson, RpcError>) {
@@ -246,43 +246,43 @@ impl Thread {
         }
         self.prompted = None;
         let interrupted = self.live.turn.is_some_and(|turn| turn.interrupted);
-        let silence = self.care.take_silence();
-        self.care.agent_works();
-        let ending = match result {
-            _ if silence.is_some() => Ending::failed(&silence.unwrap_or_default()),
-            Ok(response) => Ending::from_response(&response),
-            Err(error) if interrupted => Ending {
+        let silence = self.watchdog.take_silence();
+        self.watchdog.record_success();
+        let turn_result = match result {
+            _ if silence.is_some() => TurnResult::failed(&silence.unwrap_or_default()),
+            Ok(response) => TurnResult::from_response(&response),
+            Err(error) if interrupted => TurnResult {
                 status: TurnStatus::Interrupted,
-                ..Ending::failed(&error.to_string())
+                ..TurnResult::failed(&error.to_string())
             },
-            Err(error) => Ending {
+            Err(error) => TurnResult {
                 raw: RawJson::of(&error).ok(),
-                ..Ending::failed(&error.to_string())
+                ..TurnResult::failed(&error.to_string())
             },
         };
         self.void_requests("the turn is over");
-        self.settle(ending, &By::Agent);
+        self.settle(turn_result, &Origin::Agent);
     }
 
     /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
     /// sent fails only if `unsent_too`; else the next process gets it.
-    pub(super) fn abandon(&mut self, reason: &str, by: &By, unsent_too: bool) {
+    pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
         self.flush();
         self.void_requests(reason);
-        self.take_back_all();
-        self.words.clear();
+        self.withdraw_delegations();
+        self.raw_params.clear();
         // What was begun happens all the same, and is recorded then.
-        self.working.retain(|_, work| work.outlives_agent());
+        self.host_tasks.retain(|_, work| work.outlives_agent());
         self.calls_abandoned = self.calls;
-        self.refuse_asks(reason, unsent_too);
-        self.recall = Recalling::NotAsked;
-        self.care.take_silence();
+        self.fail_agent_requests(reason, unsent_too);
+        self.history = HistoryState::Unrequested;
+        self.watchdog.take_silence();
         self.capabilities = None;
         self.end_in_editors();
         self.close_terminals();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {
-            self.settle(Ending::failed(reason), by);
+            self.settle(TurnResult::failed(reason), by);
         } else {
             // What the process that is gone had begun is not the next one's.
             self.close_items(ItemOutcome::Failed);
@@ -294,22 +294,22 @@ impl Thread {
     }
 
     pub(super) fn settle_queued(&mut self, turn: TurnId, reason: &str) {
-        self.settle_turn(turn, None, Ending::failed(reason), &By::Daemon);
+        self.settle_turn(turn, None, TurnResult::failed(reason), &Origin::Daemon);
     }
 
     /// Ends the running turn and begins the next one that waits.
-    pub(super) fn settle(&mut self, ending: Ending, by: &By) {
+    pub(super) fn settle(&mut self, turn_result: TurnResult, by: &Origin) {
         let Some(running) = self.live.turn else { return };
         self.flush();
         self.cancel_deadline = None;
         self.prompt = None;
         self.end_echo();
-        self.close_items(match ending.status {
+        self.close_items(match turn_result.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,
             TurnStatus::Failed => ItemOutcome::Failed,
             _ => ItemOutcome::Completed,
         });
-        self.settle_turn(running.id, Some(running.started_at), ending, by);
+        self.settle_turn(running.id, Some(running.started_at), turn_result, by);
         self.ask_unread_outputs();
         self.reopen_if_idle();
         self.begin_next();
@@ -318,7 +318,7 @@ impl Thread {
 
     fn begin_next(&mut self) {
         if let Some(next) = self.live.queue.front().cloned() {
-            let prompt = Unsent {
+            let prompt = UnsentPrompt {
                 blocks: next.input,
                 meta: next.meta,
             };
@@ -326,14 +326,20 @@ impl Thread {
         }
     }
 
-    fn settle_turn(&mut self, turn: TurnId, started_at: Option<acpd_model::Millis>, ending: Ending, by: &By) {
-        let Ending {
+    fn settle_turn(
+        &mut self,
+        turn: TurnId,
+        started_at: Option<acpd_model::Millis>,
+        turn_result: TurnResult,
+        by: &Origin,
+    ) {
+        let TurnResult {
             status,
             stop_reason,
             error,
             usage,
             raw,
-        } = ending;
+        } = turn_result;
         let kind = EventKind::TurnSettled {
             status,
             stop_reason,
@@ -345,7 +351,7 @@ impl Thread {
     }
 }
 
-impl Ending {
+impl TurnResult {
     fn interrupted() -> Self {
         Self {
             status: TurnStatus::Interrupted,

@@ -5,9 +5,9 @@
 
 use acpd_model::event::Outcome;
 use acpd_model::item::ToolStatus;
-use acpd_model::{By, EventKind, ItemId, RawJson};
+use acpd_model::{EventKind, ItemId, Origin, RawJson};
 
-use super::steps::Thread;
+use super::thread::Thread;
 use crate::projection::ItemView;
 use crate::wire;
 
@@ -20,7 +20,7 @@ impl Thread {
         *may_run = !outcome.refuses();
         if !*may_run {
             self.end_unreported(item);
-            self.refused.insert(item);
+            self.refused_items.insert(item);
         }
     }
 
@@ -46,7 +46,7 @@ impl Thread {
             update.plain("status", status.as_acp());
         });
         let kind = EventKind::ItemUpdated { item, status };
-        self.emit(self.current_turn(), By::Daemon, kind, Some(update));
+        self.emit(self.current_turn(), Origin::Daemon, kind, Some(update));
         self.follow_tool(item, status, false);
         true
     }

@@ -1,6 +1,6 @@
 //! Answers that hold for every thread of an agent.
 
-use acpd_model::{By, ErrorCode, RequestId};
+use acpd_model::{ErrorCode, Origin, RequestId};
 use acpd_proto::policy::{AGENT_IDS, Policy, Remembered, Scope};
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn one_is_kept_outside_told_in_the_log_listed_and_taken_back() {
         let expected = json!({ "id": id, "scope": "agent", "allow": true, "rule": "Bash(cargo test)", "cwd": "/workspace" });
         assert_eq!(s.params("policy/remembered")[0]["answer"], expected);
         assert!(
-            matches!(s.log.last().unwrap().by, By::Client { .. }),
+            matches!(s.log.last().unwrap().by, Origin::Client { .. }),
             "{:?}",
             s.log.last()
         );

@@ -1,7 +1,7 @@
 //! What clients want of an agent beside turns: modes, options, sessions, signing in, extensions.
 
 use acpd_model::event::Level;
-use acpd_model::{By, ErrorCode, EventKind, RawJson};
+use acpd_model::{ErrorCode, EventKind, Origin, RawJson};
 use acpd_proto::agent::{AgentRequest, ConfigValue};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Command, Reply};
@@ -20,7 +20,7 @@ fn open(s: &mut Scene) {
 }
 
 fn set(config_id: &str, value: ConfigValue) -> Command {
-    Command::Ask(AgentRequest::SetConfigOption {
+    Command::AgentRequest(AgentRequest::SetConfigOption {
         config_id: config_id.into(),
         value,
     })
@@ -78,7 +78,7 @@ fn modes_and_models_of_older_agents_are_offered_as_options() {
                 ("acpd.model".into(), json!("m-2"))
             ]
         );
-        assert!(matches!(s.log.last().unwrap().by, By::Client(_)));
+        assert!(matches!(s.log.last().unwrap().by, Origin::Client(_)));
     });
 }
 
@@ -135,7 +135,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
                 "boolean",
             ),
             (
-                Command::Ask(AgentRequest::Authenticate {
+                Command::AgentRequest(AgentRequest::Authenticate {
                     method_id: "magic".into(),
                     members: None,
                 }),
@@ -143,7 +143,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
                 "key, web",
             ),
             (
-                Command::Ask(AgentRequest::Extension {
+                Command::AgentRequest(AgentRequest::Extension {
                     method: "session/prompt".into(),
                     params: None,
                 }),
@@ -188,7 +188,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
             (AgentRequest::ForkSession, "sessionCapabilities.fork"),
             (AgentRequest::SetMode { mode_id: "x".into() }, "no modes"),
         ] {
-            let failure = s.ask(Command::Ask(request)).unwrap_err();
+            let failure = s.ask(Command::AgentRequest(request)).unwrap_err();
             assert_eq!(failure.code, ErrorCode::Unsupported);
             assert!(failure.message.contains(name), "{failure}");
         }
@@ -200,7 +200,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
 fn sessions_and_extensions_pass_as_they_are() {
     check(|s| {
         open(s);
-        let list = s.send(Command::Ask(AgentRequest::ListSessions {
+        let list = s.send(Command::AgentRequest(AgentRequest::ListSessions {
             cwd: Some("/w".into()),
             cursor: None,
         }));
@@ -215,12 +215,12 @@ fn sessions_and_extensions_pass_as_they_are() {
                 RawJson::parse(r#"{"sessions":[],"x":1.10}"#).unwrap()
             ))
         );
-        s.send(Command::Ask(AgentRequest::ForkSession));
+        s.send(Command::AgentRequest(AgentRequest::ForkSession));
         assert_eq!(s.sent_as("session/fork")[0].json["params"]["sessionId"], "s-1");
         s.refuse("session/fork", -32603, "no");
         let params = RawJson::parse(r#"{"b":18446744073709551616,"a":1.10}"#).unwrap();
         let method = "_example.com/do".to_owned();
-        let call = s.send(Command::Ask(AgentRequest::Extension {
+        let call = s.send(Command::AgentRequest(AgentRequest::Extension {
             method,
             params: Some(params.clone()),
         }));
@@ -245,7 +245,7 @@ fn sessions_and_extensions_pass_as_they_are() {
 fn the_next_prompt_waits_for_a_mode_that_was_asked_for() {
     check(|s| {
         open(s);
-        s.send(Command::Ask(AgentRequest::SetMode {
+        s.send(Command::AgentRequest(AgentRequest::SetMode {
             mode_id: "code".into(),
         }));
         s.prompt("go");
@@ -259,18 +259,18 @@ fn the_next_prompt_waits_for_a_mode_that_was_asked_for() {
 fn what_the_agent_never_answers_is_answered_for_it() {
     check(|s| {
         open(s);
-        let slow = s.send(Command::Ask(AgentRequest::ListSessions {
+        let slow = s.send(Command::AgentRequest(AgentRequest::ListSessions {
             cwd: None,
             cursor: None,
         }));
         s.later(60_000);
         let failure = s.replies[&slow].clone().unwrap_err();
         assert!(failure.message.contains("session/list within 60 s"), "{failure}");
-        let lost = s.send(Command::Ask(AgentRequest::Logout));
+        let lost = s.send(Command::AgentRequest(AgentRequest::Logout));
         s.exits("exit status 3");
         assert_eq!(s.replies[&lost].clone().unwrap_err().code, ErrorCode::AgentFailed);
         // One that is not there is started for it.
-        let woken = s.send(Command::Ask(AgentRequest::Logout));
+        let woken = s.send(Command::AgentRequest(AgentRequest::Logout));
         s.answer("initialize", HELLO);
         s.answer("session/new", OPTIONS);
         s.answer("logout", "{}");
@@ -290,7 +290,7 @@ fn an_agent_that_wants_a_sign_in_gets_one() {
         assert_eq!(s.notices(), ["signInRequired"]);
         assert_eq!(s.stops, 0, "the process that waits for it is kept");
 
-        let call = s.send(Command::Ask(AgentRequest::Authenticate {
+        let call = s.send(Command::AgentRequest(AgentRequest::Authenticate {
             method_id: "web".into(),
             members: None,
         }));
@@ -408,7 +408,7 @@ fn signing_in_is_not_cut_off_by_others() {
         s.answer("initialize", HELLO);
         s.refuse("session/new", -32000, "Authentication required");
         let method_id = "web".into();
-        let call = s.send(Command::Ask(AgentRequest::Authenticate {
+        let call = s.send(Command::AgentRequest(AgentRequest::Authenticate {
             method_id,
             members: None,
         }));
@@ -429,7 +429,7 @@ fn what_is_asked_while_the_old_process_goes_waits_for_the_next() {
         open(s);
         s.ask(Command::Rest).unwrap();
         let mode_id = "code".into();
-        let call = s.send(Command::Ask(AgentRequest::SetMode { mode_id }));
+        let call = s.send(Command::AgentRequest(AgentRequest::SetMode { mode_id }));
         s.exits("exit status 0");
         s.answer("initialize", HELLO);
         s.answer("session/new", OPTIONS);
@@ -457,7 +457,7 @@ fn a_fork_has_the_workspace_of_its_session() {
             );
             s.answer("initialize", &hello);
             s.answer("session/new", r#"{"sessionId":"s-1"}"#);
-            s.send(Command::Ask(AgentRequest::ForkSession));
+            s.send(Command::AgentRequest(AgentRequest::ForkSession));
             let params = &s.sent_as("session/fork")[0].json["params"];
             assert_eq!(params["additionalDirectories"], directories);
             s.answer("session/fork", r#"{"sessionId":"s-2"}"#);

@@ -3,10 +3,10 @@
 use acpd_model::limits::{
     AGENT_CALL_BYTES, AGENT_CALLS, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS,
 };
-use acpd_model::{Before, ErrorCode, EventKind, Failure, ItemEnd};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, PreviousContent};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::extract;
-use acpd_proto::thread::{Input, MachineCall, MachineEvent, MachineReply};
+use acpd_proto::thread::{HostCall, HostReply, Input, TerminalEvent};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, check_in, tool};
@@ -19,7 +19,7 @@ fn exit(code: i32) -> TerminalExit {
 }
 
 fn create(scene: &mut Scene, id: u32) {
-    scene.script.push_back(Ok(MachineReply::Created));
+    scene.script.push_back(Ok(HostReply::Created));
     let params = r#"{"sessionId":"s-1","command":"sh","args":["-c","ls"],"env":[{"name":"A","value":"1"}],"cwd":"/workspace/sub","outputByteLimit":100}"#;
     scene.calls(&id.to_string(), "terminal/create", params);
 }
@@ -41,14 +41,14 @@ fn a_file_is_read() {
             "fs/read_text_file",
             r#"{"sessionId":"s-1","path":"/workspace/a","line":2,"limit":3}"#,
         );
-        let expected = MachineCall::ReadFile {
+        let expected = HostCall::ReadFile {
             path: "/workspace/a".into(),
             at: None,
             line: Some(2),
             limit: Some(3),
         };
         assert_eq!(s.waiting[0].1, expected);
-        s.machine_says(Ok(MachineReply::Read {
+        s.host_replies(Ok(HostReply::Read {
             content: "é\n".into(),
         }));
         assert_eq!(s.answer_to(&json!(5))["result"], json!({ "content": "é\n" }));
@@ -71,8 +71,8 @@ fn a_file_is_written() {
             r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
         );
         assert_eq!(s.params("item/fileChange/started")[0]["path"], "/workspace/a");
-        s.machine_says(Ok(MachineReply::Written {
-            old: Before::Text("old\n".into()),
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Text("old\n".into()),
         }));
         assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
         let done = &s.params("item/fileChange/completed")[0];
@@ -95,13 +95,13 @@ fn what_a_write_replaced_is_told_as_far_as_it_is_known() {
     let unknown = "--- a/workspace/a\n+++ b/workspace/a\n\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n@@ -0,0 +1 @@\n+new\n";
     let new = "--- /dev/null\n+++ b/workspace/a\n@@ -0,0 +1 @@\n+new\n";
     for (old, replaced, diff) in [
-        (Before::Nothing, "nothing", new),
-        (Before::Text("new\n".into()), "text", ""),
-        (Before::Unknown, "unknown", unknown),
+        (PreviousContent::Nothing, "nothing", new),
+        (PreviousContent::Text("new\n".into()), "text", ""),
+        (PreviousContent::Unknown, "unknown", unknown),
     ] {
         check(|s| {
             s.open_turn();
-            s.script.push_back(Ok(MachineReply::Written { old: old.clone() }));
+            s.script.push_back(Ok(HostReply::Written { old: old.clone() }));
             s.calls(
                 "5",
                 "fs/write_text_file",
@@ -125,8 +125,9 @@ fn a_write_that_a_tool_call_shows_already_is_one_change() {
         s.open_turn();
         let diff = r#"[{"type":"diff","path":"/workspace/a","oldText":null,"newText":"x"}]"#;
         s.update(&tool("t", false, &format!(r#","kind":"edit","content":{diff}"#)));
-        s.script
-            .push_back(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.script.push_back(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         s.calls(
             "5",
             "fs/write_text_file",
@@ -184,8 +185,8 @@ fn a_command_from_its_start_to_its_release() {
             (&started["command"], &started["args"], &started["cwd"]),
             (&json!("sh"), &json!(["-c", "ls"]), &json!("/workspace/sub"))
         );
-        s.terminal_says(&id, MachineEvent::Output("one\n".into()));
-        s.script.push_back(Ok(MachineReply::Output {
+        s.terminal_says(&id, TerminalEvent::Output("one\n".into()));
+        s.script.push_back(Ok(HostReply::Output {
             output: "one\n".into(),
             truncated: false,
             exit: None,
@@ -198,13 +199,13 @@ fn a_command_from_its_start_to_its_release() {
         terminal(s, 7, "wait_for_exit", &id);
         s.terminal_says(
             &id,
-            MachineEvent::Exited {
+            TerminalEvent::Exited {
                 exit: exit(3),
                 output: "one\ntwo\n".into(),
                 truncated: true,
             },
         );
-        s.machine_says(Ok(MachineReply::Exited(exit(3))));
+        s.host_replies(Ok(HostReply::Exited(exit(3))));
         assert_eq!(
             s.answer_to(&json!(7))["result"],
             json!({ "exitCode": 3, "signal": null })
@@ -219,7 +220,7 @@ fn a_command_from_its_start_to_its_release() {
             (&json!("one\ntwo\n"), &json!(true))
         );
         for (id, verb) in [(8, "kill"), (9, "release")] {
-            s.script.push_back(Ok(MachineReply::Done));
+            s.script.push_back(Ok(HostReply::Done));
             terminal(s, id, verb, "term_1");
             assert_eq!(s.answer_to(&json!(id))["result"], json!({}));
         }
@@ -233,7 +234,7 @@ fn polling_a_terminal_is_not_recorded_again_and_again() {
         s.open_turn();
         create(s, 5);
         let before = s.log.len();
-        s.machine = Some(|_| MachineReply::Output {
+        s.machine = Some(|_| HostReply::Output {
             output: "same".into(),
             truncated: false,
             exit: Some(exit(0)),
@@ -259,7 +260,7 @@ fn what_an_agent_leaves_out_has_a_default() {
                 "terminal/create",
                 &format!(r#"{{"sessionId":"s-1","command":"ls -l | wc"{more}}}"#),
             );
-            let MachineCall::CreateTerminal {
+            let HostCall::CreateTerminal {
                 command,
                 args,
                 cwd,
@@ -274,14 +275,14 @@ fn what_an_agent_leaves_out_has_a_default() {
                 ("ls -l | wc", 0, "/workspace")
             );
             assert_eq!(*output_bytes, TERMINAL_BYTES);
-            s.machine_says(Ok(MachineReply::Created));
+            s.host_replies(Ok(HostReply::Created));
         }
         let greedy = r#"{"sessionId":"s-1","command":"x","outputByteLimit":18446744073709551615}"#;
         s.calls("7", "terminal/create", greedy);
         assert!(
-            matches!(s.waiting[0].1, MachineCall::CreateTerminal { output_bytes, .. } if output_bytes == TERMINAL_BYTES_MAX)
+            matches!(s.waiting[0].1, HostCall::CreateTerminal { output_bytes, .. } if output_bytes == TERMINAL_BYTES_MAX)
         );
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         s.stops_with("end_turn");
     });
 }
@@ -295,17 +296,17 @@ fn all_terminals_together_keep_so_much_output_and_no_more() {
         for call in 0..TERMINALS {
             let params = r#"{"sessionId":"s-1","command":"yes","outputByteLimit":10485760}"#;
             s.calls(&call.to_string(), "terminal/create", params);
-            let Some((_, MachineCall::CreateTerminal { output_bytes, .. })) = s.waiting.last() else {
+            let Some((_, HostCall::CreateTerminal { output_bytes, .. })) = s.waiting.last() else {
                 panic!("no terminal")
             };
             kept.push(*output_bytes);
-            s.machine_says(Ok(MachineReply::Created));
+            s.host_replies(Ok(HostReply::Created));
         }
         assert_eq!(kept[..6], [TERMINAL_BYTES_MAX; 6]);
         assert_eq!(kept[TERMINALS - 1], TERMINAL_BYTES);
         assert!(kept.iter().sum::<usize>() <= RUNNING_OUTPUT_BYTES + TERMINALS * TERMINAL_BYTES);
         // One that has ended makes room for the next.
-        let exited = MachineEvent::Exited {
+        let exited = TerminalEvent::Exited {
             exit: TerminalExit::default(),
             output: String::new(),
             truncated: false,
@@ -319,9 +320,9 @@ fn all_terminals_together_keep_so_much_output_and_no_more() {
             r#"{"sessionId":"s-1","command":"yes","outputByteLimit":10485760}"#,
         );
         assert!(
-            matches!(s.waiting.last(), Some((_, MachineCall::CreateTerminal { output_bytes, .. })) if *output_bytes == TERMINAL_BYTES_MAX)
+            matches!(s.waiting.last(), Some((_, HostCall::CreateTerminal { output_bytes, .. })) if *output_bytes == TERMINAL_BYTES_MAX)
         );
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         s.terminal_says(&format!("term_{}", TERMINALS + 1), exited);
         s.stops_with("end_turn");
     });
@@ -334,11 +335,11 @@ fn a_terminal_outlives_its_turn_but_not_its_agent() {
         create(s, 5);
         s.stops_with("end_turn");
         assert!(s.params("item/terminalCommand/completed").is_empty());
-        s.terminal_says("term_1", MachineEvent::Output("tick".into()));
+        s.terminal_says("term_1", TerminalEvent::Output("tick".into()));
         assert_eq!(s.params("item/terminalCommand/output").len(), 1);
         s.exits("exit status 0");
         assert_eq!(s.params("item/terminalCommand/completed").len(), 1);
-        s.terminal_says("term_1", MachineEvent::Output("ghost".into()));
+        s.terminal_says("term_1", TerminalEvent::Output("ghost".into()));
         assert_eq!(s.params("item/terminalCommand/output").len(), 1);
     });
 }
@@ -350,7 +351,7 @@ fn a_signal_is_no_success() {
         create(s, 5);
         s.terminal_says(
             "term_1",
-            MachineEvent::Exited {
+            TerminalEvent::Exited {
                 exit: TerminalExit {
                     code: None,
                     signal: Some("SIGKILL".into()),
@@ -486,7 +487,7 @@ fn a_callback_may_be_withdrawn() {
         s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#);
         assert_eq!(s.answer_to(&json!(5))["error"]["code"], -32800);
         let answers = s.sent.len();
-        s.machine_says(Ok(MachineReply::Exited(exit(0))));
+        s.host_replies(Ok(HostReply::Exited(exit(0))));
         assert_eq!(s.sent.len(), answers, "one answer to one request");
         s.stops_with("end_turn");
     });
@@ -502,7 +503,9 @@ fn a_write_that_was_withdrawn_and_done_all_the_same_is_recorded() {
             r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#,
         );
         s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#);
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         assert_eq!(s.params("thread/file/written").len(), 1, "the file was changed");
         assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "completed");
         assert_eq!(s.sent.iter().filter(|sent| sent.answers.is_some()).count(), 1);
@@ -514,7 +517,7 @@ fn a_write_that_was_withdrawn_and_done_all_the_same_is_recorded() {
 fn ids_are_answered_as_they_were_written() {
     check(|s| {
         s.open_turn();
-        s.machine = Some(|_| MachineReply::Read {
+        s.machine = Some(|_| HostReply::Read {
             content: String::new(),
         });
         for id in ["0", "-7", "\"a\"", "\"\\u00e9\"", "null"] {
@@ -534,8 +537,9 @@ fn ids_are_answered_as_they_were_written() {
 fn a_file_may_be_asked_for_between_turns() {
     check(|s| {
         s.open_session();
-        s.script
-            .push_back(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.script.push_back(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         s.calls(
             "5",
             "fs/write_text_file",
@@ -566,7 +570,7 @@ fn running(s: &mut Scene, limit: &str) {
         "terminal/create",
         &format!(r#"{{"sessionId":"s-1","command":"yes"{limit}}}"#),
     );
-    s.machine_says(Ok(MachineReply::Created));
+    s.host_replies(Ok(HostReply::Created));
 }
 
 #[test]
@@ -574,12 +578,12 @@ fn output_is_merged_like_deltas() {
     check(|s| {
         running(s, "");
         for text in ["a", "b", "c"] {
-            s.terminal_says("term_1", MachineEvent::Output(text.into()));
+            s.terminal_says("term_1", TerminalEvent::Output(text.into()));
         }
         assert_eq!(outputs(s), ["a"], "the first at once");
         s.later(10);
         assert_eq!(outputs(s), ["a", "bc"]);
-        s.terminal_says("term_1", MachineEvent::Output("d".into()));
+        s.terminal_says("term_1", TerminalEvent::Output("d".into()));
         s.chunk("meanwhile");
         assert_eq!(outputs(s), ["a", "bc", "d"], "before anything else");
         s.stops_with("end_turn");
@@ -593,7 +597,7 @@ fn endless_output_fills_neither_memory_nor_the_log() {
         running(s, r#","outputByteLimit":5000"#);
         let before = s.log.len();
         for _ in 0..1000 {
-            s.terminal_says("term_1", MachineEvent::Output("y".repeat(4000)));
+            s.terminal_says("term_1", TerminalEvent::Output("y".repeat(4000)));
         }
         assert!(s.shown.is_empty());
         s.later(100);
@@ -610,8 +614,8 @@ fn endless_output_fills_neither_memory_nor_the_log() {
         assert!(params.get("seq").is_none(), "it is in no log");
         let text = params["text"].as_str().unwrap().len() as u64;
         assert_eq!(text + params["skippedBytes"].as_u64().unwrap(), 998 * 4000);
-        s.terminal_says("term_1", MachineEvent::Output("the end".into()));
-        let exited = MachineEvent::Exited {
+        s.terminal_says("term_1", TerminalEvent::Output("the end".into()));
+        let exited = TerminalEvent::Exited {
             exit: TerminalExit::default(),
             output: "…the end".into(),
             truncated: true,
@@ -636,7 +640,9 @@ fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
         for text in ["short".to_owned(), "é".repeat(INLINE_BYTES)] {
             let params = json!({ "sessionId": "s-1", "path": "/workspace/x", "content": text });
             s.calls("7", "fs/write_text_file", &params.to_string());
-            s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+            s.host_replies(Ok(HostReply::Written {
+                old: PreviousContent::Nothing,
+            }));
             let written = s
                 .kinds()
                 .rfind(|kind| matches!(kind, EventKind::FileWritten { .. }));
@@ -672,7 +678,7 @@ fn long_output_is_a_blob_of_which_the_end_is_told() {
             running(s, "");
             let all = "é".repeat(bytes / 2 - 1) + "\r\n";
             let terminal_id = s.params("item/terminalCommand/started").last().unwrap()["terminalId"].clone();
-            let exited = MachineEvent::Exited {
+            let exited = TerminalEvent::Exited {
                 exit: exit(0),
                 output: all.clone(),
                 truncated: false,
@@ -706,9 +712,9 @@ fn killing_and_releasing_a_terminal_are_on_record() {
     check(|s| {
         running(s, "");
         terminal(s, 2, "kill", "term_1");
-        s.machine_says(Ok(MachineReply::Done));
+        s.host_replies(Ok(HostReply::Done));
         terminal(s, 3, "release", "term_1");
-        s.machine_says(Ok(MachineReply::Done));
+        s.host_replies(Ok(HostReply::Done));
         let told = s.methods();
         let of = |method: &str| told.iter().filter(|told| **told == method).count();
         assert_eq!(
@@ -746,7 +752,7 @@ fn a_terminals_name_is_its_own_for_as_long_as_the_thread_lives() {
             json!({ "terminalId": "term_3" })
         );
         terminal(s, 6, "kill", "term_3");
-        s.machine_says(Ok(MachineReply::Done));
+        s.host_replies(Ok(HostReply::Done));
         assert_eq!(s.answer_to(&json!(6))["result"], json!({}));
         s.stops_with("end_turn");
         assert_eq!(named(s), ["term_1", "term_2", "term_3"]);
@@ -768,7 +774,7 @@ fn a_terminal_is_asked_for_in_either_spelling() {
             s.open_turn();
             let params = format!(r#"{{"sessionId":"s-1","command":"ls"{more}}}"#);
             s.calls("5", "terminal/create", &params);
-            let MachineCall::CreateTerminal {
+            let HostCall::CreateTerminal {
                 output_bytes,
                 env: got,
                 ..
@@ -777,7 +783,7 @@ fn a_terminal_is_asked_for_in_either_spelling() {
                 panic!("{more}: {:?}", s.waiting);
             };
             assert_eq!((*output_bytes, got), (limit, &env), "{more}");
-            s.machine_says(Err(Failure::agent("no")));
+            s.host_replies(Err(Failure::agent("no")));
             s.stops_with("end_turn");
         });
     }
@@ -796,7 +802,7 @@ fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
         s.open_turn();
         create(s, 5);
         let mut says = |text: String| {
-            let event = MachineEvent::Output(text);
+            let event = TerminalEvent::Output(text);
             s.handle(Input::Terminal {
                 terminal_id: "term_1".into(),
                 event,
@@ -844,7 +850,9 @@ fn unanswered_callbacks_hold_so_many_bytes_and_no_more() {
         s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"a"}}"#);
         s.calls(r#""d""#, "fs/write_text_file", &a_write_of(half));
         assert_eq!(s.waiting.len(), 2);
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         s.calls(r#""e""#, "fs/write_text_file", &a_write_of(half));
         assert_eq!(s.waiting.len(), 2);
         s.stops_with("end_turn");
@@ -862,7 +870,9 @@ fn one_callback_that_is_larger_than_all_the_room_is_done_alone() {
         );
         s.calls(r#""b""#, "fs/write_text_file", &a_write_of(200_000));
         assert_eq!(s.waiting.len(), 1);
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         s.calls(r#""c""#, "fs/write_text_file", &a_write_of(200_000));
         assert_eq!(s.waiting.len(), 1);
         s.stops_with("end_turn");

@@ -2,7 +2,7 @@
 
 use acpd_model::TurnId;
 use acpd_model::event::TurnStatus;
-use acpd_proto::thread::{Command, MachineReply};
+use acpd_proto::thread::{Command, HostReply};
 use serde_json::Value;
 
 use crate::support::{FULL, Scene, check, tool};
@@ -64,7 +64,7 @@ fn waiting_for_a_person_or_for_us_is_no_silence() {
         );
         s.later(10 * SILENCE);
         assert!(s.sent_as("session/cancel").is_empty());
-        s.machine_says(Ok(MachineReply::Done));
+        s.host_replies(Ok(HostReply::Done));
         s.later(SILENCE);
         assert_eq!(s.sent_as("session/cancel").len(), 1);
         s.stops_with("cancelled");

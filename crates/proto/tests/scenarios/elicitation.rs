@@ -36,7 +36,7 @@ fn a_form_is_shown_with_its_schema_and_its_answers_reach_the_agent() {
         let text = std::str::from_utf8(&frame.text).unwrap();
         assert!(text.contains("18446744073709551616"), "{text}");
         let answers = RawJson::parse(r#"{"key":"k","n":12345678901234567890123}"#).unwrap();
-        s.decide(1, Answer::Tell(answers)).unwrap();
+        s.decide(1, Answer::Provide(answers)).unwrap();
         let sent = s.sent.last().unwrap().text.clone();
         assert!(
             sent.contains(r#""action":"accept""#) && sent.contains(r#""key":"k""#),
@@ -74,7 +74,7 @@ fn each_question_has_its_own_kind_of_answer() {
         let wrong = s.decide(1, Answer::Option("ao".into())).unwrap_err();
         assert!(wrong.message.contains("item/answer"), "{wrong}");
         s.asks_permission("10", "t");
-        let wrong = s.decide(2, Answer::Tell(json!({}).into())).unwrap_err();
+        let wrong = s.decide(2, Answer::Provide(json!({}).into())).unwrap_err();
         assert!(wrong.message.contains("item/approve"), "{wrong}");
         assert_eq!(s.thread.live().requests.len(), 2, "both are still open");
         s.decide(1, Answer::Cancel).unwrap();

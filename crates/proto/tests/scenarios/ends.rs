@@ -2,8 +2,8 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
-use acpd_model::{Before, ErrorCode, EventKind, Failure, Limits, TurnId};
-use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineEvent, MachineReply};
+use acpd_model::{ErrorCode, EventKind, Failure, Limits, PreviousContent, TurnId};
+use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Input, TerminalEvent};
 use serde_json::{Value, json};
 
 use crate::support::{FULL, Scene, check, check_in};
@@ -15,11 +15,11 @@ fn running(s: &mut Scene, limit: usize) {
     s.open_turn();
     let params = json!({ "sessionId": "s-1", "command": "yes", "outputByteLimit": limit });
     s.calls("1", "terminal/create", &params.to_string());
-    s.machine_says(Ok(MachineReply::Created));
+    s.host_replies(Ok(HostReply::Created));
 }
 
 fn writes(s: &mut Scene, text: &str) {
-    s.terminal_says("term_1", MachineEvent::Output(text.to_owned()));
+    s.terminal_says("term_1", TerminalEvent::Output(text.to_owned()));
 }
 
 /// What a terminal's completed item says of its output, and whether something is missing.
@@ -128,8 +128,10 @@ fn a_write_that_its_agent_did_not_live_to_see_is_on_record() {
         s.exits("exit status 1");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
         assert!(s.params("item/fileChange/completed").is_empty(), "it is not over");
-        let result = Ok(MachineReply::Written { old: Before::Nothing });
-        s.handle(Input::Machine { call, result });
+        let result = Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        });
+        s.handle(Input::Host { call, result });
         assert_eq!(written(s)[0]["path"], "/workspace/a");
         let done = s.params("item/fileChange/completed");
         assert_eq!((done.len(), &done[0]["outcome"]), (1, &json!("completed")));
@@ -147,8 +149,10 @@ fn a_late_write_is_none_of_the_next_turn() {
         s.exits("exit status 1");
         s.prompt("again");
         comes_back(s);
-        let result = Ok(MachineReply::Written { old: Before::Nothing });
-        s.handle(Input::Machine { call, result });
+        let result = Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        });
+        s.handle(Input::Host { call, result });
         assert_eq!(written(s).len(), 1);
         assert!(
             s.params("turn/diff/updated").is_empty(),
@@ -166,7 +170,9 @@ fn a_write_that_outlives_its_turn_is_over_when_it_is_over() {
         s.calls("5", "fs/write_text_file", WRITE);
         s.stops_with("end_turn");
         assert!(s.params("item/fileChange/completed").is_empty());
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         assert_eq!(s.params("item/fileChange/completed").len(), 1);
         assert_eq!(s.answer_to(&json!(5))["result"], json!({}));
     });
@@ -180,7 +186,7 @@ fn a_late_write_that_failed_is_no_write() {
         let call = late(s);
         s.exits("exit status 1");
         let result = Err(Failure::invalid_params("path outside workspace"));
-        s.handle(Input::Machine { call, result });
+        s.handle(Input::Host { call, result });
         assert_eq!(s.params("item/fileChange/completed")[0]["outcome"], "failed");
         assert!(written(s).is_empty());
         assert_eq!(answered(s), 0);
@@ -199,8 +205,8 @@ fn a_late_read_leaves_no_trace() {
         let call = late(s);
         s.exits("exit status 1");
         let before = s.log.len();
-        let result = Ok(MachineReply::Read { content: "x".into() });
-        s.handle(Input::Machine { call, result });
+        let result = Ok(HostReply::Read { content: "x".into() });
+        s.handle(Input::Host { call, result });
         assert_eq!(s.log.len(), before);
     });
 }
@@ -212,11 +218,11 @@ fn a_terminal_that_began_too_late_is_known_and_over() {
         s.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"top"}"#);
         let call = late(s);
         s.exits("exit status 1");
-        let result = Ok(MachineReply::Created);
-        s.handle(Input::Machine { call, result });
+        let result = Ok(HostReply::Created);
+        s.handle(Input::Host { call, result });
         assert_eq!(s.params("item/terminalCommand/started")[0]["command"], "top");
         assert_eq!(output(s), (String::new(), true), "what it said is not known");
-        s.terminal_says("term_1", MachineEvent::Output("ghost".into()));
+        s.terminal_says("term_1", TerminalEvent::Output("ghost".into()));
         assert!(s.params("item/terminalCommand/output").is_empty());
         assert_eq!(answered(s), 0);
     });
@@ -285,7 +291,7 @@ fn an_answer_comes_too_late_for_an_agent_that_is_being_stopped() {
         assert_eq!(s.stops, 1);
         let failure = s.decide(1, Answer::Accept { always: false }).unwrap_err();
         assert_eq!(failure.code, ErrorCode::AlreadyResolved);
-        let is_write = |what: &MachineCall| matches!(what, MachineCall::WriteFile { .. });
+        let is_write = |what: &HostCall| matches!(what, HostCall::WriteFile { .. });
         assert!(!s.waiting.iter().any(|(_, what)| is_write(what)));
         s.exits("exit status 0");
     });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, TurnId};
 use acpd_proto::policy::Policy;
-use acpd_proto::thread::{Answer, MachineCall, MachineReply, Policies};
+use acpd_proto::thread::{Answer, HostCall, HostReply, Policies};
 use serde_json::json;
 
 use crate::support::{FULL, Scene, check, check_in, tool};
@@ -35,7 +35,7 @@ fn a_command_that_was_allowed_runs_once() {
         assert_eq!(late.unwrap_err().code, ErrorCode::AlreadyResolved);
         assert_eq!(s.waiting.len(), 1, "one yes, one run");
         // What cannot be run is told, and not run in another way.
-        s.machine_says(Err(Failure::invalid_params("the command failed to start")));
+        s.host_replies(Err(Failure::invalid_params("the command failed to start")));
         assert_eq!(s.answer_to(&7.into())["error"]["code"], -32602);
         assert!(s.waiting.is_empty());
     });
@@ -78,7 +78,7 @@ fn what_is_asked_when_everybody_is_gone_is_never_allowed() {
 fn another_session_is_not_served() {
     check(|s| {
         s.open_turn();
-        s.script.push_back(Ok(MachineReply::Created));
+        s.script.push_back(Ok(HostReply::Created));
         s.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"top"}"#);
         let terminal = s.answer_to(&5.into())["result"]["terminalId"].clone();
         for (id, method) in (6..).zip([
@@ -208,7 +208,7 @@ fn arguments_reach_the_machine_as_they_are() {
         let params =
             json!({ "sessionId": "s-1", "command": "echo", "args": ["a b", "; rm -rf x", "$(id)", ""] });
         s.calls("5", "terminal/create", &params.to_string());
-        let MachineCall::CreateTerminal { command, args, .. } = &s.waiting[0].1 else {
+        let HostCall::CreateTerminal { command, args, .. } = &s.waiting[0].1 else {
             panic!("{:?}", s.waiting);
         };
         assert_eq!(command, "echo");

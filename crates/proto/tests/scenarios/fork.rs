@@ -2,7 +2,7 @@
 
 use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
-use acpd_proto::thread::{Answer, Change, Command, Copied, ForkPoint, Reply};
+use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply, ThreadCopy};
 use serde_json::json;
 
 use crate::rollback::turn;
@@ -32,8 +32,8 @@ fn fork(s: &mut Scene, turn: Option<u32>) -> Result<Reply, Failure> {
     })
 }
 
-fn copied(log: &[Event], last: Option<TurnId>) -> Copied {
-    let mut copied = Copied::new(FORK, last);
+fn copied(log: &[Event], last: Option<TurnId>) -> ThreadCopy {
+    let mut copied = ThreadCopy::new(FORK, last);
     for event in log {
         copied.fold(event);
     }
@@ -219,10 +219,10 @@ fn a_thread_without_turns_can_be_forked() {
 
 #[test]
 fn questions_and_commands_of_the_prefix_are_the_new_threads_and_over() {
-    use acpd_proto::thread::MachineReply;
+    use acpd_proto::thread::HostReply;
     check(|s| {
         s.open_turn();
-        s.machine = Some(|_| MachineReply::Created);
+        s.machine = Some(|_| HostReply::Created);
         s.calls(
             "1",
             "terminal/create",
@@ -310,7 +310,7 @@ fn a_name_that_is_none_makes_no_thread() {
         two_turns(s, FULL);
         let at = point(&fork(s, None));
         let mut new = Scene::new();
-        let adopted = acpd_proto::thread::Adopted {
+        let adopted = acpd_proto::thread::ForkContents {
             events: copied(&s.log, at.forked.last).into_events(),
             point: at,
             name: Some(" ".into()),

@@ -1,8 +1,8 @@
 //! What an agent was allowed when it asked holds once, and for what the question showed.
 
 use acpd_model::limits::DIFF_BYTES;
-use acpd_model::{Before, ErrorCode, Failure};
-use acpd_proto::thread::{Answer, Command, MachineReply};
+use acpd_model::{ErrorCode, Failure, PreviousContent};
+use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
@@ -27,11 +27,11 @@ fn is_allowed(scene: &mut Scene, id: &str, call: &str) {
 }
 
 /// Whether a call goes ahead without a question. If it does not, the question is refused.
-fn goes_ahead(scene: &mut Scene, id: &str, method: &str, mut params: Value, reply: MachineReply) -> bool {
+fn goes_ahead(scene: &mut Scene, id: &str, method: &str, mut params: Value, reply: HostReply) -> bool {
     params["sessionId"] = json!("s-1");
     scene.calls(id, method, &params.to_string());
     if scene.thread.live().requests.is_empty() {
-        scene.machine_says(Ok(reply));
+        scene.host_replies(Ok(reply));
         return true;
     }
     let number = scene.thread.live().last_request;
@@ -41,18 +41,20 @@ fn goes_ahead(scene: &mut Scene, id: &str, method: &str, mut params: Value, repl
 
 fn writes(scene: &mut Scene, id: &str, path: &str, content: &str) -> bool {
     let params = json!({ "path": path, "content": content });
-    let reply = MachineReply::Written { old: Before::Nothing };
+    let reply = HostReply::Written {
+        old: PreviousContent::Nothing,
+    };
     goes_ahead(scene, id, "fs/write_text_file", params, reply)
 }
 
 /// What the file that is written next is found to hold.
 fn holds(scene: &mut Scene, text: &str) {
     let content = text.to_owned();
-    scene.script.push_back(Ok(MachineReply::Read { content }));
+    scene.script.push_back(Ok(HostReply::Read { content }));
 }
 
 fn runs(scene: &mut Scene, id: &str, params: Value) -> bool {
-    goes_ahead(scene, id, "terminal/create", params, MachineReply::Created)
+    goes_ahead(scene, id, "terminal/create", params, HostReply::Created)
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
         s.calls("8", "fs/write_text_file", &params.to_string());
         let never = json!({ "deny": ["*"] }).into();
         s.ask(Command::SetPolicy(Some(never))).unwrap();
-        s.machine_says(Ok(MachineReply::Read {
+        s.host_replies(Ok(HostReply::Read {
             content: old.to_owned(),
         }));
         assert!(s.answer_to(&json!(8))["error"].is_object());

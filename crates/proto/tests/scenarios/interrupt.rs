@@ -1,7 +1,7 @@
 //! Ending a turn: running, waiting, not yet sent; with agents that agree, refuse and ignore it.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{By, ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Origin, TurnId};
 
 use crate::support::{Scene, check, tool};
 
@@ -22,7 +22,7 @@ fn the_agent_confirms() {
             matches!(s.log[cancel - 1].kind, EventKind::InterruptRequested {}),
             "it is in the log before the agent hears of it"
         );
-        assert!(matches!(s.log[cancel - 1].by, By::Client(_)));
+        assert!(matches!(s.log[cancel - 1].by, Origin::Client(_)));
         assert!(
             s.thread.live().turn.is_some(),
             "the turn ends when the agent says so"

@@ -136,7 +136,7 @@ fn what_is_archived_takes_no_turns_and_has_no_agent() {
         );
         let mode_id = "code".to_owned();
         let refused = s
-            .ask(Command::Ask(AgentRequest::SetMode { mode_id }))
+            .ask(Command::AgentRequest(AgentRequest::SetMode { mode_id }))
             .unwrap_err();
         assert_eq!((refused.code, s.starts.len()), (ErrorCode::Conflict, 1));
         assert_eq!(s.methods_from(logged), ["thread/notice"], "archived once");
@@ -265,7 +265,7 @@ fn a_daemon_that_was_killed_finishes_the_deletion() {
     assert_eq!(again.deleted, [None]);
     assert_eq!(again.log, scene.log, "nothing follows");
     let call = 7;
-    let by = acpd_model::By::Daemon;
+    let by = acpd_model::Origin::Daemon;
     let command = Command::Interrupt {
         turn: Some(TurnId(1)),
     };

@@ -1,8 +1,8 @@
 //! What is decided on is where a path leads, and what is done is done there.
 
-use acpd_model::{Before, By, EventKind, Failure};
+use acpd_model::{EventKind, Failure, Origin, PreviousContent};
 use acpd_proto::policy::{Policy, RealPaths, Scope};
-use acpd_proto::thread::{Answer, Command, Input, MachineCall, MachineReply, Reply, Sight, Whose};
+use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Input, Reply, Sight, Waiter};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
@@ -98,13 +98,15 @@ fn a_link_is_allowed_where_the_place_it_leads_to_is() {
     check(|s| {
         under(s, json!({ "allow": ["Edit(src/**)"], "default": "ask" }));
         writes(s, 7, "/workspace/src/in");
-        let expected = MachineCall::WriteFile {
+        let expected = HostCall::WriteFile {
             path: "/workspace/src/in".into(),
             at: Some("/workspace/src/a".into()),
             content: "x".into(),
         };
         assert_eq!(s.waiting[0].1, expected, "it is written where it was decided on");
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         writes(s, 8, "/workspace/src/out");
         assert!(s.waiting.is_empty());
         let asked = &s.params("item/fileChange/requestApproval")[0];
@@ -112,11 +114,11 @@ fn a_link_is_allowed_where_the_place_it_leads_to_is() {
         // Whatever the link becomes while somebody thinks about it, that is the place that was said yes to.
         s.links.clear();
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        let MachineCall::WriteFile { at, .. } = &s.waiting[0].1 else {
+        let HostCall::WriteFile { at, .. } = &s.waiting[0].1 else {
             panic!()
         };
         assert_eq!(at.as_deref(), Some("/etc/passwd"));
-        s.machine_says(Err(Failure::invalid_params(
+        s.host_replies(Err(Failure::invalid_params(
             "path outside workspace: /etc/passwd",
         )));
         s.stops_with("end_turn");
@@ -161,14 +163,14 @@ fn a_rule_about_reading_stops_a_read_and_a_default_does_not() {
         assert_eq!(refused(s, 7)["code"], -32007);
         assert!(s.waiting.is_empty());
         reads(s, 8, "/workspace/a");
-        s.machine_says(Ok(MachineReply::Read { content: "a".into() }));
+        s.host_replies(Ok(HostReply::Read { content: "a".into() }));
         assert_eq!(s.answer_to(&8.into())["result"]["content"], "a");
         reads(s, 9, "/workspace/private/b");
         let asked = &s.params("item/permissions/requestApproval")[0];
         assert_eq!(asked["title"], "Read /workspace/private/b");
         assert!(s.waiting.is_empty(), "not before somebody has said yes");
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        s.machine_says(Ok(MachineReply::Read { content: "b".into() }));
+        s.host_replies(Ok(HostReply::Read { content: "b".into() }));
         assert_eq!(s.answer_to(&9.into())["result"]["content"], "b");
         reads(s, 10, "/workspace/private/b");
         s.decide(2, Answer::Decline { always: false }).unwrap();
@@ -185,8 +187,10 @@ fn without_a_policy_a_file_is_not_looked_up_and_goes_ahead() {
         writes(s, 7, "/workspace/a");
         reads(s, 8, "/workspace/a");
         assert_eq!((s.waiting.len(), s.unresolved.len()), (2, 0));
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
-        s.machine_says(Ok(MachineReply::Read { content: "x".into() }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
+        s.host_replies(Ok(HostReply::Read { content: "x".into() }));
         s.stops_with("end_turn");
     });
 }
@@ -198,7 +202,9 @@ fn a_yes_holds_while_the_link_leads_to_the_same_place() {
         asks_to_edit(s, 7, "/workspace/link", "diff");
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, 8, "/workspace/link");
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         asks_to_edit(s, 10, "/workspace/link", "diff");
         s.decide(2, Answer::Accept { always: false }).unwrap();
         s.links
@@ -330,10 +336,10 @@ fn a_rule_that_comes_while_paths_are_looked_up_holds() {
         assert_eq!(refused(s, 7)["code"], -32007);
         // What was not found out at all is no reason to go ahead.
         writes(s, 8, "/workspace/a");
-        let (whose, _) = s.unresolved.remove(0);
-        assert!(matches!(whose, Whose::Call(_)));
+        let (waiter, _) = s.unresolved.remove(0);
+        assert!(matches!(waiter, Waiter::Call(_)));
         s.handle(Input::Resolved {
-            whose,
+            waiter,
             real: RealPaths::default(),
         });
         assert!(
@@ -364,7 +370,9 @@ fn a_question_about_the_daemons_own_files_is_refused_whatever_the_policy_says() 
                     .iter()
                     .rev()
                     .find_map(|event| match (&event.kind, &event.by) {
-                        (EventKind::RequestSettled { .. }, By::Policy(ruling)) => Some(ruling.reason.clone()),
+                        (EventKind::RequestSettled { .. }, Origin::Policy(ruling)) => {
+                            Some(ruling.reason.clone())
+                        }
                         _ => None,
                     });
                 let reason = last.expect("it is recorded");

@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
-use acpd_proto::thread::{Command, MachineReply, Reply};
+use acpd_proto::thread::{Command, HostReply, Reply};
 
 use crate::support::{FULL, Scene, check, tool};
 
@@ -147,15 +147,15 @@ fn what_a_file_does_later_answers_nobody() {
             r#"{"sessionId":"s-1","path":"/workspace/new"}"#,
         );
         let content = "of the old file".to_owned();
-        s.handle(acpd_proto::thread::Input::Machine {
+        s.handle(acpd_proto::thread::Input::Host {
             call: late,
-            result: Ok(MachineReply::Read { content }),
+            result: Ok(HostReply::Read { content }),
         });
         assert!(
             s.sent.iter().all(|sent| sent.answers.is_none()),
             "the new process is not told what the old one asked for"
         );
-        s.machine_says(Ok(MachineReply::Read {
+        s.host_replies(Ok(HostReply::Read {
             content: "new".into(),
         }));
         assert_eq!(s.answer_to(&6.into())["result"]["content"], "new");
@@ -167,7 +167,7 @@ fn what_a_file_does_later_answers_nobody() {
 fn terminals_end_with_it() {
     check(|s| {
         s.open_turn();
-        s.script.push_back(Ok(MachineReply::Created));
+        s.script.push_back(Ok(HostReply::Created));
         s.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"top"}"#);
         s.exits("exit status 1");
         let done = &s.params("item/terminalCommand/completed")[0];

@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Failure, TurnId};
 use acpd_proto::agent::Quirks;
-use acpd_proto::thread::{MachineCall, MachineReply};
+use acpd_proto::thread::{HostCall, HostReply};
 use serde_json::json;
 
 use crate::support::{Scene, check, check_in, message, tool};
@@ -121,14 +121,14 @@ fn an_agent_that_gives_up_on_a_missing_file_gets_an_empty_one() {
                 "fs/read_text_file",
                 r#"{"sessionId":"s-1","path":"/workspace/new"}"#,
             );
-            s.machine_says(Err(Failure::not_found("file")));
+            s.host_replies(Err(Failure::not_found("file")));
             let answer = &s.sent.last().unwrap().json;
             match code {
                 None => assert_eq!(answer["result"], json!({ "content": "" })),
                 Some(code) => assert_eq!(answer["error"]["code"], code),
             }
             s.calls("4", "fs/read_text_file", r#"{"sessionId":"s-1","path":"/etc/x"}"#);
-            s.machine_says(Err(Failure::new(
+            s.host_replies(Err(Failure::new(
                 ErrorCode::InvalidParams,
                 "path outside workspace",
             )));
@@ -157,12 +157,12 @@ fn a_shell_line_is_one_only_where_it_is_known() {
                 "terminal/create",
                 r#"{"sessionId":"s-1","command":"ls -l | wc"}"#,
             );
-            let MachineCall::CreateTerminal { command, args, .. } = &s.waiting[0].1 else {
+            let HostCall::CreateTerminal { command, args, .. } = &s.waiting[0].1 else {
                 panic!("{:?}", s.waiting);
             };
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             assert_eq!((command.as_str(), args), expected);
-            s.machine_says(Ok(MachineReply::Created));
+            s.host_replies(Ok(HostReply::Created));
             s.stops_with("end_turn");
         });
     }

@@ -1,9 +1,9 @@
 //! The permission policy at work in a thread.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Before, By, ErrorCode, EventKind, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Origin, PreviousContent, RawJson, TurnId};
 use acpd_proto::policy::{Policy, Scope};
-use acpd_proto::thread::{Answer, Command, MachineCall, MachineReply, Reply, Sight};
+use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Reply, Sight};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -99,14 +99,14 @@ fn a_command_without_arguments_is_judged_as_it_is_run() {
                 "{name}: {command}"
             );
             let runs = s.waiting.first().map(|(_, call)| match call {
-                MachineCall::CreateTerminal { command, .. } => command.as_str(),
+                HostCall::CreateTerminal { command, .. } => command.as_str(),
                 other => panic!("{other:?}"),
             });
             assert_eq!(runs, run, "{name}: {command}");
             if asked {
                 s.decide(1, Answer::Cancel).unwrap();
             } else {
-                s.machine_says(Ok(MachineReply::Created));
+                s.host_replies(Ok(HostReply::Created));
             }
             s.stops_with("end_turn");
         });
@@ -132,7 +132,9 @@ fn without_a_policy_everything_is_as_in_an_editor() {
         assert_eq!(s.thread.live().requests.len(), 1);
         writes(s, "8", "/workspace/x");
         assert_eq!(s.waiting.len(), 1, "the file is written");
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         s.decide(1, Answer::Cancel).unwrap();
     });
 }
@@ -148,14 +150,16 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         assert_eq!(s.answer_to(&7.into())["error"]["code"], -32007);
         assert!(s.waiting.is_empty());
         writes(s, "8", "/workspace/src/a.rs");
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         assert_eq!(s.answer_to(&8.into())["result"], json!({}));
         let permitted = s
             .log
             .iter()
             .find(|event| matches!(event.kind, EventKind::CallPermitted { .. }));
         assert!(
-            matches!(&permitted.unwrap().by, By::Policy(ruling) if ruling.rule.as_deref() == Some("Edit(/workspace/src/**)"))
+            matches!(&permitted.unwrap().by, Origin::Policy(ruling) if ruling.rule.as_deref() == Some("Edit(/workspace/src/**)"))
         );
 
         s.calls(
@@ -170,7 +174,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         );
         assert!(s.waiting.is_empty(), "not before somebody has said yes");
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         assert_eq!(
             s.answer_to(&9.into())["result"],
             json!({ "terminalId": "term_3" })
@@ -215,7 +219,9 @@ fn an_agent_that_has_asked_is_not_asked_about_again() {
         s.calls("7", "session/request_permission", params);
         s.decide(1, Answer::Accept { always: false }).unwrap();
         writes(s, "8", "/workspace/x");
-        s.machine_says(Ok(MachineReply::Written { old: Before::Nothing }));
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
         assert_eq!(s.thread.live().last_request, 1);
         writes(s, "9", "/workspace/y");
         assert_eq!(
@@ -413,7 +419,7 @@ fn what_an_agent_was_allowed_is_no_more_than_what_it_asked() {
             r#"{"sessionId":"s-1","command":"./deploy.sh"}"#,
         );
         assert_eq!(s.waiting.len(), 1);
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         s.ask(Command::SetPolicy(Some(json!("readonly").into()))).unwrap();
         s.calls(
             "11",

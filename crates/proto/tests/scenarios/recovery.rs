@@ -1,10 +1,10 @@
 //! The daemon is killed after any event, and goes on.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Before, Event, EventKind, TurnId};
+use acpd_model::{Event, EventKind, PreviousContent, TurnId};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::Live;
-use acpd_proto::thread::{Answer, MachineEvent, MachineReply};
+use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
 
 use crate::support::{FULL, Scene, check, check_in, thought, tool};
 
@@ -40,9 +40,11 @@ fn rich() -> Vec<Event> {
         let dropped = s.prompt("dropped");
         s.interrupt_turn(Some(dropped)).unwrap();
         s.script.extend([
-            Ok(MachineReply::Written { old: Before::Nothing }),
-            Ok(MachineReply::Read { content: "x".into() }),
-            Ok(MachineReply::Created),
+            Ok(HostReply::Written {
+                old: PreviousContent::Nothing,
+            }),
+            Ok(HostReply::Read { content: "x".into() }),
+            Ok(HostReply::Created),
         ]);
         s.calls(
             "71",
@@ -60,12 +62,12 @@ fn rich() -> Vec<Event> {
             .as_str()
             .unwrap()
             .to_owned();
-        s.terminal_says(&terminal, MachineEvent::Output("building\n".into()));
+        s.terminal_says(&terminal, TerminalEvent::Output("building\n".into()));
         s.stops_with("end_turn");
         assert_eq!(s.thread.live().turn.unwrap().id, queued);
         s.terminal_says(
             &terminal,
-            MachineEvent::Exited {
+            TerminalEvent::Exited {
                 exit: TerminalExit {
                     code: Some(0),
                     signal: None,
@@ -87,7 +89,7 @@ fn rich() -> Vec<Event> {
         s.chunk("fine");
         s.stops_with("cancelled");
         s.calls("77", "terminal/create", r#"{"sessionId":"s-1","command":"top"}"#);
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         s.chunk("third answer");
         s.asks_permission("78", "t4");
         s.exits("killed");

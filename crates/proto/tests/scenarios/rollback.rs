@@ -189,12 +189,12 @@ fn what_the_agent_says_on_its_way_out_is_not_shown() {
 
 #[test]
 fn a_command_that_still_runs_ends_with_its_turn() {
-    use acpd_proto::thread::MachineReply;
+    use acpd_proto::thread::HostReply;
     check(|s| {
         s.open_turn();
         s.stops_with("end_turn");
         s.prompt("run");
-        s.machine = Some(|_| MachineReply::Created);
+        s.machine = Some(|_| HostReply::Created);
         s.calls(
             "1",
             "terminal/create",

@@ -2,7 +2,7 @@
 
 use acpd_model::EventKind;
 use acpd_model::limits::QUESTION_BYTES;
-use acpd_proto::thread::{Answer, Command, MachineReply};
+use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
@@ -376,7 +376,7 @@ fn a_terminal_that_nobody_asked_for_shows_its_directory_and_its_variables() {
             })
         );
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        s.machine_says(Ok(MachineReply::Created));
+        s.host_replies(Ok(HostReply::Created));
         s.exits("exit status 0");
     });
 }

@@ -2,7 +2,7 @@
 
 use acpd_model::{Failure, TurnId};
 use acpd_proto::projection::SessionChange;
-use acpd_proto::thread::{Gone, Input, MachineEvent, MachineReply};
+use acpd_proto::thread::{AgentExit, HostReply, Input, TerminalEvent};
 use acpd_proto::wire::{Line, LineDecoder, Message};
 use serde_json::Value;
 
@@ -173,17 +173,17 @@ impl Scene {
         self.agent = None;
         self.waiting.clear();
         let (reason, stderr) = (reason.to_owned(), "last words\n".to_owned());
-        self.handle(Input::AgentGone(Gone { reason, stderr }));
+        self.handle(Input::AgentExited(AgentExit { reason, stderr }));
     }
 
     /// The oldest waiting call of files or terminals is done.
-    pub fn machine_says(&mut self, result: Result<MachineReply, Failure>) {
+    pub fn host_replies(&mut self, result: Result<HostReply, Failure>) {
         let (call, _) = self.waiting.remove(0);
-        self.handle(Input::Machine { call, result });
+        self.handle(Input::Host { call, result });
     }
 
     /// A terminal does something by itself.
-    pub fn terminal_says(&mut self, terminal_id: &str, event: MachineEvent) {
+    pub fn terminal_says(&mut self, terminal_id: &str, event: TerminalEvent) {
         let terminal_id = terminal_id.to_owned();
         self.handle(Input::Terminal { terminal_id, event });
     }

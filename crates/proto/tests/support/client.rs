@@ -1,14 +1,14 @@
 //! What a client can do in a scene.
 
-use acpd_model::event::Caller;
-use acpd_model::{By, Failure, RawJson, RequestId, TurnId};
+use acpd_model::event::ClientOrigin;
+use acpd_model::{Failure, Origin, RawJson, RequestId, TurnId};
 use acpd_proto::projection::{SessionChange, Spec, text_block};
 use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
 
 use super::scene::Scene;
 
-fn owner() -> By {
-    By::Client(Box::new(Caller {
+fn owner() -> Origin {
+    Origin::Client(Box::new(ClientOrigin {
         principal: "owner".into(),
         client: "test".into(),
     }))
@@ -21,7 +21,7 @@ impl Scene {
     }
 
     /// Sends a command of somebody in particular.
-    pub fn send_as(&mut self, by: acpd_model::By, command: Command) -> u64 {
+    pub fn send_as(&mut self, by: acpd_model::Origin, command: Command) -> u64 {
         let call = self.next_call;
         self.next_call += 1;
         self.handle(Input::Command { call, by, command });

@@ -1,21 +1,23 @@
 //! Machines that stand in for the files and terminals of a daemon.
 
-use acpd_model::Before;
+use acpd_model::PreviousContent;
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{MachineCall, MachineReply};
+use acpd_proto::thread::{HostCall, HostReply};
 
 /// A machine that does whatever it is asked.
-pub fn willing(call: &MachineCall) -> MachineReply {
+pub fn willing(call: &HostCall) -> HostReply {
     match call {
-        MachineCall::ReadFile { .. } => MachineReply::Read { content: "x".into() },
-        MachineCall::WriteFile { .. } => MachineReply::Written { old: Before::Nothing },
-        MachineCall::CreateTerminal { .. } => MachineReply::Created,
-        MachineCall::TerminalOutput { .. } => MachineReply::Output {
+        HostCall::ReadFile { .. } => HostReply::Read { content: "x".into() },
+        HostCall::WriteFile { .. } => HostReply::Written {
+            old: PreviousContent::Nothing,
+        },
+        HostCall::CreateTerminal { .. } => HostReply::Created,
+        HostCall::TerminalOutput { .. } => HostReply::Output {
             output: String::new(),
             truncated: false,
             exit: None,
         },
-        MachineCall::WaitForTerminalExit { .. } => MachineReply::Exited(TerminalExit::default()),
-        MachineCall::KillTerminal { .. } | MachineCall::ReleaseTerminal { .. } => MachineReply::Done,
+        HostCall::WaitForTerminalExit { .. } => HostReply::Exited(TerminalExit::default()),
+        HostCall::KillTerminal { .. } | HostCall::ReleaseTerminal { .. } => HostReply::Done,
     }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acpd_model::limits::RESTART_MILLIS_MAX;
-use acpd_model::{Before, ErrorCode, Failure, RawJson, TurnId};
+use acpd_model::{ErrorCode, Failure, PreviousContent, RawJson, TurnId};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Answer, Command, Input, MachineReply};
+use acpd_proto::thread::{Answer, Command, HostReply, Input};
 use serde_json::Value;
 
 use super::recording::{Line, Recording};
@@ -62,7 +62,7 @@ pub fn conversations(recording: &Recording) -> Vec<Conversation> {
 /// What the agent asked and the recording's client has not answered yet.
 enum Asked {
     Person(u32),
-    Machine(u64),
+    Host(u64),
     Nobody,
 }
 
@@ -196,7 +196,7 @@ impl<'r> Replay<'r> {
             let asked = if self.scene.thread.live().last_request > before {
                 Asked::Person(before + 1)
             } else if self.scene.waiting.len() > waiting {
-                Asked::Machine(self.scene.waiting[waiting].0)
+                Asked::Host(self.scene.waiting[waiting].0)
             } else {
                 self.leave_out(&format!("the client's answer to {method}"));
                 Asked::Nobody
@@ -266,7 +266,7 @@ impl<'r> Replay<'r> {
     fn client_answers(&mut self, line: &Line) {
         match self.asked.remove(&line.json["id"].to_string()) {
             Some(Asked::Person(number)) => self.decide(number, &line.json["result"]["outcome"]),
-            Some(Asked::Machine(call)) => self.machine_answers(call, &line.json),
+            Some(Asked::Host(call)) => self.machine_answers(call, &line.json),
             Some(Asked::Nobody) | None => {}
         }
     }
@@ -299,12 +299,14 @@ impl<'r> Replay<'r> {
                 let message = error["message"].as_str().unwrap_or_default();
                 Err(Failure::new(ErrorCode::NotFound, message))
             }
-            (None, Some(content)) => Ok(MachineReply::Read {
+            (None, Some(content)) => Ok(HostReply::Read {
                 content: content.to_owned(),
             }),
-            (None, None) => Ok(MachineReply::Written { old: Before::Nothing }),
+            (None, None) => Ok(HostReply::Written {
+                old: PreviousContent::Nothing,
+            }),
         };
-        self.scene.handle(Input::Machine { call, result });
+        self.scene.handle(Input::Host { call, result });
     }
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
-use acpd_proto::projection::{Live, Recall, Rounds};
+use acpd_proto::projection::{Exchanges, HistoryText, Live};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
-    Adopted, AnswersOrder, AnswersOutcome, Command, Copied, EditorOrder, Effect, ForkPoint, Input,
-    MachineCall, MachineReply, Policies, Reply, Thread, Whose,
+    Command, EditorCommand, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input, Policies,
+    RememberedChange, RememberedOutcome, Reply, Thread, ThreadCopy, Waiter,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
@@ -60,11 +60,11 @@ pub struct Scene {
     pub sent: Vec<Sent>,
     pub replies: BTreeMap<u64, Result<Reply, Failure>>,
     /// What the thread wants of editors, by connection.
-    pub orders: Vec<(String, EditorOrder)>,
-    /// Files and terminals that wait for [`Scene::machine_says`].
-    pub waiting: Vec<(u64, MachineCall)>,
+    pub orders: Vec<(String, EditorCommand)>,
+    /// Files and terminals that wait for [`Scene::host_replies`].
+    pub waiting: Vec<(u64, HostCall)>,
     /// Answers for the calls to come.
-    pub script: VecDeque<Result<MachineReply, Failure>>,
+    pub script: VecDeque<Result<HostReply, Failure>>,
     /// Where paths lead; one that is not here is no link.
     pub links: BTreeMap<String, Result<String, Failure>>,
     /// Paths that lead to the daemon's own files.
@@ -72,13 +72,13 @@ pub struct Scene {
     /// Whether what waits for [`Scene::look_up`] is looked up at once.
     pub looks_up: bool,
     /// Paths that are to be looked up, and for whom.
-    pub unresolved: Vec<(Whose, Vec<String>)>,
+    pub unresolved: Vec<(Waiter, Vec<String>)>,
     /// What the thread goes by; the answers for its agent among it.
     pub policies: Policies,
     /// Whether answers for the agent cannot be stored.
     pub answers_fail: bool,
     /// Answers every call that the script has nothing for.
-    pub machine: Option<fn(&MachineCall) -> MachineReply>,
+    pub machine: Option<fn(&HostCall) -> HostReply>,
     /// Our requests that the agent has not answered: id → method, of the present process.
     pub(super) open: BTreeMap<u64, String>,
     /// The turn that a prompt's id belongs to.
@@ -156,12 +156,12 @@ impl Scene {
     }
 
     /// A thread that is split off another one: what `copied` has of it, and where.
-    pub fn adopting(copied: Copied, point: ForkPoint, name: Option<&str>) -> Self {
+    pub fn adopting(copied: ThreadCopy, point: ForkPoint, name: Option<&str>) -> Self {
         let mut scene = Self::new();
         scene.id = FORK;
         scene.folded = Live::new(FORK);
         scene.thread = Thread::new(FORK, Limits::default(), scene.now);
-        let adopted = Adopted {
+        let adopted = ForkContents {
             events: copied.into_events(),
             point,
             name: name.map(str::to_owned),
@@ -264,7 +264,7 @@ impl Scene {
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
                 self.shown.push(frame);
             }
-            Effect::Recall {
+            Effect::CollectHistory {
                 except,
                 dropped,
                 bytes,
@@ -272,37 +272,38 @@ impl Scene {
                 let recalled = match self.unreadable.take() {
                     Some(failure) => Err(failure),
                     None => {
-                        let mut recall = Recall::new(Some(except), dropped, bytes);
+                        let mut recall = HistoryText::new(Some(except), dropped, bytes);
                         self.log.iter().for_each(|event| recall.fold(event));
                         Ok(recall.finish())
                     }
                 };
-                self.thread.handle(Input::Recalled(recalled), self.now);
+                self.thread.handle(Input::HistoryCollected(recalled), self.now);
             }
-            Effect::Rounds { except, dropped } => {
+            Effect::CollectExchanges { except, dropped } => {
                 let known = match self.unreadable.take() {
                     Some(failure) => Err(failure),
                     None => {
-                        let mut known = Rounds::known(except, dropped);
+                        let mut known = Exchanges::known(except, dropped);
                         self.log.iter().for_each(|event| known.fold(event));
                         Ok(known)
                     }
                 };
-                self.thread.handle(Input::Rounds(known), self.now);
+                self.thread.handle(Input::ExchangesCollected(known), self.now);
             }
             Effect::Delete { call } => self.deleted.push(call),
             Effect::Editor { connection, order } => self.orders.push((connection, order)),
-            Effect::Machine { call, what } => self.waiting.push((call, what)),
-            Effect::Resolve { whose, paths } => {
-                self.unresolved.push((whose, paths));
+            Effect::Host { call, what } => self.waiting.push((call, what)),
+            Effect::Resolve { waiter, paths } => {
+                self.unresolved.push((waiter, paths));
                 if self.looks_up {
                     self.tell_paths();
                 }
             }
-            Effect::Answers { by, order } => {
+            Effect::ChangeRemembered { by, order } => {
                 let outcome = self.change_answers(order);
                 self.thread.set_policies(Arc::new(self.policies.clone()));
-                self.thread.handle(Input::Answers { by, outcome }, self.now);
+                self.thread
+                    .handle(Input::RememberedChanged { by, outcome }, self.now);
             }
         }
         self.work();
@@ -330,7 +331,7 @@ impl Scene {
     }
 
     fn tell_paths(&mut self) {
-        for (whose, paths) in std::mem::take(&mut self.unresolved) {
+        for (waiter, paths) in std::mem::take(&mut self.unresolved) {
             let place = |path: &String| {
                 let as_named = || Ok(normalise(path, "/", None).unwrap());
                 self.links.get(path).cloned().unwrap_or_else(as_named)
@@ -343,7 +344,7 @@ impl Scene {
                 reserved,
                 roots,
             };
-            self.thread.handle(Input::Resolved { whose, real }, self.now);
+            self.thread.handle(Input::Resolved { waiter, real }, self.now);
         }
     }
 
@@ -353,24 +354,26 @@ impl Scene {
         self.thread.set_policies(Arc::new(self.policies.clone()));
     }
 
-    fn change_answers(&mut self, order: AnswersOrder) -> AnswersOutcome {
+    fn change_answers(&mut self, order: RememberedChange) -> RememberedOutcome {
         let full = || Failure::new(ErrorCode::Internal, "the disk is full");
         let mut answers = Remembered::clone(&self.policies.answers);
         let outcome = match order {
-            AnswersOrder::Remember { .. } if self.answers_fail => AnswersOutcome::Remembered(Err(full())),
-            AnswersOrder::Remember { request, allow } => {
+            RememberedChange::Remember { .. } if self.answers_fail => {
+                RememberedOutcome::Remembered(Err(full()))
+            }
+            RememberedChange::Remember { request, allow } => {
                 let ids = answers.remember(&request, allow, Scope::Agent);
                 let ids = ids.map_err(|error| Failure::invalid_params(error.to_string()));
                 let known = &self.policies.answers;
                 let new = |rule: &&RememberedRule| known.iter().all(|known| known.id != rule.id);
-                AnswersOutcome::Remembered(ids.map(|_| answers.iter().filter(new).cloned().collect()))
+                RememberedOutcome::Remembered(ids.map(|_| answers.iter().filter(new).cloned().collect()))
             }
-            AnswersOrder::Revoke { call, id } => {
+            RememberedChange::Revoke { call, id } => {
                 let gone = answers.revoke(id).ok_or_else(|| Failure::not_found(id));
                 let result = gone
                     .map(drop)
                     .and(if self.answers_fail { Err(full()) } else { Ok(()) });
-                AnswersOutcome::Revoked { call, id, result }
+                RememberedOutcome::Revoked { call, id, result }
             }
         };
         if !self.answers_fail {
@@ -414,7 +417,7 @@ impl Scene {
                 (None, None) => return,
             };
             let (call, _) = self.waiting.remove(0);
-            self.thread.handle(Input::Machine { call, result }, self.now);
+            self.thread.handle(Input::Host { call, result }, self.now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use acpd_model::{By, Event, EventKind, ItemId};
+use acpd_model::{Event, EventKind, ItemId, Origin};
 use acpd_proto::surface::app::Frame;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -113,10 +113,10 @@ fn told(sent: &Sent) -> String {
 
 fn stored(event: &Event) -> String {
     let by = match event.by {
-        By::Agent => "agent",
-        By::Daemon => "daemon",
-        By::Policy(_) => "policy",
-        By::Client(_) => "client",
+        Origin::Agent => "agent",
+        Origin::Daemon => "daemon",
+        Origin::Policy(_) => "policy",
+        Origin::Client(_) => "client",
     };
     let turn = event.turn.map(|turn| turn.to_string()).unwrap_or_default();
     let kind = tree(&serde_json::to_string(&event.kind).unwrap());

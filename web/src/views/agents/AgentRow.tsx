@@ -4,7 +4,7 @@ import type { Agent, AgentExamined } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { sentence } from "../../connection/connection.ts";
-import { visible } from "../../text/visible.ts";
+import { visible } from "../../text/bidi-guard.ts";
 import { Examined } from "./Examined.tsx";
 
 const SOURCES: Record<string, string> = {

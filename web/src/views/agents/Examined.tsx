@@ -2,7 +2,7 @@
 
 import type { AgentExamined, AgentHello } from "@acpd/client";
 
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { objects, text } from "../thread/acp.ts";
 import { duration } from "../thread/format.ts";
 import { abilities } from "./capabilities.ts";

@@ -2,13 +2,13 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { say } from "../../app/live.ts";
+import { announce } from "../../app/live-region.ts";
 import { go } from "../../app/route.ts";
 import { open, see, unarchive } from "../../app/threads.ts";
 import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
-import { folderOf, type Live, nameOf } from "../../state/threads.ts";
-import { LivePill } from "../parts/Live.tsx";
+import { folderOf, type ThreadActivity, nameOf } from "../../state/threads.ts";
+import { StatusPill } from "../parts/StatusMark.tsx";
 import { Head } from "../shell/Head.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf } from "../thread/index.ts";
@@ -34,7 +34,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
   const { value: who } = standing;
   const role = who.name === "in" ? who.session.role : "observer";
   const last = state.turns.findLast(({ id, status }) => id != null && status !== "queued");
-  const live: Live =
+  const live: ThreadActivity =
     head.status === "waiting" || head.status === "running"
       ? head.status
       : last?.status === "failed"
@@ -86,7 +86,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
           </>
         }
       >
-        <LivePill live={live} />
+        <StatusPill live={live} />
         <ThreadMenu thread={head} />
       </Head>
       {head.archived && (
@@ -119,7 +119,7 @@ function useEnds(turnId: string | undefined, status: string | undefined): void {
   const [was, setWas] = useState({ turnId, status });
   useEffect(() => {
     if (was.turnId === turnId && was.status === "running" && status !== "running" && status !== undefined) {
-      say(status === "completed" ? "The agent has finished" : `The turn is ${status}`);
+      announce(status === "completed" ? "The agent has finished" : `The turn is ${status}`);
     }
     setWas({ turnId, status });
   }, [turnId, status]);

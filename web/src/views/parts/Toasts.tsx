@@ -1,6 +1,6 @@
 /** Short messages, and the region that is read out. */
 
-import { said } from "../../app/live.ts";
+import { announcement } from "../../app/live-region.ts";
 import { toasts } from "../../app/toasts.ts";
 import { Icon } from "./Icon.tsx";
 
@@ -33,7 +33,7 @@ export function Toasts() {
         ))}
       </div>
       <p class="sr-only" role="status" aria-live="polite">
-        {said.value}
+        {announcement.value}
       </p>
     </>
   );

@@ -1,7 +1,7 @@
 /** Policies in force, the one that counts first on top. */
 
 import { EFFECTS, type Effect, type Layer, PRESETS, type Whose, type Written } from "../../state/policy.ts";
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 
 const TITLES: Record<Whose, string> = { thread: "This thread’s own", agent: "The agent’s", daemon: "The daemon’s" };
 const WORDS: Record<Effect, string> = { deny: "Denied", ask: "Asked", allow: "Allowed" };

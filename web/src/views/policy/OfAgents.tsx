@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { agents, lookForAgents } from "../../app/agents.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
 import { type Layer, layersOf } from "../../state/policy.ts";
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Layers } from "./Layers.tsx";
 
 /** Agents asked about. A connection has so many requests in a while, and other things to ask. */

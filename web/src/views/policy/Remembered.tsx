@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { attempt } from "../../app/threads.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 
 const SCOPES: Record<string, string> = {
   session: "until the agent’s session ends",

@@ -1,6 +1,6 @@
 /** What a person sets for this browser, and who they are to the daemon. */
 
-import { askForNotifications, permission, wanted } from "../../app/attention.ts";
+import { askForNotifications, permission, wanted } from "../../app/notifications.ts";
 import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";

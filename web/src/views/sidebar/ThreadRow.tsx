@@ -3,7 +3,7 @@
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { age, endOf, folderOf, type Listed, nameOf } from "../../state/threads.ts";
-import { LiveMark } from "../parts/Live.tsx";
+import { StatusMark } from "../parts/StatusMark.tsx";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
 export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
@@ -25,7 +25,7 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
           }
         }}
       >
-        <LiveMark live={live} says={end} />
+        <StatusMark live={live} says={end} />
         <span class="row-text">
           <span class={unread ? "row-name truncate is-unread" : "row-name truncate"}>{nameOf(thread)}</span>
           <span class="row-sub">

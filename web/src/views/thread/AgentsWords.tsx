@@ -2,7 +2,7 @@
 
 import type { Approval as Asked } from "@acpd/client";
 
-import { visible } from "../../text/visible.ts";
+import { visible } from "../../text/bidi-guard.ts";
 import { isObject, objects } from "./acp.ts";
 import { Content } from "./Content.tsx";
 import { RawJson } from "./RawJson.tsx";

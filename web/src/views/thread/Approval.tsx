@@ -5,7 +5,7 @@ import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acp
 import { useId } from "preact/hooks";
 
 import { heading, inOneLine } from "../../state/subjects.ts";
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, isAlways, nameBeside } from "./answers.ts";
 import { Icon } from "./Icon.tsx";

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { highlight } from "../../text/highlight.ts";
-import { visibleOrder } from "../../text/visible.ts";
+import { visibleOrder } from "../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 
 export interface CodeProps {

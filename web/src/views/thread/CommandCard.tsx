@@ -3,7 +3,7 @@
 import type { Item, TerminalCommand } from "@acpd/client";
 
 import { quoted } from "../../text/shell.ts";
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { useThread } from "./context.ts";
 import { Fold } from "./Fold.tsx";

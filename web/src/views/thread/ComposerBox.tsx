@@ -3,10 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "./acp.ts";
 import { type Attachment, attach, sentBytes } from "./attachments.ts";
-import { useBeside } from "./beside.ts";
+import { usePopoverPosition } from "./popover-position.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
 import { bytes } from "./format.ts";
 import { Icon } from "./Icon.tsx";
@@ -65,7 +65,7 @@ export function ComposerBox(props: ComposerBoxProps) {
 
   const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  useBeside(box, list, offered.length > 0, true);
+  usePopoverPosition(box, list, offered.length > 0, true);
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest" });
   }, [choice]);

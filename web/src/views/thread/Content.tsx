@@ -1,8 +1,8 @@
 // ACP's content blocks: text, pictures, sound, files that are named, files that are inside.
 
-import { followable } from "../../text/address.ts";
+import { followable } from "../../text/safe-url.ts";
 import { grammarOf, languageOfPath } from "../../text/highlight.ts";
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { type AcpObject, isObject, number, text } from "./acp.ts";
 import { CodeBlock } from "./CodeBlock.tsx";
 import { Fold } from "./Fold.tsx";

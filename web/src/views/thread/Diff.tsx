@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { type DiffLine, diffOfTexts, type FileDiff, type Hunk, parseUnified, sideBySide } from "../../text/diff.ts";
-import { visibleLine, visibleOrder } from "../../text/visible.ts";
+import { visibleLine, visibleOrder } from "../../text/bidi-guard.ts";
 import { type DiffStyle, useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { count } from "./format.ts";

@@ -3,8 +3,8 @@
 import type { InputWanted, Resolved } from "@acpd/client";
 import { useId, useMemo, useRef, useState } from "preact/hooks";
 
-import { destination } from "../../text/address.ts";
-import { visible, visibleLine } from "../../text/visible.ts";
+import { destination } from "../../text/safe-url.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { isObject, text } from "./acp.ts";
 import { AlsoAsked, Settled } from "./Approval.tsx";
 import { CopyButton } from "./CopyButton.tsx";

@@ -2,7 +2,7 @@
 
 import { useId } from "preact/hooks";
 
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import type { Field, Filled } from "./form.ts";
 
 export interface FieldProps {

@@ -2,7 +2,7 @@
 
 import type { FileChange, Item } from "@acpd/client";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { UnifiedDiff } from "./Diff.tsx";
 import { Fold } from "./Fold.tsx";
 import { Icon } from "./Icon.tsx";

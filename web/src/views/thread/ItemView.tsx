@@ -2,7 +2,7 @@
 
 import type { Item } from "@acpd/client";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { CommandCard } from "./CommandCard.tsx";
 import { FileCard } from "./FileCard.tsx";
 import { AgentMessage, Thought, UserMessage } from "./Messages.tsx";

@@ -2,7 +2,7 @@
 
 import type { By, Notice, Turn } from "@acpd/client";
 
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { isObject, number, text } from "./acp.ts";
 import { Fold } from "./Fold.tsx";
 import { count, duration, money, short, words } from "./format.ts";

@@ -2,7 +2,7 @@
 
 import type { ConfigValue } from "@acpd/client";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { type AcpObject, type Choice, configOption } from "./acp.ts";
 import { Picker } from "./Picker.tsx";
 

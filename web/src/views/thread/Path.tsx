@@ -1,6 +1,6 @@
 // A file, by its path: whole in the title, without the thread's folder in the text, nothing in it invisible.
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { useThread } from "./context.ts";
 import { shownPath } from "./format.ts";
 

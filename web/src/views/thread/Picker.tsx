@@ -3,9 +3,9 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import type { Choice } from "./acp.ts";
-import { useBeside } from "./beside.ts";
+import { usePopoverPosition } from "./popover-position.ts";
 import { Icon } from "./Icon.tsx";
 
 export interface PickerProps {
@@ -43,7 +43,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
     hide();
     if (choice !== undefined && choice.value !== value) onPick(choice.value);
   };
-  useBeside(place, list, open);
+  usePopoverPosition(place, list, open);
   useEffect(() => {
     if (!open) return;
     list.current?.focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 // What nobody here knows, as it came: folded, but never left out.
 
-import { visibleOrder } from "../../text/visible.ts";
+import { visibleOrder } from "../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Fold } from "./Fold.tsx";
 

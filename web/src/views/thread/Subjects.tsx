@@ -4,7 +4,7 @@ import type { CallSubject } from "@acpd/client";
 
 import { deed } from "../../state/subjects.ts";
 import { quoted } from "../../text/shell.ts";
-import { visible, visibleLine } from "../../text/visible.ts";
+import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { UnifiedDiff } from "./Diff.tsx";
 import { Icon } from "./Icon.tsx";

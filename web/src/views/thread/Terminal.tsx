@@ -6,7 +6,7 @@ import { toast } from "../../app/toasts.ts";
 import { sentence } from "../../connection/connection.ts";
 import { downloadBlob } from "../../connection/download.ts";
 import { AnsiText, type Line, LINES_KEPT, type Segment, type Style } from "../../text/ansi.ts";
-import { visibleOrder } from "../../text/visible.ts";
+import { visibleOrder } from "../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { count } from "./format.ts";
 

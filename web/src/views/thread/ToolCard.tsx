@@ -2,7 +2,7 @@
 
 import type { Item, ToolCall } from "@acpd/client";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { type AcpObject, isObject, type Location, locationsOf, objects, text } from "./acp.ts";
 import { CommandCard } from "./CommandCard.tsx";
 import { Content } from "./Content.tsx";

@@ -3,7 +3,7 @@
 
 import type { Always, PermissionOption, QuestionAnswered } from "@acpd/client";
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 
 const KINDS: Record<string, { meaning: string; decision: string }> = {
   allow_once: { meaning: "Allow once", decision: "accept" },

@@ -3,7 +3,7 @@
 
 import type { AcpObject, PromptCapabilities } from "./acp.ts";
 import { bytes } from "./format.ts";
-import { shrink } from "./shrink.ts";
+import { resizeImage } from "./resize-image.ts";
 
 export interface Attachment {
   name: string;
@@ -38,7 +38,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
 async function smaller(file: File, name: string, room: number): Promise<Taken | undefined> {
   if (!PICTURES.has(file.type)) return undefined;
   try {
-    const made = await shrink(file, (blob) => pictureBytes(blob) <= room);
+    const made = await resizeImage(file, (blob) => pictureBytes(blob) <= room);
     if (made === undefined) return undefined;
     const block = await pictureBlock(made.blob);
     return { attachment: { name, block, size: sentBytes(block), shrunk: made.said } };

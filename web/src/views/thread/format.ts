@@ -1,6 +1,6 @@
 // Numbers, paths and times as people read them.
 
-import { visibleLine } from "../../text/visible.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 
 /** A path without the thread's own folder, with everything in it visible. */
 export function shownPath(path: string, cwd: string): string {

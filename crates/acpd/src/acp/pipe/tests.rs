@@ -47,10 +47,10 @@ fn with_session() -> Pipe {
             r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#,
         ),
     ] {
-        pipe.editor_said(line);
-        pipe.daemon_said(answer.to_owned());
+        pipe.handle_editor_message(line);
+        pipe.handle_daemon_message(answer.to_owned());
     }
-    pipe.daemon_said(mark(r#""seq":5,"live":true"#));
+    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
     outputs(&mut pipe);
     pipe
 }
@@ -63,7 +63,7 @@ fn reconnect(pipe: &mut Pipe) -> String {
         told[1],
         r#"> {"id":"acpd-pipe-hello","jsonrpc":"2.0","method":"initialize","params":{"x":1.10}}"#
     );
-    pipe.daemon_said(r#"{"jsonrpc":"2.0","id":"acpd-pipe-hello","result":{}}"#.to_owned());
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":"acpd-pipe-hello","result":{}}"#.to_owned());
     let resumed = outputs(pipe);
     assert!(
         resumed.len() == 1 && resumed[0].contains("session/resume"),
@@ -74,7 +74,7 @@ fn reconnect(pipe: &mut Pipe) -> String {
 }
 
 fn resumed(pipe: &mut Pipe, number: u64) {
-    pipe.daemon_said(format!(
+    pipe.handle_daemon_message(format!(
         r#"{{"jsonrpc":"2.0","id":"acpd-pipe-{number}","result":{{}}}}"#
     ));
 }
@@ -83,9 +83,9 @@ fn resumed(pipe: &mut Pipe, number: u64) {
 fn what_passes_is_not_changed() {
     let mut pipe = with_session();
     let odd = r#"{ "jsonrpc":"2.0", "method":"_x/y", "params":{"n":1.10} }"#;
-    pipe.editor_said(odd.to_owned());
-    pipe.editor_said("nonsense".to_owned());
-    pipe.daemon_said(odd.to_owned());
+    pipe.handle_editor_message(odd.to_owned());
+    pipe.handle_editor_message("nonsense".to_owned());
+    pipe.handle_daemon_message(odd.to_owned());
     assert_eq!(
         outputs(&mut pipe),
         [format!("> {odd}"), "> nonsense".into(), format!("< {odd}")]
@@ -95,11 +95,11 @@ fn what_passes_is_not_changed() {
 #[test]
 fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
     let mut pipe = with_session();
-    pipe.editor_said(request(2, "session/prompt", "s"));
-    pipe.daemon_said(
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    pipe.handle_daemon_message(
         r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"acp:c:1"}}"#.to_owned(),
     );
-    pipe.daemon_said(update("one"));
+    pipe.handle_daemon_message(update("one"));
     outputs(&mut pipe);
     pipe.lost();
     assert_eq!(
@@ -115,10 +115,10 @@ fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
     );
     resumed(&mut pipe, 1);
     for text in [update("one"), update("two"), mark(r#""seq":7,"live":true"#)] {
-        pipe.daemon_said(text);
+        pipe.handle_daemon_message(text);
     }
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
-    pipe.daemon_said(answer.to_owned());
+    pipe.handle_daemon_message(answer.to_owned());
     assert_eq!(
         outputs(&mut pipe),
         [format!("< {}", update("two")), format!("< {answer}")]
@@ -135,7 +135,7 @@ fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_com
         request(3, "session/prompt", "s"),
         list.clone(),
     ] {
-        pipe.editor_said(line);
+        pipe.handle_editor_message(line);
     }
     outputs(&mut pipe);
     pipe.lost();
@@ -149,7 +149,7 @@ fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_com
     }
     reconnect(&mut pipe);
     resumed(&mut pipe, 1);
-    pipe.daemon_said(mark(r#""seq":5,"live":true"#));
+    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
     assert_eq!(outputs(&mut pipe), [format!("> {list}")]);
 }
 
@@ -161,16 +161,16 @@ fn a_question_is_put_once_and_taken_back_when_it_is_over() {
             r#"{{"jsonrpc":"2.0","id":"{id}","method":"session/request_permission","params":{{"sessionId":"s"}}}}"#
         )
     };
-    pipe.daemon_said(question("q1"));
-    pipe.daemon_said(question("q2"));
+    pipe.handle_daemon_message(question("q1"));
+    pipe.handle_daemon_message(question("q2"));
     outputs(&mut pipe);
     pipe.lost();
     reconnect(&mut pipe);
     resumed(&mut pipe, 1);
-    pipe.daemon_said(mark(r#""seq":5,"open":["q2"]"#));
-    pipe.daemon_said(question("q2"));
-    pipe.daemon_said(question("q3"));
-    pipe.daemon_said(mark(r#""seq":5,"live":true"#));
+    pipe.handle_daemon_message(mark(r#""seq":5,"open":["q2"]"#));
+    pipe.handle_daemon_message(question("q2"));
+    pipe.handle_daemon_message(question("q3"));
+    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
     let cancel = r#"< {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q1"}}"#;
     assert_eq!(
         outputs(&mut pipe),
@@ -181,35 +181,39 @@ fn a_question_is_put_once_and_taken_back_when_it_is_over() {
 #[test]
 fn a_cancel_that_may_be_lost_is_sent_again() {
     let mut pipe = with_session();
-    pipe.editor_said(request(2, "session/prompt", "s"));
-    pipe.daemon_said(r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned());
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    pipe.handle_daemon_message(
+        r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned(),
+    );
     let cancel = r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
-    pipe.editor_said(cancel.to_owned());
+    pipe.handle_editor_message(cancel.to_owned());
     outputs(&mut pipe);
     pipe.lost();
     reconnect(&mut pipe);
     resumed(&mut pipe, 1);
-    pipe.daemon_said(mark(r#""seq":5,"live":true"#));
+    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
     assert_eq!(outputs(&mut pipe), [format!("> {cancel}")]);
 }
 
 #[test]
 fn a_session_that_is_gone_takes_its_prompts_with_it() {
     let mut pipe = with_session();
-    pipe.editor_said(request(2, "session/prompt", "s"));
-    pipe.daemon_said(r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned());
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    pipe.handle_daemon_message(
+        r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned(),
+    );
     outputs(&mut pipe);
     pipe.lost();
     reconnect(&mut pipe);
     let gone = r#"{"jsonrpc":"2.0","id":"acpd-pipe-1","error":{"code":-32002,"message":"no such thread"}}"#;
-    pipe.daemon_said(gone.to_owned());
+    pipe.handle_daemon_message(gone.to_owned());
     let told = outputs(&mut pipe);
     assert!(
         told[0].starts_with("< ") && told[0].contains("no such thread"),
         "{told:?}"
     );
     assert!(told[1].starts_with("! ") && pipe.takes_lines(), "{told:?}");
-    pipe.editor_said(request(3, "session/prompt", "s"));
+    pipe.handle_editor_message(request(3, "session/prompt", "s"));
     pipe.lost();
     pipe.give_up("it is over");
     let told = outputs(&mut pipe);

@@ -15,8 +15,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::super::transport::Transport;
-use super::streams::{Key, Streams, Taken};
-use crate::door::{Hash, Pass};
+use super::streams::{ReadOutcome, StreamKey, Streams};
+use crate::door::{Hash, Identity};
 
 /// The connections that there are, by their ids. An id may be all that an editor shows, so it is kept as a secret is.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Connection {
     /// What its id hashes to.
     id: Hash,
     /// Whose it is.
-    opener: Pass,
+    opener: Identity,
     inbox: mpsc::Sender<String>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -54,9 +54,9 @@ impl Connections {
     pub fn open(
         &self,
         id: &str,
-        opener: Pass,
+        opener: Identity,
         limits: &Limits,
-    ) -> Option<(Arc<Connection>, Exchange, oneshot::Receiver<Bytes>)> {
+    ) -> Option<(Arc<Connection>, HttpTransport, oneshot::Receiver<Bytes>)> {
         let mut all = lock(&self.0);
         if all.len() >= EDITOR_CONNECTIONS {
             return None;
@@ -75,7 +75,7 @@ impl Connections {
             changed: watch::channel(()).0,
         });
         all.insert(connection.id, Arc::clone(&connection));
-        let exchange = Exchange {
+        let exchange = HttpTransport {
             connections: self.clone(),
             changed: connection.changed.subscribe(),
             connection: Arc::clone(&connection),
@@ -92,7 +92,7 @@ impl Connections {
     }
 
     /// Who has opened the connection of that id, if it was by a ticket.
-    pub fn opened_by_ticket(&self, id: &str) -> Option<Pass> {
+    pub fn opened_by_ticket(&self, id: &str) -> Option<Identity> {
         let all = lock(&self.0);
         let opener = &all.get(&Hash::of(id))?.opener;
         opener.by_ticket.then(|| opener.clone())
@@ -135,7 +135,7 @@ impl Connection {
 }
 
 /// The editor actor's end of a connection.
-pub struct Exchange {
+pub struct HttpTransport {
     connections: Connections,
     connection: Arc<Connection>,
     changed: watch::Receiver<()>,
@@ -144,7 +144,7 @@ pub struct Exchange {
     patience: Duration,
 }
 
-impl Transport for Exchange {
+impl Transport for HttpTransport {
     async fn next(&mut self) -> Result<Option<String>> {
         loop {
             if lock(&self.connection.state).streams.is_closed() {
@@ -211,7 +211,7 @@ impl Transport for Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for HttpTransport {
     fn drop(&mut self) {
         self.connections.remove(&self.connection);
         self.connection.end();
@@ -219,16 +219,16 @@ impl Drop for Exchange {
 }
 
 /// One reader of one stream.
-pub struct Reader {
+pub struct StreamReader {
     connection: Arc<Connection>,
-    key: Key,
+    key: StreamKey,
     number: u64,
     changed: watch::Receiver<()>,
 }
 
-impl Reader {
+impl StreamReader {
     /// The reader `number` of a stream.
-    pub fn new(connection: Arc<Connection>, key: Key, number: u64) -> Self {
+    pub fn new(connection: Arc<Connection>, key: StreamKey, number: u64) -> Self {
         let changed = connection.changed.subscribe();
         Self {
             connection,
@@ -248,23 +248,23 @@ impl Reader {
                 state.streams.take(&self.key, self.number, settled)
             };
             match taken {
-                Taken::Soon => {
+                ReadOutcome::Soon => {
                     sleep(Duration::from_millis(EDITOR_ORDER_MILLIS)).await;
                     settled = true;
                 }
-                Taken::Event(number, text) => {
+                ReadOutcome::Event(number, text) => {
                     // Somebody may wait for room, or for this to have gone first.
                     self.connection.changed.send_replace(());
                     return Some((number, text));
                 }
-                Taken::Nothing => self.changed.changed().await.ok()?,
-                Taken::End => return None,
+                ReadOutcome::Nothing => self.changed.changed().await.ok()?,
+                ReadOutcome::End => return None,
             }
         }
     }
 }
 
-impl Drop for Reader {
+impl Drop for StreamReader {
     fn drop(&mut self) {
         let (key, number) = (&self.key, self.number);
         self.connection.with(|streams| streams.left(key, number));
@@ -276,7 +276,7 @@ mod tests {
     use acpd_proto::time::Now;
 
     use super::*;
-    use crate::door::{Guard, Sessions, Token};
+    use crate::door::{AuthStore, Sessions, Token};
 
     #[tokio::test]
     async fn what_was_accepted_before_the_end_is_still_done() {
@@ -286,7 +286,7 @@ mod tests {
             mono: Duration::ZERO,
             wall: 0,
         };
-        let opener = Guard::new(&token, Vec::new(), Sessions::default(), now).owner();
+        let opener = AuthStore::new(&token, Vec::new(), Sessions::default(), now).owner();
         let (connection, mut exchange, _hello) = all.open("id", opener, &Limits::default()).unwrap();
         assert!(connection.post("one".into()).await && connection.post("two".into()).await);
         connection.end();

@@ -32,10 +32,10 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::connection::Reader;
-use self::streams::Refused;
+use self::connection::StreamReader;
+use self::streams::StreamError;
 use super::websocket::Socket;
-use crate::door::{Door, Pass, random, refuse};
+use crate::door::{Identity, ServerState, random, refuse};
 
 pub use connection::{Connection, Connections};
 
@@ -52,7 +52,7 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 /// The routes.
-pub fn router() -> Router<Door> {
+pub fn router() -> Router<ServerState> {
     Router::new().route("/acp", get(listen).post(post).delete(end))
 }
 
@@ -85,7 +85,11 @@ fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
 }
 
 /// The connection that a request names, if it is its sender's.
-fn find(door: &Door, pass: &Pass, headers: &HeaderMap) -> Result<Arc<Connection>, Box<Response>> {
+fn find(
+    server: &ServerState,
+    identity: &Identity,
+    headers: &HeaderMap,
+) -> Result<Arc<Connection>, Box<Response>> {
     let id = text(headers, &CONNECTION_ID).ok_or_else(|| {
         no(
             StatusCode::BAD_REQUEST,
@@ -93,7 +97,7 @@ fn find(door: &Door, pass: &Pass, headers: &HeaderMap) -> Result<Arc<Connection>
             "say which connection: Acp-Connection-Id",
         )
     })?;
-    let found = door.lobby.connections.find(id, &pass.principal);
+    let found = server.setup.connections.find(id, &identity.principal);
     found.ok_or_else(gone)
 }
 
@@ -121,7 +125,7 @@ fn session(headers: &HeaderMap) -> Result<Option<String>, Box<Response>> {
     Ok(Some(session.to_owned()))
 }
 
-impl Refused {
+impl StreamError {
     fn answer(self) -> Box<Response> {
         match self {
             Self::Taken => no(
@@ -154,17 +158,23 @@ impl Refused {
 }
 
 async fn post(
-    State(door): State<Door>,
-    Extension(pass): Extension<Pass>,
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let posted = posted(door, pass, &uri, &headers, body).await;
+    let posted = posted(server, identity, &uri, &headers, body).await;
     posted.unwrap_or_else(|refused| *refused)
 }
 
-async fn posted(door: Door, pass: Pass, uri: &Uri, headers: &HeaderMap, body: Body) -> Answer {
+async fn posted(
+    server: ServerState,
+    identity: Identity,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Body,
+) -> Answer {
     let kind = text(headers, &header::CONTENT_TYPE).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case(JSON) {
@@ -178,7 +188,7 @@ async fn posted(door: Door, pass: Pass, uri: &Uri, headers: &HeaderMap, body: Bo
         let message = "the answer is application/json or text/event-stream";
         return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
     }
-    let body = read(&door, body).await?;
+    let body = read(&server, body).await?;
     let message = Message::parse(&body).map_err(|Malformed { reason, is_json }| {
         let code = if is_json {
             ErrorCode::InvalidRequest
@@ -195,21 +205,21 @@ async fn posted(door: Door, pass: Pass, uri: &Uri, headers: &HeaderMap, body: Bo
             let message = "the connection is initialized already";
             return Err(no(StatusCode::BAD_REQUEST, "invalid_request", message));
         }
-        return begin(door, &pass, uri, &message, body.clone()).await;
+        return begin(server, &identity, uri, &message, body.clone()).await;
     }
-    let connection = find(&door, &pass, headers)?;
+    let connection = find(&server, &identity, headers)?;
     let session = session(headers)?;
     connection
         .with(|streams| streams.posted(&message, session.as_deref()))
-        .map_err(Refused::answer)?;
+        .map_err(StreamError::answer)?;
     if !connection.post(body.clone()).await {
         return Err(gone());
     }
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-async fn read(door: &Door, body: Body) -> Result<String, Box<Response>> {
-    let limits = &door.calls.around.limits;
+async fn read(server: &ServerState, body: Body) -> Result<String, Box<Response>> {
+    let limits = &server.service.context.limits;
     let (most, patience) = (
         limits.editor_message_bytes(),
         Duration::from_secs(limits.write_secs),
@@ -229,9 +239,9 @@ async fn read(door: &Door, body: Body) -> Result<String, Box<Response>> {
 }
 
 /// A connection that ends unless its `initialize` is answered well.
-struct Beginning(Option<Arc<Connection>>);
+struct InitializeGuard(Option<Arc<Connection>>);
 
-impl Drop for Beginning {
+impl Drop for InitializeGuard {
     fn drop(&mut self) {
         if let Some(connection) = self.0.take() {
             connection.end();
@@ -239,26 +249,33 @@ impl Drop for Beginning {
     }
 }
 
-async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: String) -> Answer {
+async fn begin(
+    server: ServerState,
+    identity: &Identity,
+    uri: &Uri,
+    message: &Message<'_>,
+    body: String,
+) -> Answer {
     let id = random().map_err(|_| {
         let message = "the system has no random numbers";
         no(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     })?;
-    let opened = door
-        .lobby
+    let opened = server
+        .setup
         .connections
-        .open(&id, pass.clone(), &door.calls.around.limits);
+        .open(&id, identity.clone(), &server.service.context.limits);
     let (connection, exchange, said) = opened.ok_or_else(|| {
         let message = "there are too many connections of editors: end some, or wait";
         no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
     })?;
-    let mut beginning = Beginning(Some(Arc::clone(&connection)));
-    let (lobby, visitor, agent) = (door.lobby, pass.visitor(), agent(uri));
-    door.peers
-        .spawn(async move { lobby.serve(exchange, visitor, agent).await });
+    let mut beginning = InitializeGuard(Some(Arc::clone(&connection)));
+    let (setup, identity, agent) = (server.setup, identity.editor_identity(), agent(uri));
+    server
+        .peers
+        .spawn(async move { setup.serve(exchange, identity, agent).await });
     connection
         .with(|streams| streams.posted(message, None))
-        .map_err(Refused::answer)?;
+        .map_err(StreamError::answer)?;
     if !connection.post(body).await {
         return Err(gone());
     }
@@ -278,10 +295,14 @@ async fn begin(door: Door, pass: &Pass, uri: &Uri, message: &Message<'_>, body: 
     Ok(response)
 }
 
-async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, headers: HeaderMap) -> Response {
-    match find(&door, &pass, &headers) {
+async fn end(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    headers: HeaderMap,
+) -> Response {
+    match find(&server, &identity, &headers) {
         Ok(connection) => {
-            door.lobby.connections.remove(&connection);
+            server.setup.connections.remove(&connection);
             connection.end();
             StatusCode::ACCEPTED.into_response()
         }
@@ -290,42 +311,42 @@ async fn end(State(door): State<Door>, Extension(pass): Extension<Pass>, headers
 }
 
 async fn listen(
-    State(door): State<Door>,
-    Extension(pass): Extension<Pass>,
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if headers.contains_key(header::UPGRADE) {
         return match upgrade {
-            Ok(upgrade) => websocket(door, &pass, &uri, upgrade),
+            Ok(upgrade) => websocket(server, &identity, &uri, upgrade),
             Err(rejection) => rejection.into_response(),
         };
     }
-    events(&door, &pass, &headers).unwrap_or_else(|refused| *refused)
+    events(&server, &identity, &headers).unwrap_or_else(|refused| *refused)
 }
 
 /// A stream of events.
-fn events(door: &Door, pass: &Pass, headers: &HeaderMap) -> Answer {
+fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Answer {
     if !accepts(headers, &[EVENTS, "text/*", "*/*"]) {
         let message = "this is read as text/event-stream";
         return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
     }
-    let connection = find(door, pass, headers)?;
+    let connection = find(server, identity, headers)?;
     let key = session(headers)?;
     let after = match headers.get(LAST_EVENT_ID) {
         None => None,
         Some(value) => {
             let number = value.to_str().ok().and_then(|value| value.parse().ok());
-            Some(number.ok_or_else(|| Refused::Unknown.answer())?)
+            Some(number.ok_or_else(|| StreamError::Unknown.answer())?)
         }
     };
     let reader = connection
         .with(|streams| streams.open(key.clone(), after))
-        .map_err(Refused::answer)?;
-    let reader = Reader::new(connection, key, reader);
+        .map_err(StreamError::answer)?;
+    let reader = StreamReader::new(connection, key, reader);
     // A reader that has gone is noticed when it is written to.
-    let mut sign_of_life = interval(Duration::from_secs(door.calls.around.limits.ping_secs));
+    let mut sign_of_life = interval(Duration::from_secs(server.service.context.limits.ping_secs));
     sign_of_life.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let written = stream::unfold(
         (reader, sign_of_life),
@@ -348,9 +369,9 @@ fn events(door: &Door, pass: &Pass, headers: &HeaderMap) -> Answer {
     Ok(([kind, unbuffered], Body::from_stream(written)).into_response())
 }
 
-fn websocket(door: Door, pass: &Pass, uri: &Uri, upgrade: WebSocketUpgrade) -> Response {
-    let bytes = door.calls.around.limits.editor_message_bytes();
-    let (visitor, agent) = (pass.visitor(), agent(uri));
+fn websocket(server: ServerState, identity: &Identity, uri: &Uri, upgrade: WebSocketUpgrade) -> Response {
+    let bytes = server.service.context.limits.editor_message_bytes();
+    let (identity, agent) = (identity.editor_identity(), agent(uri));
     let mut response = upgrade
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
@@ -359,11 +380,11 @@ fn websocket(door: Door, pass: &Pass, uri: &Uri, upgrade: WebSocketUpgrade) -> R
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
-            let socket = Socket::new(socket, &door.calls.around.limits);
-            let lobby = door.lobby;
+            let socket = Socket::new(socket, &server.service.context.limits);
+            let setup = server.setup;
             // Boxed, since it holds a process that waits for a session.
-            let served = async move { Box::pin(lobby.serve(socket, visitor, agent)).await };
-            let _ = door.peers.spawn(served).await;
+            let served = async move { Box::pin(setup.serve(socket, identity, agent)).await };
+            let _ = server.peers.spawn(served).await;
         });
     if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::now_v7().to_string()) {
         response.headers_mut().insert(CONNECTION_ID, id);

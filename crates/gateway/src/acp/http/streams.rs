@@ -14,14 +14,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// A stream: that of a session, or of the connection as a whole.
-pub type Key = Option<String>;
+pub type StreamKey = Option<String>;
 
 /// All streams of a connection.
 #[derive(Debug, Default)]
 pub struct Streams {
-    by_key: BTreeMap<Key, Stream>,
+    by_key: BTreeMap<StreamKey, Stream>,
     /// The editor's requests that are not answered, by their ids.
-    awaited: BTreeMap<String, Awaited>,
+    awaited: BTreeMap<String, PendingRequest>,
     /// Bytes of all events that are kept.
     bytes: usize,
     readers: u64,
@@ -48,11 +48,11 @@ struct Stream {
 struct Event {
     text: Bytes,
     /// What an editor is to have before: events of another stream, up to a number.
-    behind: Option<(Key, u64)>,
+    behind: Option<(StreamKey, u64)>,
 }
 
 #[derive(Debug)]
-struct Awaited {
+struct PendingRequest {
     method: String,
     session: Option<String>,
     /// Whether the request named its session in its head.
@@ -61,7 +61,7 @@ struct Awaited {
 
 /// Why something is not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum StreamError {
     /// The stream has a reader.
     Taken,
     /// What the reader has not had is not kept any more.
@@ -76,7 +76,7 @@ pub enum Refused {
 
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum ReadOutcome {
     /// An event, with its number.
     Event(u64, Bytes),
     /// Nothing yet.
@@ -89,12 +89,12 @@ pub enum Taken {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Names {
+struct MessageIds {
     session_id: Option<String>,
     request_id: Option<RequestId>,
 }
 
-fn names(params: Option<&RawValue>) -> Names {
+fn names(params: Option<&RawValue>) -> MessageIds {
     params
         .and_then(|params| serde_json::from_str(params.get()).ok())
         .unwrap_or_default()
@@ -102,7 +102,7 @@ fn names(params: Option<&RawValue>) -> Names {
 
 impl Streams {
     /// The editor posts a message, with the session that its head names.
-    pub fn posted(&mut self, message: &Message<'_>, header: Option<&str>) -> Result<(), Refused> {
+    pub fn posted(&mut self, message: &Message<'_>, header: Option<&str>) -> Result<(), StreamError> {
         let (Message::Request { method, params, .. } | Message::Notification { method, params }) = message
         else {
             return Ok(());
@@ -111,7 +111,7 @@ impl Streams {
         if let (Some(header), Some(session)) = (header, &session)
             && header != session
         {
-            return Err(Refused::Mismatch);
+            return Err(StreamError::Mismatch);
         }
         let session = session.or(header.map(str::to_owned));
         let Message::Request { id, .. } = message else {
@@ -123,7 +123,7 @@ impl Streams {
         {
             stream.elsewhere = header.is_none() && !stream.opened;
         }
-        let awaited = Awaited {
+        let awaited = PendingRequest {
             method: method.to_string(),
             session,
             headed: header.is_some(),
@@ -139,7 +139,7 @@ impl Streams {
             .and_then(|text| Message::parse(text).ok());
         let (key, behind) = match read {
             Some(Message::Request { params, .. } | Message::Notification { params, .. }) => {
-                let Names {
+                let MessageIds {
                     session_id,
                     request_id,
                 } = names(params);
@@ -160,14 +160,14 @@ impl Streams {
     }
 
     /// Where a session's messages go.
-    fn route(&mut self, session: Option<String>) -> Key {
+    fn route(&mut self, session: Option<String>) -> StreamKey {
         let session = session?;
         let stream = self.stream(Some(session.clone()))?;
         (!stream.elsewhere).then_some(session)
     }
 
-    fn route_answer(&mut self, awaited: Awaited) -> (Key, Option<(Key, u64)>) {
-        let Awaited {
+    fn route_answer(&mut self, awaited: PendingRequest) -> (StreamKey, Option<(StreamKey, u64)>) {
+        let PendingRequest {
             method,
             session,
             headed,
@@ -190,18 +190,18 @@ impl Streams {
         (None, Some((key, last)))
     }
 
-    fn was_read(&self, key: &Key) -> bool {
+    fn was_read(&self, key: &StreamKey) -> bool {
         self.by_key.get(key).is_some_and(|stream| stream.opened)
     }
 
-    fn stream(&mut self, key: Key) -> Option<&mut Stream> {
+    fn stream(&mut self, key: StreamKey) -> Option<&mut Stream> {
         if !self.by_key.contains_key(&key) && self.by_key.len() > EDITOR_STREAMS {
             return None;
         }
         Some(self.by_key.entry(key).or_default())
     }
 
-    fn push(&mut self, key: Key, text: Bytes, behind: Option<(Key, u64)>) {
+    fn push(&mut self, key: StreamKey, text: Bytes, behind: Option<(StreamKey, u64)>) {
         self.bytes += text.len();
         let stream = self.by_key.entry(key).or_default();
         stream.kept.push_back(Event { text, behind });
@@ -250,23 +250,23 @@ impl Streams {
     }
 
     /// A reader comes; `after` is the last event that it has had, if it has had one. Answers its number.
-    pub fn open(&mut self, key: Key, after: Option<u64>) -> Result<u64, Refused> {
+    pub fn open(&mut self, key: StreamKey, after: Option<u64>) -> Result<u64, StreamError> {
         self.readers += 1;
         let reader = self.readers;
-        let stream = self.stream(key).ok_or(Refused::TooMany)?;
+        let stream = self.stream(key).ok_or(StreamError::TooMany)?;
         // One that goes on after an event has lost its connection, whether that was noticed here or not.
         if after.is_none() && stream.reader.is_some() {
-            return Err(Refused::Taken);
+            return Err(StreamError::Taken);
         }
         if after.is_some_and(|after| after > stream.last()) {
-            return Err(Refused::Unknown);
+            return Err(StreamError::Unknown);
         }
         let next = after.map_or(stream.next, |after| after + 1);
         let lost = std::mem::take(&mut stream.lost);
         if next < stream.first || after.is_none() && lost {
             // Told once: who then comes without a number, to load the session, goes on with what is there.
             stream.next = stream.first;
-            return Err(Refused::Gone);
+            return Err(StreamError::Gone);
         }
         stream.next = next;
         (stream.reader, stream.opened, stream.elsewhere) = (Some(reader), true, false);
@@ -274,26 +274,30 @@ impl Streams {
     }
 
     /// What the reader of a stream gets next. `settled`: what other readers were handed has left.
-    pub fn take(&mut self, key: &Key, reader: u64, settled: bool) -> Taken {
+    pub fn take(&mut self, key: &StreamKey, reader: u64, settled: bool) -> ReadOutcome {
         let Some(stream) = self
             .by_key
             .get(key)
             .filter(|stream| stream.reader == Some(reader))
         else {
-            return Taken::End;
+            return ReadOutcome::End;
         };
         let at = usize::try_from(stream.next - stream.first).unwrap_or(usize::MAX);
         let Some(event) = stream.kept.get(at) else {
-            return if self.closed { Taken::End } else { Taken::Nothing };
+            return if self.closed {
+                ReadOutcome::End
+            } else {
+                ReadOutcome::Nothing
+            };
         };
         if let Some((other, until)) = &event.behind {
             let other = self.by_key.get(other);
             if let Some(other) = other.filter(|other| other.reader.is_some()) {
                 if other.next <= *until {
-                    return Taken::Nothing;
+                    return ReadOutcome::Nothing;
                 }
                 if !settled {
-                    return Taken::Soon;
+                    return ReadOutcome::Soon;
                 }
             }
         }
@@ -303,11 +307,11 @@ impl Streams {
             stream.next += 1;
         }
         self.trim();
-        Taken::Event(number, text)
+        ReadOutcome::Event(number, text)
     }
 
     /// A reader has gone.
-    pub fn left(&mut self, key: &Key, reader: u64) {
+    pub fn left(&mut self, key: &StreamKey, reader: u64) {
         if let Some(stream) = self
             .by_key
             .get_mut(key)

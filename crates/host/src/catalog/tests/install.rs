@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use acpd_loopback::{serve, sha256};
 
-use super::super::{CatalogError, How};
+use super::super::{CatalogError, LaunchMethod};
 use super::{Item, Machine, binary, bz2, gz, tar, zip};
 
 /// An npm that notes how it was called, and makes what the real one would.
@@ -52,7 +52,11 @@ fn a_binary_is_checked_unpacked_and_run() {
         let launch = machine.catalog().look().launch("agent", &machine.path()).unwrap();
         assert_eq!(
             (launch.how, &launch.command, &launch.args[..]),
-            (How::Installed, &installed.command, &["acp".to_owned()][..])
+            (
+                LaunchMethod::Installed,
+                &installed.command,
+                &["acp".to_owned()][..]
+            )
         );
         let said = std::process::Command::new(&launch.command)
             .output()

@@ -3,7 +3,7 @@
 use acpd_loopback::{Answer, serve};
 
 use super::super::registry::{Registry, npm_name, platform, pypi_name};
-use super::super::{Origin, shipped};
+use super::super::{RegistryOrigin, shipped};
 use super::Machine;
 
 const GOOD: &str = r#"{ "id": "good", "name": "Good", "version": "1.2.3", "description": "d",
@@ -215,7 +215,7 @@ fn an_update_replaces_the_shipped_document() {
         ]
     });
     let catalog = machine.catalog();
-    assert_eq!(catalog.look().origin, Origin::Shipped);
+    assert_eq!(catalog.look().origin, RegistryOrigin::Shipped);
     for (path, reason) in [
         ("/empty", "no agent that acpd can use"),
         ("/html", "no ACP registry document"),
@@ -228,18 +228,18 @@ fn an_update_replaces_the_shipped_document() {
             .unwrap_err()
             .to_string();
         assert!(error.contains(reason), "{error}");
-        assert_eq!(catalog.look().origin, Origin::Shipped);
+        assert_eq!(catalog.look().origin, RegistryOrigin::Shipped);
     }
     let updated = catalog.update(&format!("http://{address}/good")).unwrap();
     assert_eq!((updated.agents.len(), updated.skipped.len()), (1, 1));
     let now = catalog.look();
-    assert_eq!(now.origin, Origin::Updated);
+    assert_eq!(now.origin, RegistryOrigin::Updated);
     assert_eq!(now.registry.agents, updated.agents);
     assert!(catalog.update("http://example.org/registry.json").is_err());
 
     std::fs::write(machine.data().join("registry.json"), "{").unwrap();
     let broken = catalog.look();
-    assert_eq!(broken.origin, Origin::Shipped);
+    assert_eq!(broken.origin, RegistryOrigin::Shipped);
     assert!(
         broken.registry.skipped[0].contains("registry.json"),
         "{:?}",

@@ -1,6 +1,6 @@
 //! The order in which an agent's program is looked for.
 
-use super::super::{CatalogError, How};
+use super::super::{CatalogError, LaunchMethod};
 use super::{Machine, binary};
 
 /// An entry of the name `gemini` whose package brings a program that acpd knows.
@@ -30,7 +30,7 @@ fn path_then_installed_then_the_runner() {
 
     machine.program("npx", "");
     let npx = launch().unwrap();
-    assert_eq!(npx.how, How::Npx);
+    assert_eq!(npx.how, LaunchMethod::Npx);
     assert_eq!(words(&npx), ["npx", "--yes", "@google/gemini-cli@2.0.0", "--acp"]);
     assert_eq!(
         (npx.env["A"].as_str(), &npx.pass_env[..]),
@@ -40,7 +40,7 @@ fn path_then_installed_then_the_runner() {
     machine.program("npm", super::install::NPM);
     catalog.install("gemini", false, &machine.path()).unwrap();
     let installed = launch().unwrap();
-    assert_eq!(installed.how, How::Installed);
+    assert_eq!(installed.how, LaunchMethod::Installed);
     assert!(
         installed.command.ends_with("node_modules/.bin/gemini"),
         "{installed:?}"
@@ -51,7 +51,7 @@ fn path_then_installed_then_the_runner() {
 
     let own = machine.program("gemini", "");
     let on_path = launch().unwrap();
-    assert_eq!((on_path.how, &on_path.command), (How::Path, &own));
+    assert_eq!((on_path.how, &on_path.command), (LaunchMethod::Path, &own));
     assert_eq!(words(&on_path), ["gemini", "--acp"]);
 }
 
@@ -114,7 +114,7 @@ fn each_kind_says_what_it_needs() {
     assert_eq!(
         (uvx.how, words(&uvx)),
         (
-            How::Uvx,
+            LaunchMethod::Uvx,
             ["uvx", "py-agent==1.0.0", "acp"].map(str::to_owned).to_vec()
         )
     );
@@ -122,7 +122,10 @@ fn each_kind_says_what_it_needs() {
     let own = catalog.look().launch("bin", &machine.path()).unwrap();
     assert_eq!(
         (own.how, words(&own)),
-        (How::Path, ["bin-agent", "acp"].map(str::to_owned).to_vec())
+        (
+            LaunchMethod::Path,
+            ["bin-agent", "acp"].map(str::to_owned).to_vec()
+        )
     );
 }
 
@@ -148,7 +151,7 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
     assert_eq!(
         (launch.how, launch.before),
         (
-            How::Npx,
+            LaunchMethod::Npx,
             vec!["--yes".to_owned(), "@google/gemini-cli@2.0.0".to_owned()]
         )
     );

@@ -10,7 +10,7 @@ use acpd_model::limits::ELICITATIONS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{CANCELLED, Hello, Seat, Sent, SharedAgent, Sitting};
+use super::{CANCELLED, Handshake, Seat, SeatState, Sent, SharedAgent};
 use crate::time::Now;
 use crate::wire::{Line, Message, RpcError, Text};
 
@@ -23,7 +23,7 @@ const INVALID_PARAMS: i64 = -32602;
 /// What the params of a message say of its owner.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct About<'a> {
+struct MessageTarget<'a> {
     #[serde(borrow, rename = "sessionId")]
     session: Option<Text<'a>>,
     #[serde(borrow, rename = "requestId")]
@@ -43,7 +43,7 @@ enum Owner {
     Nobody,
 }
 
-impl Sitting {
+impl SeatState {
     pub(super) fn has_turn(&self) -> bool {
         self.sent.values().any(|sent| *sent == Sent::Prompt)
     }
@@ -71,10 +71,10 @@ impl SharedAgent {
 
     /// The way of nearly all lines. What the connection makes of them is collected when somebody asks for it.
     fn update(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.connection.handle_line(line, now);
-            if !std::mem::replace(&mut sitting.heard, true) {
-                self.heard.push(seat);
+        if let Some(state) = self.seats.get_mut(&seat) {
+            state.connection.handle_line(line, now);
+            if !std::mem::replace(&mut state.has_events, true) {
+                self.has_events.push(seat);
             }
         }
     }
@@ -85,7 +85,7 @@ impl SharedAgent {
             return self.record(line, now);
         };
         let result = result.map(RawValue::get);
-        if let Hello::Asked(asked, waiting) = &mut self.hello
+        if let Handshake::Asked(asked, waiting) = &mut self.handshake
             && *asked == id
         {
             let waiting = std::mem::take(waiting);
@@ -99,7 +99,7 @@ impl SharedAgent {
                 self.close_orphan(&session);
                 self.depart(session);
             }
-            self.repay(seat, id);
+            self.settle_departed(seat, id);
         }
         self.open_next();
     }
@@ -112,14 +112,14 @@ impl SharedAgent {
         line: &Line<'_>,
         now: Now,
     ) {
-        if let Ok(hello) = result {
-            let hello = acpd_model::RawJson::trusted(hello);
-            self.closes = super::super::Capabilities::read(&hello).close;
+        if let Ok(handshake) = result {
+            let handshake = acpd_model::RawJson::trusted(handshake);
+            self.closes = super::super::Capabilities::read(&handshake).close;
         } else {
             self.retire();
         }
-        self.shaken(result.map(str::to_owned), waiting);
-        self.hear(seat, line, now);
+        self.handshake_finished(result.map(str::to_owned), waiting);
+        self.handle_seat_line(seat, line, now);
     }
 
     fn answer_seat(
@@ -130,11 +130,11 @@ impl SharedAgent {
         line: &Line<'_>,
         now: Now,
     ) {
-        let Some(sitting) = self.seats.get_mut(&seat) else {
+        let Some(state) = self.seats.get_mut(&seat) else {
             return;
         };
-        let sent = sitting.sent.remove(&id);
-        let is_new = sitting.session.is_none() && !self.sessions.values().any(|whose| *whose == seat);
+        let sent = state.sent.remove(&id);
+        let is_new = state.session.is_none() && !self.sessions.values().any(|whose| *whose == seat);
         match (sent, result) {
             (Some(Sent::Open), Ok(result)) if is_new => {
                 if let Some(session) = session_of(result) {
@@ -150,7 +150,7 @@ impl SharedAgent {
             }
             (Some(Sent::Reopen(session)), Err(_)) => {
                 // It may be asked for it in another way by now, or another thread may have it.
-                let again = sitting
+                let again = state
                     .sent
                     .values()
                     .any(|sent| *sent == Sent::Reopen(session.clone()));
@@ -159,39 +159,39 @@ impl SharedAgent {
                 }
             }
             (Some(Sent::Authenticate), Ok(_)) => {
-                self.hear(seat, line, now);
+                self.handle_seat_line(seat, line, now);
                 return self.signed_in(seat, now);
             }
             _ => {}
         }
-        self.hear(seat, line, now);
+        self.handle_seat_line(seat, line, now);
     }
 
     /// Who has signed in has done so for all.
     fn signed_in(&mut self, by: Seat, now: Now) {
         for seat in self.seats.keys().copied().collect::<Vec<_>>() {
-            if let Some(sitting) = self.seats.get_mut(&seat).filter(|_| seat != by) {
-                sitting.connection.signed_in(now);
+            if let Some(state) = self.seats.get_mut(&seat).filter(|_| seat != by) {
+                state.connection.signed_in(now);
                 self.collect(seat);
             }
         }
     }
 
     /// One that has left was owed this.
-    fn repay(&mut self, seat: Seat, id: u64) {
+    fn settle_departed(&mut self, seat: Seat, id: u64) {
         if let Some(leaving) = self.leaving.get_mut(&seat) {
             leaving.owed.remove(&id);
             if leaving.owed.is_empty() {
                 self.leaving.remove(&seat);
-                self.news.push_back((seat, super::News::Left));
+                self.seat_events.push_back((seat, super::SeatEvent::Left));
             }
         }
     }
 
     fn called(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
-        let about = About::of(params);
+        let about = MessageTarget::of(params);
         let owner = match self.owner(&about) {
-            Owner::Unknown => self.stranger().ok_or_else(|| unknown(&about)),
+            Owner::Unknown => self.recorder_with_session().ok_or_else(|| unknown(&about)),
             // Nobody can be asked in the name of any thread.
             Owner::Nobody if method == "elicitation/create" => Err(RpcError::new(
                 INVALID_PARAMS,
@@ -216,32 +216,32 @@ impl SharedAgent {
             self.elicitations.push_back((elicitation.into_string(), seat));
         }
         self.calls.insert((id.get().to_owned(), seat));
-        self.hear(seat, line, now);
+        self.handle_seat_line(seat, line, now);
     }
 
     fn notified(&mut self, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
-        let about = About::of(params);
+        let about = MessageTarget::of(params);
         if method == "$/cancel_request" {
             let id = about.request.map(RawValue::get).unwrap_or_default();
             let call = self.calls.iter().find(|(open, _)| open == id);
             return match call.map(|(_, seat)| *seat) {
-                Some(seat) => self.hear(seat, line, now),
+                Some(seat) => self.handle_seat_line(seat, line, now),
                 None => self.record(line, now),
             };
         }
         match self.owner(&about) {
-            Owner::Of(seat) => self.hear(seat, line, now),
+            Owner::Of(seat) => self.handle_seat_line(seat, line, now),
             Owner::Departed => {}
             Owner::Unknown => {
-                if let Some(seat) = self.stranger() {
-                    self.hear(seat, line, now);
+                if let Some(seat) = self.recorder_with_session() {
+                    self.handle_seat_line(seat, line, now);
                 }
             }
             // It should have named one.
             Owner::Nobody if method.starts_with("session/") => self.record(line, now),
             Owner::Nobody => {
                 for seat in self.seats.keys().copied().collect::<Vec<_>>() {
-                    self.hear(seat, line, now);
+                    self.handle_seat_line(seat, line, now);
                 }
             }
         }
@@ -251,7 +251,7 @@ impl SharedAgent {
         }
     }
 
-    fn owner(&self, about: &About<'_>) -> Owner {
+    fn owner(&self, about: &MessageTarget<'_>) -> Owner {
         if let Some(session) = about.session.as_deref() {
             if let Some(seat) = self.sessions.get(session) {
                 return Owner::Of(*seat);
@@ -282,20 +282,20 @@ impl SharedAgent {
     /// Lets one thread record what belongs to none.
     fn record(&mut self, line: &Line<'_>, now: Now) {
         if let Some(seat) = self.recorder() {
-            self.hear(seat, line, now);
+            self.handle_seat_line(seat, line, now);
         }
     }
 
     fn recorder(&self) -> Option<Seat> {
         let mut seats = self.seats.iter();
-        let working = self.seats.iter().find(|(_, sitting)| sitting.has_turn());
+        let working = self.seats.iter().find(|(_, state)| state.has_turn());
         working.or_else(|| seats.next()).map(|(seat, _)| *seat)
     }
 
     /// The one that records what a session does that nobody knows. It must have a session, or it would take the
     /// other one for its own.
-    fn stranger(&self) -> Option<Seat> {
-        let open = |(_, sitting): &(&Seat, &Sitting)| sitting.session.is_some();
+    fn recorder_with_session(&self) -> Option<Seat> {
+        let open = |(_, state): &(&Seat, &SeatState)| state.session.is_some();
         let working = self.seats.iter().filter(open).find(|(_, s)| s.has_turn());
         working
             .or_else(|| self.seats.iter().find(open))
@@ -303,7 +303,7 @@ impl SharedAgent {
     }
 }
 
-impl<'a> About<'a> {
+impl<'a> MessageTarget<'a> {
     fn of(params: Option<&'a RawValue>) -> Self {
         params
             .and_then(|params| serde_json::from_str(params.get()).ok())
@@ -311,7 +311,7 @@ impl<'a> About<'a> {
     }
 }
 
-fn unknown(about: &About<'_>) -> RpcError {
+fn unknown(about: &MessageTarget<'_>) -> RpcError {
     match about.session.as_deref() {
         Some(session) => RpcError::new(INVALID_PARAMS, format!("unknown session {session:?}")),
         None => RpcError::new(-32601, "nobody is there to ask"),

@@ -49,7 +49,7 @@ impl Seat {
 
 /// What a thread is to hear.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub enum SeatEvent {
     /// What the agent did.
     Events(Vec<AgentEvent>),
     /// The thread has left, and nothing follows; the process may live on.
@@ -70,26 +70,26 @@ enum Sent {
 
 /// A thread that is here.
 #[derive(Debug)]
-struct Sitting {
+struct SeatState {
     connection: AgentConnection,
     sent: BTreeMap<u64, Sent>,
     session: Option<String>,
     /// Whether the connection has given up.
     failed: bool,
     /// Whether it may have events that were not collected.
-    heard: bool,
+    has_events: bool,
 }
 
 /// A thread that has gone and is still owed something.
 #[derive(Debug)]
-struct Leaving {
+struct DepartingSeat {
     owed: BTreeSet<u64>,
     until: Instant,
 }
 
 /// Where the handshake is.
 #[derive(Debug)]
-enum Hello {
+enum Handshake {
     Unasked,
     /// Under this id, and with these requests of other connections waiting for the answer.
     Asked(u64, Vec<(Seat, u64)>),
@@ -100,12 +100,12 @@ enum Hello {
 /// The client's side of ACP with one process that has many sessions.
 #[derive(Debug)]
 pub struct SharedAgent {
-    seats: BTreeMap<Seat, Sitting>,
+    seats: BTreeMap<Seat, SeatState>,
     next_seat: u32,
-    leaving: BTreeMap<Seat, Leaving>,
+    leaving: BTreeMap<Seat, DepartingSeat>,
     /// How long one that leaves waits for what it is owed.
     grace: Duration,
-    hello: Hello,
+    handshake: Handshake,
     /// Whether the agent has `session/close`.
     closes: bool,
     /// The `session/new` or `session/fork` that the process has, and whose it is.
@@ -123,8 +123,8 @@ pub struct SharedAgent {
     replies: VecDeque<(Seat, Vec<u8>)>,
     own_ids: u64,
     retired: bool,
-    heard: Vec<Seat>,
-    news: VecDeque<(Seat, News)>,
+    has_events: Vec<Seat>,
+    seat_events: VecDeque<(Seat, SeatEvent)>,
     writes: Vec<u8>,
 }
 
@@ -136,7 +136,7 @@ impl SharedAgent {
             next_seat: 1,
             leaving: BTreeMap::new(),
             grace,
-            hello: Hello::Unasked,
+            handshake: Handshake::Unasked,
             closes: false,
             opening: None,
             to_open: VecDeque::new(),
@@ -147,8 +147,8 @@ impl SharedAgent {
             replies: VecDeque::new(),
             own_ids: NOBODY.first_id(),
             retired: false,
-            heard: Vec::new(),
-            news: VecDeque::new(),
+            has_events: Vec::new(),
+            seat_events: VecDeque::new(),
             writes: Vec::new(),
         }
     }
@@ -157,14 +157,14 @@ impl SharedAgent {
     pub fn join(&mut self, start: Start, now: Now) -> Seat {
         let seat = Seat(self.next_seat);
         self.next_seat += 1;
-        let sitting = Sitting {
+        let state = SeatState {
             connection: AgentConnection::with_ids(start, seat.first_id(), now),
             sent: BTreeMap::new(),
             session: None,
             failed: false,
-            heard: false,
+            has_events: false,
         };
-        self.seats.insert(seat, sitting);
+        self.seats.insert(seat, state);
         if seat.0 >= SHARED_SESSIONS {
             self.retire();
         }
@@ -175,8 +175,8 @@ impl SharedAgent {
 
     /// Does what a thread wants.
     pub fn handle_command(&mut self, seat: Seat, command: AgentCommand, now: Now) {
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.connection.handle_command(command, now);
+        if let Some(state) = self.seats.get_mut(&seat) {
+            state.connection.handle_command(command, now);
             self.collect(seat);
             self.reply(now);
         }
@@ -189,31 +189,31 @@ impl SharedAgent {
     }
 
     /// A thread goes: its session is closed, if the agent can do that, and what it was asked is answered.
-    /// [`News::Left`] follows, once the agent has ended what runs in the session, or when the grace is over.
+    /// [`SeatEvent::Left`] follows, once the agent has ended what runs in the session, or when the grace is over.
     pub fn leave(&mut self, seat: Seat, now: Now) {
-        let Some(sitting) = self.seats.get_mut(&seat) else {
+        let Some(state) = self.seats.get_mut(&seat) else {
             return;
         };
         // A handshake that failed once fails for others, too; one that was refused for want of a sign-in is not
         // made good by asking again.
-        let useless = sitting.connection.waits_for_sign_in || (sitting.failed && !self.hello.is_good());
-        if sitting.has_turn() {
+        let useless = state.connection.waits_for_sign_in || (state.failed && !self.handshake.is_good());
+        if state.has_turn() {
             // To close the session ends its turn as well, but not every agent can close one.
-            sitting.connection.handle_command(AgentCommand::Cancel, now);
+            state.connection.handle_command(AgentCommand::Cancel, now);
         }
-        sitting.connection.handle_command(AgentCommand::Close, now);
+        state.connection.handle_command(AgentCommand::Close, now);
         self.collect(seat);
-        let Some(sitting) = self.seats.remove(&seat) else {
+        let Some(state) = self.seats.remove(&seat) else {
             return;
         };
         self.to_open.retain(|(whose, ..)| *whose != seat);
         self.elicitations.retain(|(_, whose)| *whose != seat);
         self.refuse_calls(seat);
-        for session in sitting.session.into_iter().chain(self.sessions_of(seat)) {
+        for session in state.session.into_iter().chain(self.sessions_of(seat)) {
             self.depart(session);
         }
         let owed = |sent: &Sent| !matches!(sent, Sent::Authenticate);
-        let owed: BTreeSet<u64> = sitting
+        let owed: BTreeSet<u64> = state
             .sent
             .iter()
             .filter(|(_, sent)| owed(sent))
@@ -223,10 +223,10 @@ impl SharedAgent {
             self.retire();
         }
         if owed.is_empty() {
-            self.news.push_back((seat, News::Left));
+            self.seat_events.push_back((seat, SeatEvent::Left));
         } else {
             let until = now.mono + self.grace;
-            self.leaving.insert(seat, Leaving { owed, until });
+            self.leaving.insert(seat, DepartingSeat { owed, until });
         }
         self.reply(now);
     }
@@ -240,12 +240,12 @@ impl SharedAgent {
             .map(|(seat, _)| *seat)
             .collect();
         for seat in due {
-            if let Some(sitting) = self.seats.get_mut(&seat) {
-                sitting.connection.handle_timeout(now);
+            if let Some(state) = self.seats.get_mut(&seat) {
+                state.connection.handle_timeout(now);
                 self.collect(seat);
             }
         }
-        let late = |leaving: &Leaving| leaving.until <= now.mono;
+        let late = |leaving: &DepartingSeat| leaving.until <= now.mono;
         let over: Vec<Seat> = self
             .leaving
             .iter()
@@ -254,7 +254,7 @@ impl SharedAgent {
             .collect();
         for seat in over {
             self.leaving.remove(&seat);
-            self.news.push_back((seat, News::Left));
+            self.seat_events.push_back((seat, SeatEvent::Left));
             // Something runs on that nobody wants.
             self.retire();
         }
@@ -269,11 +269,11 @@ impl SharedAgent {
     }
 
     /// What a thread is to be told, the oldest first.
-    pub fn poll_news(&mut self) -> Option<(Seat, News)> {
-        for seat in std::mem::take(&mut self.heard) {
+    pub fn poll_event(&mut self) -> Option<(Seat, SeatEvent)> {
+        for seat in std::mem::take(&mut self.has_events) {
             self.collect(seat);
         }
-        self.news.pop_front()
+        self.seat_events.pop_front()
     }
 
     /// What is to be written to the agent: whole lines.
@@ -294,15 +294,15 @@ impl SharedAgent {
     fn retire(&mut self) {
         if !std::mem::replace(&mut self.retired, true) {
             for seat in self.seats.keys().copied().collect::<Vec<_>>() {
-                self.tell(seat, vec![AgentEvent::Retiring]);
+                self.push_events(seat, vec![AgentEvent::Retiring]);
             }
         }
     }
 
     /// Lets a connection hear a line.
-    fn hear(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.connection.handle_line(line, now);
+    fn handle_seat_line(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
+        if let Some(state) = self.seats.get_mut(&seat) {
+            state.connection.handle_line(line, now);
             self.collect(seat);
         }
     }
@@ -310,22 +310,22 @@ impl SharedAgent {
     /// Says to connections what was to be said in the agent's place, until they want no more.
     fn reply(&mut self, now: Now) {
         while let Some((seat, line)) = self.replies.pop_front() {
-            self.hear(seat, &Line::Whole(&line), now);
+            self.handle_seat_line(seat, &Line::Whole(&line), now);
         }
     }
 
     /// Takes from a connection what it wants written and told.
     fn collect(&mut self, seat: Seat) {
-        let Some(sitting) = self.seats.get_mut(&seat) else {
+        let Some(state) = self.seats.get_mut(&seat) else {
             return;
         };
-        sitting.heard = false;
-        let writes = sitting.connection.take_writes();
-        let mut events = sitting.connection.take_events();
+        state.has_events = false;
+        let writes = state.connection.take_writes();
+        let mut events = state.connection.take_events();
         for event in &events {
             match event {
-                AgentEvent::Failed(_) => sitting.failed = true,
-                AgentEvent::Opened(opened) => sitting.session = Some(opened.session_id.clone()),
+                AgentEvent::Failed(_) => state.failed = true,
+                AgentEvent::Opened(opened) => state.session = Some(opened.session_id.clone()),
                 _ => {}
             }
         }
@@ -343,14 +343,14 @@ impl SharedAgent {
             self.outgoing(seat, line);
         }
         if !events.is_empty() {
-            self.tell(seat, events);
+            self.push_events(seat, events);
         }
     }
 
-    fn tell(&mut self, seat: Seat, mut events: Vec<AgentEvent>) {
-        match self.news.back_mut() {
-            Some((last, News::Events(earlier))) if *last == seat => earlier.append(&mut events),
-            _ => self.news.push_back((seat, News::Events(events))),
+    fn push_events(&mut self, seat: Seat, mut events: Vec<AgentEvent>) {
+        match self.seat_events.back_mut() {
+            Some((last, SeatEvent::Events(earlier))) if *last == seat => earlier.append(&mut events),
+            _ => self.seat_events.push_back((seat, SeatEvent::Events(events))),
         }
     }
 
@@ -410,7 +410,7 @@ impl SharedAgent {
 /// ACP's error code for a request that is given up.
 const CANCELLED: i64 = -32800;
 
-impl Hello {
+impl Handshake {
     fn is_good(&self) -> bool {
         matches!(self, Self::Known(Ok(_)))
     }

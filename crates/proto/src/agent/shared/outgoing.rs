@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Hello, Seat, Sent, SharedAgent};
+use super::{Handshake, Seat, Sent, SharedAgent};
 use crate::wire::{self, Message, RpcError};
 
 /// JSON-RPC's error code for a request that cannot be made now.
@@ -46,21 +46,21 @@ impl SharedAgent {
             "authenticate" => Some(Sent::Authenticate),
             _ => None,
         };
-        if let (Some(sent), Some(sitting)) = (sent, self.seats.get_mut(&seat)) {
-            sitting.sent.insert(id, sent);
+        if let (Some(sent), Some(state)) = (sent, self.seats.get_mut(&seat)) {
+            state.sent.insert(id, sent);
         }
         self.writes.extend_from_slice(line);
     }
 
     /// The process shakes hands once.
     fn initialize(&mut self, seat: Seat, id: u64, line: &[u8]) {
-        match &mut self.hello {
-            Hello::Unasked => {
-                self.hello = Hello::Asked(id, Vec::new());
+        match &mut self.handshake {
+            Handshake::Unasked => {
+                self.handshake = Handshake::Asked(id, Vec::new());
                 self.writes.extend_from_slice(line);
             }
-            Hello::Asked(_, waiting) => waiting.push((seat, id)),
-            Hello::Known(answer) => {
+            Handshake::Asked(_, waiting) => waiting.push((seat, id)),
+            Handshake::Known(answer) => {
                 let reply = answer_line(id, answer.as_deref());
                 self.replies.push_back((seat, reply));
             }
@@ -68,12 +68,12 @@ impl SharedAgent {
     }
 
     /// Says the agent's answer to `initialize` to those that wait for it.
-    pub(super) fn shaken(&mut self, answer: Result<String, RpcError>, waiting: Vec<(Seat, u64)>) {
+    pub(super) fn handshake_finished(&mut self, answer: Result<String, RpcError>, waiting: Vec<(Seat, u64)>) {
         for (seat, id) in waiting {
             let reply = answer_line(id, answer.as_deref());
             self.replies.push_back((seat, reply));
         }
-        self.hello = Hello::Known(answer);
+        self.handshake = Handshake::Known(answer);
     }
 
     /// Lets the next session be opened, unless one is.
@@ -85,8 +85,8 @@ impl SharedAgent {
             return;
         };
         self.opening = Some((id, seat));
-        if let Some(sitting) = self.seats.get_mut(&seat) {
-            sitting.sent.insert(id, Sent::Open);
+        if let Some(state) = self.seats.get_mut(&seat) {
+            state.sent.insert(id, Sent::Open);
         }
         self.writes.extend_from_slice(&line);
     }

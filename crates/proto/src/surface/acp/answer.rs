@@ -21,7 +21,7 @@ struct Outcome {
 }
 
 #[derive(Deserialize)]
-struct Elicited {
+struct ElicitationAnswer {
     action: String,
     #[serde(default)]
     content: Option<RawJson>,
@@ -37,9 +37,9 @@ pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
             _ => None,
         };
     }
-    let Elicited { action, content } = serde_json::from_str(result).ok()?;
+    let ElicitationAnswer { action, content } = serde_json::from_str(result).ok()?;
     match (action.as_str(), content) {
-        ("accept", Some(content)) => Some(Answer::Tell(content)),
+        ("accept", Some(content)) => Some(Answer::Provide(content)),
         ("accept", None) => Some(Answer::Accept { always: false }),
         ("decline", _) => Some(Answer::Decline { always: false }),
         ("cancel", _) => Some(Answer::Cancel),
@@ -100,7 +100,7 @@ mod tests {
         let told = RawJson::parse(r#"{"a":1.10}"#).unwrap();
         assert_eq!(
             form(r#"{"action":"accept","content":{"a":1.10}}"#),
-            Some(Answer::Tell(told))
+            Some(Answer::Provide(told))
         );
         assert_eq!(
             form(r#"{"action":"accept","content":null}"#),

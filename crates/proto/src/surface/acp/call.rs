@@ -12,7 +12,7 @@ use crate::wire::RpcError;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// Say what the connection's agent declares; answered with [`Reply::Json`], the result of its `initialize`.
-    Hello,
+    Initialize,
     /// Make a thread and have its agent open a session; answered with [`Reply::Opened`] when it is open. The thread is
     /// followed from before its first event, and `until` is the last one that was stored by then.
     New {
@@ -25,12 +25,12 @@ pub enum Call {
     },
     /// Follow a thread from before its first event; answered at once with [`Reply::Opened`], where `until` is the last event
     /// that is there already. The agent is started in the background.
-    Load(ThreadId, Wanted),
+    Load(ThreadId, SessionOptions),
     /// Follow a thread from its last event on, which is `until`; answered at once with [`Reply::Opened`]. Questions that
     /// are open are handed over again. The agent is started in the background.
-    Resume(ThreadId, Wanted),
+    Resume(ThreadId, SessionOptions),
     /// Make a thread that goes on from this one, and open it as a new one is.
-    Fork(ThreadId, Wanted),
+    Fork(ThreadId, SessionOptions),
     /// Follow the thread no longer; answered with [`Reply::Done`], also where it was not followed.
     Close(ThreadId),
     /// List threads, the newest first; answered with [`Reply::Sessions`].
@@ -105,7 +105,7 @@ pub enum Call {
 
 /// What an editor that opens a session wants of it; the directories are as the editor named them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Wanted {
+pub struct SessionOptions {
     /// What the session is to be opened with from now on.
     pub change: SessionChange,
     /// Further directories, which must be the thread's.
@@ -124,7 +124,7 @@ pub enum Reply {
     /// Threads.
     Sessions {
         /// One page of them.
-        sessions: Vec<Listed>,
+        sessions: Vec<ListedSession>,
         /// Where the next page begins.
         next_cursor: Option<String>,
     },
@@ -151,7 +151,7 @@ pub struct Opened {
 
 /// A thread in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedSession {
     /// Which.
     pub thread: ThreadId,
     /// Working directory.

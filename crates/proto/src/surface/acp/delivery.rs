@@ -4,9 +4,9 @@ use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, Tu
 use bytes::Bytes;
 
 use super::call::Opened;
-use super::frame::{Ending, Feature, Frame, INTERNAL, Question, What};
+use super::frame::{Feature, Frame, FrameKind, INTERNAL, Question, TurnResult};
 use super::peer::{Peer, PeerOutput, Prompt};
-use super::session::{Opening, Way};
+use super::session::{OpenMode, Opening};
 use crate::wire;
 
 impl Peer {
@@ -26,29 +26,29 @@ impl Peer {
         self.reached(thread, last);
     }
 
-    pub(super) fn opened(&mut self, id: RawJson, way: Way, opened: Opened) {
+    pub(super) fn opened(&mut self, id: RawJson, mode: OpenMode, opened: Opened) {
         let thread = opened.thread;
         // What was asked before, and not answered, the editor still has on its screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
         session.shown.earlier = opened.last_terminal;
-        if way == Way::Resume {
+        if mode == OpenMode::Resume {
             session.told = session.told.max(opened.until);
         }
         let earlier = session.opening.replace(Opening {
             id,
-            way,
+            mode,
             opened,
-            held: Vec::new(),
+            queued: Vec::new(),
         });
         if let Some(earlier) = earlier {
             let failure = Failure::new(ErrorCode::Conflict, "the session was opened once more meanwhile");
             self.refuse(&earlier.id, &failure);
         }
-        match way {
-            Way::Resume => self.open(thread, None),
-            Way::Load => self.reached(thread, 0),
-            Way::New => {}
+        match mode {
+            OpenMode::Resume => self.open(thread, None),
+            OpenMode::Load => self.reached(thread, 0),
+            OpenMode::New => {}
         }
         self.take_early(thread);
     }
@@ -63,7 +63,7 @@ impl Peer {
         if opening.is_some_and(|opening| seq >= opening.opened.until) {
             self.open(thread, None);
         }
-        self.ask_held(thread);
+        self.send_queued(thread);
     }
 
     /// A session is open: says so, then what was held back until then.
@@ -76,7 +76,7 @@ impl Peer {
             return;
         };
         self.answer(&opening.id, &opening.result(bound, &self.connection));
-        if opening.way == Way::Resume {
+        if opening.mode == OpenMode::Resume {
             for update in &opening.opened.updates {
                 let mut out = Vec::new();
                 wire::notification(&mut out, "session/update", |params| {
@@ -85,7 +85,7 @@ impl Peer {
                 self.send(out);
             }
         }
-        for (_, text) in opening.held {
+        for (_, text) in opening.queued {
             self.out.push(PeerOutput::Send(text));
         }
     }
@@ -95,21 +95,21 @@ impl Peer {
             return;
         };
         let replays = session.replays(frame.seq);
-        match &frame.what {
-            What::Update => self.show(thread, frame, None),
-            What::Declared(feature) => {
+        match &frame.kind {
+            FrameKind::Update => self.show(thread, frame, None),
+            FrameKind::Declared(feature) => {
                 let is_past = *feature == Feature::Notices && replays;
                 if self.client.takes(*feature) && !is_past {
                     self.show(thread, frame, None);
                 }
             }
-            What::Prompt => {
+            FrameKind::Prompt => {
                 let own = |prompt: &Prompt| prompt.thread == thread && prompt.turn == frame.turn;
                 if replays || !self.prompts.iter().any(own) {
                     self.show(thread, frame, None);
                 }
             }
-            What::Asked(request, question) => {
+            FrameKind::Asked(request, question) => {
                 let asks = self.can_answer(*question) && pending(frame.seq, *request);
                 let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else {
                     return;
@@ -118,44 +118,44 @@ impl Peer {
                     self.show(thread, frame, Some(*request));
                 }
             }
-            What::Answered(request) => {
+            FrameKind::Answered(request) => {
                 if session.asked.remove(request).is_none() {
                     return;
                 }
-                let held = session.opening.as_mut().map(|opening| &mut opening.held);
-                let before = held.as_ref().map_or(0, |held| held.len());
-                let left = held.map_or(0, |held| {
-                    held.retain(|(question, _)| *question != Some(*request));
-                    held.len()
+                let queued = session.opening.as_mut().map(|opening| &mut opening.queued);
+                let before = queued.as_ref().map_or(0, |queued| queued.len());
+                let left = queued.map_or(0, |queued| {
+                    queued.retain(|(question, _)| *question != Some(*request));
+                    queued.len()
                 });
                 if left == before {
                     self.show(thread, frame, None);
                 }
             }
-            What::Taken(Some(name)) => {
+            FrameKind::PromptAccepted(Some(name)) => {
                 if let Some(turn) = frame.turn {
                     self.turn_known(name, turn);
                 }
             }
-            What::Taken(None) => {}
-            What::Ended(ending) => self.turn_ended(thread, frame.turn, ending),
-            What::Bound(bound) => {
+            FrameKind::PromptAccepted(None) => {}
+            FrameKind::Ended(turn_result) => self.turn_ended(thread, frame.turn, turn_result),
+            FrameKind::Bound(bound) => {
                 session.wants_sign_in = false;
                 if session
                     .opening
                     .as_ref()
-                    .is_some_and(|opening| opening.way == Way::New)
+                    .is_some_and(|opening| opening.mode == OpenMode::New)
                 {
                     self.open(thread, Some(bound));
                 }
             }
-            What::Terminal(terminal) => {
+            FrameKind::Terminal(terminal) => {
                 for text in session.terminal_changed(&thread.to_string(), terminal) {
                     self.hand_over(thread, text, None);
                 }
             }
-            What::SignIn => session.wants_sign_in = true,
-            What::Lease => {
+            FrameKind::SignIn => session.wants_sign_in = true,
+            FrameKind::Lease => {
                 // Who opens a session is told with that how it is.
                 if frame.seq > session.since {
                     self.show(thread, frame, None);
@@ -182,13 +182,13 @@ impl Peer {
     fn hand_over(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
         let mut session = self.sessions.get_mut(&thread);
         let opening = session.as_mut().and_then(|session| session.opening.as_mut());
-        match opening.filter(|opening| opening.way == Way::New || question.is_some()) {
-            Some(opening) => opening.held.push((question, text)),
+        match opening.filter(|opening| opening.mode == OpenMode::New || question.is_some()) {
+            Some(opening) => opening.queued.push((question, text)),
             None => self.out.push(PeerOutput::Send(text)),
         }
     }
 
-    fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, ending: &Ending) {
+    fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, turn_result: &TurnResult) {
         let own = |prompt: &Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
         let Some(at) = self.prompts.iter().position(own) else {
             return;
@@ -196,9 +196,9 @@ impl Peer {
         let Some(id) = self.prompts.remove(at).id else {
             return;
         };
-        match ending {
-            Ending::Stopped(response) => self.answer(&id, response),
-            Ending::Failed(error) => {
+        match turn_result {
+            TurnResult::Stopped(response) => self.answer(&id, response),
+            TurnResult::Failed(error) => {
                 let session = self.sessions.get(&thread);
                 let mut error = error.clone();
                 // Editors know by its number that somebody must sign in.

@@ -4,10 +4,12 @@
 //! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
 
 use acpd_model::event::Level;
-use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, RawJson, Seq, TurnId};
+use acpd_model::{
+    Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, Seq, TurnId,
+};
 use bytes::Bytes;
 
-use super::frame::{Ending, Feature, Frame, Question, Terminal, What};
+use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
 use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
@@ -69,7 +71,7 @@ impl Writer<'_> {
             EventKind::PlanReplaced { .. }
             | EventKind::CommandsReplaced {}
             | EventKind::UsageUpdated { .. }
-            | EventKind::SessionInfoUpdated { .. } => self.passed(event, What::Update),
+            | EventKind::SessionInfoUpdated { .. } => self.passed(event, FrameKind::Update),
             EventKind::ModeChanged { mode_id } => self.passed_or(event, |update| {
                 update
                     .plain("sessionUpdate", "current_mode_update")
@@ -89,7 +91,7 @@ impl Writer<'_> {
                 expected: false,
                 ..
             } => self.own_notice(Level::Error, reason),
-            EventKind::AgentBound { session, .. } => self.note(What::Bound(Box::new(session.clone()))),
+            EventKind::AgentBound { session, .. } => self.note(FrameKind::Bound(Box::new(session.clone()))),
             EventKind::PermissionRequested { decided: false, .. } | EventKind::InputRequested { .. } => {
                 self.question(event);
             }
@@ -103,7 +105,7 @@ impl Writer<'_> {
                     params.put("requestId", request);
                 });
                 message.close();
-                self.frame(start, What::Answered(*request));
+                self.frame(start, FrameKind::Answered(*request));
             }
             EventKind::LeaseMoved { holder, why } => {
                 let start = self.out.len();
@@ -112,12 +114,14 @@ impl Writer<'_> {
                     params.plain("sessionId", thread).put("lease", holder);
                     params.put("why", why);
                 });
-                self.frame(start, What::Lease);
+                self.frame(start, FrameKind::Lease);
             }
             EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id, .. } => {
-                self.note(What::Taken(client_turn_id.as_deref().map(Box::from)));
+                self.note(FrameKind::PromptAccepted(
+                    client_turn_id.as_deref().map(Box::from),
+                ));
             }
-            EventKind::TurnSettled { .. } => self.note(What::Ended(Box::new(Ending::of(event)))),
+            EventKind::TurnSettled { .. } => self.note(FrameKind::Ended(Box::new(TurnResult::of(event)))),
             _ => {}
         }
     }
@@ -127,28 +131,28 @@ impl Writer<'_> {
             id: id.to_owned(),
             output: output.cloned(),
         };
-        self.note(What::Terminal(Box::new(terminal)));
+        self.note(FrameKind::Terminal(Box::new(terminal)));
     }
 
     /// What only the connection must know.
-    fn note(&mut self, what: What) {
+    fn note(&mut self, kind: FrameKind) {
         let end = self.out.len();
-        self.frame(end, what);
+        self.frame(end, kind);
     }
 
     /// The text from `start` on is a frame.
-    fn frame(&mut self, start: usize, what: What) {
+    fn frame(&mut self, start: usize, kind: FrameKind) {
         let frame = Frame {
             seq: self.seq,
             turn: self.turn,
             text: None,
-            what,
+            kind,
         };
         self.frames.push((frame, start, self.out.len()));
     }
 
     /// A notification whose params are written by `params`.
-    fn notification(&mut self, method: &str, what: What, params: impl FnOnce(&mut Vec<u8>, &str)) {
+    fn notification(&mut self, method: &str, kind: FrameKind, params: impl FnOnce(&mut Vec<u8>, &str)) {
         let start = self.out.len();
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
         serde_json::Value::from(method)
@@ -158,11 +162,11 @@ impl Writer<'_> {
         self.out.extend_from_slice(br#","params":"#);
         params(&mut self.out, self.thread);
         self.out.push(b'}');
-        self.frame(start, what);
+        self.frame(start, kind);
     }
 
     /// A `session/update` whose update is written by `write`.
-    fn update(&mut self, what: What, write: impl FnOnce(&mut Vec<u8>)) {
+    fn update(&mut self, kind: FrameKind, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.out.len();
         self.out
             .extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#);
@@ -170,12 +174,12 @@ impl Writer<'_> {
         self.out.extend_from_slice(br#"","update":"#);
         write(&mut self.out);
         self.out.extend_from_slice(b"}}");
-        self.frame(start, what);
+        self.frame(start, kind);
     }
 
     /// An update of our own.
-    fn own(&mut self, what: What, fill: impl FnOnce(&mut Object<'_>)) {
-        self.update(what, |out| {
+    fn own(&mut self, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
+        self.update(kind, |out| {
             let mut update = Object::open(out);
             fill(&mut update);
             update.close();
@@ -183,22 +187,22 @@ impl Writer<'_> {
     }
 
     /// What the agent sent, as it came.
-    fn passed(&mut self, event: &Event, what: What) {
+    fn passed(&mut self, event: &Event, kind: FrameKind) {
         if let Some(params) = &event.raw_params {
-            self.notification("session/update", what, |out, thread| {
+            self.notification("session/update", kind, |out, thread| {
                 splice_session(out, params, thread)
             });
         } else if let Some(raw) = &event.raw {
-            self.update(what, |out| out.extend_from_slice(raw.get().as_bytes()));
+            self.update(kind, |out| out.extend_from_slice(raw.get().as_bytes()));
         }
     }
 
     /// What the agent sent; what is known otherwise is told in our words.
     fn passed_or(&mut self, event: &Event, fill: impl FnOnce(&mut Object<'_>)) {
         if is_update(event) {
-            self.passed(event, What::Update);
+            self.passed(event, FrameKind::Update);
         } else {
-            self.own(What::Update, fill);
+            self.own(FrameKind::Update, fill);
         }
     }
 
@@ -211,13 +215,13 @@ impl Writer<'_> {
                 ..
             } => {
                 if event.raw.is_some() || event.raw_params.is_some() {
-                    return self.passed(event, What::Update);
+                    return self.passed(event, FrameKind::Update);
                 }
-                self.update(What::Update, |out| {
+                self.update(FrameKind::Update, |out| {
                     text_chunk(out, *role, text, message_id.as_deref())
                 });
             }
-            EventKind::ItemContent { .. } => self.passed(event, What::Update),
+            EventKind::ItemContent { .. } => self.passed(event, FrameKind::Update),
             EventKind::ItemStarted {
                 start:
                     ItemStart::ToolCall {
@@ -271,7 +275,7 @@ impl Writer<'_> {
                 let lost = *outcome != ItemOutcome::Completed && !status.is_final();
                 // Nobody will go on with it, and its agent has not said so.
                 if let Some(id) = member(call, "toolCallId").filter(|_| lost) {
-                    self.own(What::Update, |update| {
+                    self.own(FrameKind::Update, |update| {
                         update
                             .plain("sessionUpdate", "tool_call_update")
                             .raw("toolCallId", id)
@@ -281,7 +285,7 @@ impl Writer<'_> {
             }
             EventKind::UserMessageAdded { item, content } => {
                 for block in content {
-                    self.own(What::Prompt, |update| {
+                    self.own(FrameKind::Prompt, |update| {
                         update
                             .plain("sessionUpdate", "user_message_chunk")
                             .json("content", Some(block));
@@ -302,9 +306,9 @@ impl Writer<'_> {
             if method.starts_with("$/") {
                 return;
             }
-            let what = match method {
-                "elicitation/complete" => What::Declared(Feature::Elicitation),
-                _ => What::Update,
+            let kind = match method {
+                "elicitation/complete" => FrameKind::Declared(Feature::Elicitation),
+                _ => FrameKind::Update,
             };
             let start = self.out.len();
             let mut message = Object::open(&mut self.out);
@@ -315,10 +319,10 @@ impl Writer<'_> {
                 message.raw("params", &String::from_utf8_lossy(&mapped));
             }
             message.close();
-            return self.frame(start, what);
+            return self.frame(start, kind);
         }
         if event.raw_params.is_some() {
-            return self.passed(event, What::Update);
+            return self.passed(event, FrameKind::Update);
         }
         let Some(raw) = &event.raw else { return };
         // Whole params that belong to another session of the agent, or hold no update: no editor has that session.
@@ -330,20 +334,20 @@ impl Writer<'_> {
             return;
         }
         let summary = member(raw, "sessionUpdate") == Some("\"compaction_summary_chunk\"");
-        let what = if summary {
-            What::Declared(Feature::Compaction)
+        let kind = if summary {
+            FrameKind::Declared(Feature::Compaction)
         } else {
-            What::Update
+            FrameKind::Update
         };
-        self.passed(event, what);
+        self.passed(event, kind);
     }
 
     fn notice(&mut self, event: &Event, level: Level, code: &str, message: &str) {
         match (&event.by, code) {
-            (By::Agent, "compaction") => self.passed(event, What::Declared(Feature::Compaction)),
-            (By::Agent, _) => self.passed(event, What::Declared(Feature::Notices)),
+            (Origin::Agent, "compaction") => self.passed(event, FrameKind::Declared(Feature::Compaction)),
+            (Origin::Agent, _) => self.passed(event, FrameKind::Declared(Feature::Notices)),
             (_, "signInRequired") => {
-                self.note(What::SignIn);
+                self.note(FrameKind::SignIn);
                 self.own_notice(level, message);
             }
             _ if level != Level::Info => self.own_notice(level, message),
@@ -355,7 +359,7 @@ impl Writer<'_> {
         if message.is_empty() {
             return;
         }
-        self.own(What::Declared(Feature::Notices), |update| {
+        self.own(FrameKind::Declared(Feature::Notices), |update| {
             update
                 .plain("sessionUpdate", "notice")
                 .put("severity", &level)
@@ -403,7 +407,7 @@ impl Writer<'_> {
             }
         }
         out.push(b'}');
-        self.frame(start, What::Asked(request, wanted));
+        self.frame(start, FrameKind::Asked(request, wanted));
     }
 }
 
@@ -468,7 +472,7 @@ fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
 /// Where a person's words come from.
 fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
     acpd.maybe("turnId", event.turn.as_ref()).put("at", &event.at);
-    if let By::Client(caller) = &event.by {
+    if let Origin::Client(caller) = &event.by {
         acpd.put("client", &caller.client);
     }
 }

@@ -17,12 +17,12 @@ pub struct Frame {
     /// The message, one JSON text on one line; none for what only the connection must know.
     pub text: Option<Bytes>,
     /// What it is, and with that, whom it is for.
-    pub what: What,
+    pub kind: FrameKind,
 }
 
 /// What a frame is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum FrameKind {
     /// Something about the session: for everybody who has it open.
     Update,
     /// The same, for those who declared that they take it.
@@ -34,9 +34,9 @@ pub enum What {
     /// A question is over: its message takes it back from those who were asked and have not answered.
     Answered(RequestId),
     /// A prompt waits, or has begun; with the id that its sender gave it.
-    Taken(Option<Box<str>>),
+    PromptAccepted(Option<Box<str>>),
     /// A turn is over.
-    Ended(Box<Ending>),
+    Ended(Box<TurnResult>),
     /// The agent's session is open; with what it answered.
     Bound(Box<RawJson>),
     /// The agent does nothing until somebody signs in.
@@ -80,7 +80,7 @@ pub enum Question {
 
 /// How a turn ended, as the one who sent its prompt is told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum TurnResult {
     /// ACP's prompt response.
     Stopped(RawJson),
     /// An error: the agent's own, or ours.
@@ -90,7 +90,7 @@ pub enum Ending {
 /// JSON-RPC's number for an error of the one who was asked.
 pub(super) const INTERNAL: i64 = -32603;
 
-impl Ending {
+impl TurnResult {
     /// How the turn of a `TurnSettled` ended.
     pub(super) fn of(event: &Event) -> Self {
         #[derive(Deserialize)]

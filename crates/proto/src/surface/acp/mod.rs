@@ -7,11 +7,11 @@
 
 mod answer;
 mod call;
+mod delegated;
 mod delivery;
 mod encode;
 mod frame;
-mod hello;
-mod lent;
+mod handshake;
 mod params;
 mod peer;
 mod question;
@@ -22,10 +22,10 @@ mod session;
 mod splice;
 mod terminals;
 
-pub use call::{Call, Listed, Opened, Reply, Wanted};
+pub use call::{Call, ListedSession, Opened, Reply, SessionOptions};
 pub use encode::frames;
-pub use frame::{Ending, Feature, Frame, Question, Terminal, What};
-pub use hello::Client;
+pub use frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
+pub use handshake::Client;
 pub use peer::{Peer, PeerOutput};
 pub use roles::METHODS;
 pub use session::session_state;

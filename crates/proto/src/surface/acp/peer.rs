@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::event::Caller;
+use acpd_model::event::ClientOrigin;
 use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES, EDITOR_REQUESTS};
 use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
 use bytes::Bytes;
@@ -10,15 +10,15 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer;
-use super::call::{Call, Listed, Reply};
+use super::call::{Call, ListedSession, Reply};
+use super::delegated::{Delegation, number_of};
 use super::encode::one_line;
-use super::hello::{self, Client};
-use super::lent::{Lent, number_of};
+use super::handshake::{self, Client};
 use super::roles::role_for;
-use super::session::{Session, Way};
+use super::session::{OpenMode, Session};
 use crate::queue::Queue;
 use crate::surface::export::rfc3339;
-use crate::thread::EditorOrder;
+use crate::thread::EditorCommand;
 use crate::wire::{self, Message, Object, RpcError};
 
 /// What the connection wants done. One after another: a message may belong behind what was sent before.
@@ -31,7 +31,7 @@ pub enum PeerOutput {
     /// Send one message.
     Send(Bytes),
     /// Send one message that asks the editor what an agent asked of a thread: from then on the editor may have done it. If
-    /// the thread counts the connection as gone it must not be sent, and [`Peer::unasked`] hears of it.
+    /// the thread counts the connection as gone it must not be sent, and [`Peer::request_not_sent`] hears of it.
     Ask {
         /// Whose agent.
         thread: ThreadId,
@@ -59,8 +59,8 @@ pub(super) enum Phase {
 /// Where an answer goes: mostly to a request, under its id.
 #[derive(Debug)]
 pub(super) enum ReplyTo {
-    Hello(RawJson),
-    Open(RawJson, Way),
+    Initialize(RawJson),
+    Open(RawJson, OpenMode),
     /// What the agent answered, or nothing.
     Result(RawJson),
     Sessions(RawJson),
@@ -95,10 +95,10 @@ pub struct Peer {
     pub(super) prompts: Vec<Prompt>,
     pub(super) prompts_so_far: u64,
     /// What agents asked, that the editor has and has not answered, by the numbers in their ids.
-    pub(super) lent: BTreeMap<u64, Lent>,
-    pub(super) last_lent: u64,
+    pub(super) delegations: BTreeMap<u64, Delegation>,
+    pub(super) last_delegation: u64,
     /// Orders for sessions that are about to be open.
-    pub(super) early: BTreeMap<ThreadId, Vec<EditorOrder>>,
+    pub(super) early: BTreeMap<ThreadId, Vec<EditorCommand>>,
     /// What came while `initialize` was not answered.
     unread: Vec<String>,
     waiting: BTreeMap<u64, ReplyTo>,
@@ -118,8 +118,8 @@ impl Peer {
             sessions: BTreeMap::new(),
             prompts: Vec::new(),
             prompts_so_far: 0,
-            lent: BTreeMap::new(),
-            last_lent: 0,
+            delegations: BTreeMap::new(),
+            last_delegation: 0,
             early: BTreeMap::new(),
             unread: Vec::new(),
             waiting: BTreeMap::new(),
@@ -134,8 +134,8 @@ impl Peer {
     }
 
     /// Who it is, for the record.
-    pub fn caller(&self) -> Caller {
-        Caller {
+    pub fn caller(&self) -> ClientOrigin {
+        ClientOrigin {
             principal: self.principal.clone(),
             client: self.client.name.clone(),
         }
@@ -169,7 +169,7 @@ impl Peer {
             }
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
             Ok(Message::Response { id, result }) => self.response(id, result),
-            Err(_) if self.lent_misanswered(text) => {}
+            Err(_) if self.delegation_malformed(text) => {}
             Err(malformed) => {
                 let code = if malformed.is_json {
                     ErrorCode::InvalidRequest
@@ -204,17 +204,17 @@ impl Peer {
             return;
         };
         match (reply_to, result) {
-            (ReplyTo::Hello(id), Ok(Reply::Json(agent))) => {
+            (ReplyTo::Initialize(id), Ok(Reply::Json(agent))) => {
                 self.phase = Phase::Ready;
-                self.answer(&id, &hello::welcome(&agent));
+                self.answer(&id, &handshake::welcome(&agent));
                 self.read_on();
             }
-            (ReplyTo::Hello(id), Err(failure)) => {
+            (ReplyTo::Initialize(id), Err(failure)) => {
                 self.phase = Phase::New;
                 self.refuse(&id, &failure);
                 self.read_on();
             }
-            (ReplyTo::Open(id, way), Ok(Reply::Opened(opened))) => self.opened(id, way, opened),
+            (ReplyTo::Open(id, mode), Ok(Reply::Opened(opened))) => self.opened(id, mode, opened),
             (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
                 self.answer(&id, &result)
             }
@@ -244,7 +244,7 @@ impl Peer {
                 ReplyTo::Open(id, _) | ReplyTo::Result(id) | ReplyTo::Sessions(id) | ReplyTo::Deleted(id, _),
                 Err(failure),
             ) => self.refuse(&id, &failure),
-            (ReplyTo::Hello(id) | ReplyTo::Open(id, _) | ReplyTo::Sessions(id), Ok(_)) => {
+            (ReplyTo::Initialize(id) | ReplyTo::Open(id, _) | ReplyTo::Sessions(id), Ok(_)) => {
                 self.refuse(&id, &misplaced());
             }
         }
@@ -252,7 +252,7 @@ impl Peer {
 
     /// A thread cannot be followed any further.
     pub fn lost(&mut self, thread: ThreadId, failure: &Failure) {
-        self.forget_lent(thread);
+        self.forget_delegations(thread);
         let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
         let ids: Vec<RawJson> = ended.filter_map(|prompt| prompt.id).collect();
         for id in &ids {
@@ -269,7 +269,7 @@ impl Peer {
             (Phase::New, "initialize") => {
                 self.client = Client::read(params.map(RawValue::get));
                 self.phase = Phase::Greeting;
-                self.call(Call::Hello, Some(ReplyTo::Hello(id.into())));
+                self.call(Call::Initialize, Some(ReplyTo::Initialize(id.into())));
                 return Ok(());
             }
             (_, "initialize") => return invalid("the connection is initialized already"),
@@ -360,7 +360,7 @@ impl Peer {
 
     /// The connection has nothing to do with a session any more: its prompts end, and nothing of it is sent.
     pub(super) fn leave(&mut self, thread: ThreadId) {
-        self.forget_lent(thread);
+        self.forget_delegations(thread);
         if self.sessions.remove(&thread).is_none() {
             return;
         }
@@ -379,10 +379,10 @@ impl Peer {
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>) {
         let result = match result {
-            result if number_of(id.get()).is_some() => return self.lent_answered(id.get(), result),
+            result if number_of(id.get()).is_some() => return self.delegation_answered(id.get(), result),
             result => result.ok(),
         };
-        let Some(request) = hello::question_id(id.get()) else {
+        let Some(request) = handshake::question_id(id.get()) else {
             return;
         };
         let session = self.sessions.get_mut(&request.thread);
@@ -444,7 +444,7 @@ impl Peer {
     }
 }
 
-fn session_list(sessions: &[Listed], next_cursor: Option<&str>) -> RawJson {
+fn session_list(sessions: &[ListedSession], next_cursor: Option<&str>) -> RawJson {
     let sessions: Vec<_> = sessions
         .iter()
         .map(|listed| {

@@ -3,15 +3,15 @@
 use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId};
 use serde_json::value::RawValue;
 
-use super::call::{Call, Wanted};
+use super::call::{Call, SessionOptions};
 use super::params::{
     self, Authenticate, CancelRequest, ListSessions, OpenSession, SetConfigOption, SetMode, SetModel,
 };
 use super::peer::{Peer, Phase, Prompt, ReplyTo};
 use super::roles::{is_extension, unknown};
-use super::session::Way;
+use super::session::OpenMode;
 use super::splice;
-use crate::agent::{AgentRequest, PassedOn};
+use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::projection::SessionChange;
 
 impl Peer {
@@ -23,7 +23,7 @@ impl Peer {
     ) -> Result<(Call, ReplyTo), Failure> {
         Ok(match method {
             "session/new" => {
-                let Wanted {
+                let SessionOptions {
                     mut change,
                     additional_directories,
                 } = wanted(method, params)?;
@@ -33,19 +33,19 @@ impl Peer {
                     additional_directories,
                     change,
                 };
-                (call, ReplyTo::Open(id, Way::New))
+                (call, ReplyTo::Open(id, OpenMode::New))
             }
             "session/load" => {
                 let (thread, wanted) = existing(method, params)?;
-                (Call::Load(thread, wanted), ReplyTo::Open(id, Way::Load))
+                (Call::Load(thread, wanted), ReplyTo::Open(id, OpenMode::Load))
             }
             "session/resume" => {
                 let (thread, wanted) = existing(method, params)?;
-                (Call::Resume(thread, wanted), ReplyTo::Open(id, Way::Resume))
+                (Call::Resume(thread, wanted), ReplyTo::Open(id, OpenMode::Resume))
             }
             "session/fork" => {
                 let (thread, wanted) = existing(method, params)?;
-                (Call::Fork(thread, wanted), ReplyTo::Open(id, Way::New))
+                (Call::Fork(thread, wanted), ReplyTo::Open(id, OpenMode::New))
             }
             "session/list" => {
                 let ListSessions { cwd, cursor } = params::read(method, params)?;
@@ -98,9 +98,9 @@ impl Peer {
                 let request = AgentRequest::Extension { method, params };
                 (Call::Ask { thread, request }, ReplyTo::Result(id))
             }
-            _ if let Some(method) = PassedOn::of(method) => {
+            _ if let Some(method) = PassthroughMethod::of(method) => {
                 let params = params.map(RawJson::from);
-                let request = AgentRequest::Passed { method, params };
+                let request = AgentRequest::Passthrough { method, params };
                 (
                     Call::Ask {
                         thread: None,
@@ -201,7 +201,7 @@ impl Peer {
 const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
 
 /// The session that is to be opened, and what is wanted of it.
-fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted), Failure> {
+fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, SessionOptions), Failure> {
     let thread = params::thread(method, params)?;
     let mut wanted = wanted(method, params)?;
     // What is about this one request is no change of the session.
@@ -211,7 +211,7 @@ fn existing(method: &str, params: Option<&RawValue>) -> Result<(ThreadId, Wanted
 }
 
 /// What is wanted of a session.
-fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, Failure> {
+fn wanted(method: &str, params: Option<&RawValue>) -> Result<SessionOptions, Failure> {
     let OpenSession {
         cwd,
         additional_directories,
@@ -219,7 +219,7 @@ fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, Failure> {
         meta,
         members,
     } = OpenSession::read(method, params)?;
-    Ok(Wanted {
+    Ok(SessionOptions {
         change: SessionChange {
             cwd,
             mcp_servers,

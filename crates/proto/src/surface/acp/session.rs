@@ -7,16 +7,16 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::call::Opened;
+use super::delegated::QueuedRequest;
 use super::frame::Question;
-use super::hello::with_acpd;
-use super::lent::Held;
+use super::handshake::with_acpd;
 use super::splice::{member, spliced};
 use super::terminals::Terminals;
 use crate::projection::Live;
 
 /// How a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum OpenMode {
     /// It is made: answered as its agent answered. What the agent said before that comes after it.
     New,
     /// All of it is told, then the request is answered.
@@ -30,10 +30,10 @@ pub(super) enum Way {
 pub(super) struct Opening {
     /// The editor's id for it.
     pub id: RawJson,
-    pub way: Way,
+    pub mode: OpenMode,
     pub opened: Opened,
     /// What is sent after the answer; questions with their ids.
-    pub held: Vec<(Option<RequestId>, Bytes)>,
+    pub queued: Vec<(Option<RequestId>, Bytes)>,
 }
 
 /// One session.
@@ -49,7 +49,7 @@ pub(super) struct Session {
     /// The last event of which the editor was told.
     pub told: Seq,
     /// What the agent asks of its client, and what must be told before.
-    pub held: VecDeque<Held>,
+    pub queued: VecDeque<QueuedRequest>,
     /// Terminals that the editor has not made.
     pub shown: Terminals,
     /// Terminals that the editor has made: our names and its own.
@@ -59,7 +59,7 @@ pub(super) struct Session {
 impl Session {
     /// Whether what is told is of the past.
     pub fn replays(&self, seq: Seq) -> bool {
-        let loads = |opening: &&Opening| opening.way == Way::Load;
+        let loads = |opening: &&Opening| opening.mode == OpenMode::Load;
         self.opening
             .as_ref()
             .filter(loads)
@@ -76,7 +76,7 @@ impl Opening {
         let meta = with_acpd(member(result, "_meta"), &acpd);
         let session = format!("\"{thread}\"");
         let mut put = vec![("_meta", meta.get())];
-        if self.way == Way::New {
+        if self.mode == OpenMode::New {
             put.push(("sessionId", &session));
         }
         spliced(result, &put)

@@ -1,8 +1,8 @@
 //! One event, one frame.
 
-use acpd_model::event::{AskAbout, Level, Outcome};
+use acpd_model::event::{Level, Outcome, QuestionTopic};
 use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
+    Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, RequestId, Seq,
     TurnId,
 };
 use bytes::Bytes;
@@ -168,9 +168,9 @@ fn method(kind: &EventKind) -> Option<&'static str> {
             ItemEnd::TerminalCommand { .. } => "item/terminalCommand/completed",
         },
         K::PermissionRequested { about, .. } => match about {
-            AskAbout::CommandExecution => "item/commandExecution/requestApproval",
-            AskAbout::FileChange => "item/fileChange/requestApproval",
-            AskAbout::Permissions => "item/permissions/requestApproval",
+            QuestionTopic::CommandExecution => "item/commandExecution/requestApproval",
+            QuestionTopic::FileChange => "item/fileChange/requestApproval",
+            QuestionTopic::Permissions => "item/permissions/requestApproval",
         },
         K::InputRequested { .. } => "item/tool/requestUserInput",
         K::RequestSettled { .. } | K::RequestVoided { .. } => "serverRequest/resolved",
@@ -372,7 +372,7 @@ fn fill_answerer(params: &mut Object<'_>, event: &Event) {
                 ..
             }
     );
-    if let By::Client(_) = &event.by
+    if let Origin::Client(_) = &event.by
         && of_machine
     {
         params.put("by", &by_json(&event.by));
@@ -668,14 +668,14 @@ fn fill_wanted(params: &mut Object<'_>, raw: Option<&RawJson>) {
     params.json("elicitation", raw);
 }
 
-pub(super) fn by_json(by: &By) -> serde_json::Value {
+pub(super) fn by_json(by: &Origin) -> serde_json::Value {
     match by {
-        By::Agent => json!({ "kind": "agent" }),
-        By::Daemon => json!({ "kind": "daemon" }),
-        By::Policy(ruling) => {
+        Origin::Agent => json!({ "kind": "agent" }),
+        Origin::Daemon => json!({ "kind": "daemon" }),
+        Origin::Policy(ruling) => {
             json!({ "kind": "policy", "scope": ruling.scope, "rule": ruling.rule, "reason": ruling.reason })
         }
-        By::Client(caller) => {
+        Origin::Client(caller) => {
             json!({ "kind": "client", "principal": caller.principal, "client": caller.client })
         }
     }

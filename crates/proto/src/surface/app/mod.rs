@@ -22,7 +22,7 @@ pub use params::{
     RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
 };
 pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
-pub use subscribers::{Others, Subscriber, subscribers_frame};
+pub use subscribers::{OtherSubscribers, Subscriber, subscribers_frame};
 pub use table::{METHODS, Method, Order, Request};
 pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
 pub use view::{list_reset_frame, listed_frame, summary_json, thread_json, turn_json, turns_json};

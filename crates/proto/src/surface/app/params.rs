@@ -515,7 +515,7 @@ impl TryFrom<AnswerWire> for AnswerInput {
 fn told(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
     match (answers, dismissed) {
         (_, true) => Some(Answer::Decline { always: false }),
-        (Some(answers), false) => Some(Answer::Tell(answers)),
+        (Some(answers), false) => Some(Answer::Provide(answers)),
         (None, false) => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use acpd_model::event::Caller;
+use acpd_model::event::ClientOrigin;
 use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -119,8 +119,8 @@ impl Peer {
     }
 
     /// Who it is, for the record.
-    pub fn caller(&self) -> Caller {
-        Caller {
+    pub fn caller(&self) -> ClientOrigin {
+        ClientOrigin {
             principal: self.principal.clone(),
             client: self.client.name.clone(),
         }

@@ -1,6 +1,6 @@
 //! Who else follows a thread.
 
-use acpd_model::event::Caller;
+use acpd_model::event::ClientOrigin;
 use acpd_model::{Millis, RawJson, ThreadId};
 
 use super::encode::Frame;
@@ -10,14 +10,14 @@ use crate::wire::{self, notification};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscriber {
     /// Who.
-    pub who: Caller,
+    pub who: ClientOrigin,
     /// Whether it is asked what the agent asks.
     pub may_answer: bool,
 }
 
 /// All but one of those who follow a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Others {
+pub struct OtherSubscribers {
     /// Those of whom one is told.
     pub told: Vec<Subscriber>,
     /// How many more there are.
@@ -25,7 +25,7 @@ pub struct Others {
 }
 
 /// The frame that tells one subscriber who the others are. It has no `seq`.
-pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &Others) -> Frame {
+pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &OtherSubscribers) -> Frame {
     const METHOD: &str = "thread/subscribers/changed";
     let told = others.told.iter();
     let told: Vec<RawJson> = told

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use acpd_model::{By, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, Replaced};
+use acpd_model::{ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced};
 use serde::Deserialize;
 
 use super::block::{Block, Part, code, word};
@@ -12,7 +12,7 @@ use crate::projection::{Item, ToolView, unified_diff};
 
 /// The block of an item, finished or not; `None` if there is nothing to show. `files` are those that a tool call
 /// changed and that have a block of their own.
-pub fn item_block(at: Millis, by: &By, item: &Item, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
+pub fn item_block(at: Millis, by: &Origin, item: &Item, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
     let mut block = match item.content()? {
         ItemEnd::Message { role, content } => message(at, by, role, &content)?,
         ItemEnd::ToolCall { status, call } => {
@@ -45,7 +45,7 @@ pub fn item_block(at: Millis, by: &By, item: &Item, files: &BTreeSet<(ItemId, St
     Some(block)
 }
 
-fn message(at: Millis, by: &By, role: MessageType, content: &[RawJson]) -> Option<Block> {
+fn message(at: Millis, by: &Origin, role: MessageType, content: &[RawJson]) -> Option<Block> {
     let (class, name) = match role {
         MessageType::UserMessage => ("user", "Person"),
         MessageType::AgentMessage => ("agent", "Agent"),
@@ -55,7 +55,7 @@ fn message(at: Millis, by: &By, role: MessageType, content: &[RawJson]) -> Optio
     if role == MessageType::UserMessage {
         title.push(word(": "));
         title.extend(match by {
-            By::Agent => vec![word("as the agent remembers it")],
+            Origin::Agent => vec![word("as the agent remembers it")],
             by => who(by),
         });
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use acpd_model::event::{Content, Outcome, ThreadCreated};
-use acpd_model::{By, Event, EventKind, ItemEnd, ItemOutcome, ItemStart, RawJson};
+use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, ItemStart, Origin, RawJson};
 
 use super::name::type_of;
 use super::text::{content_text, rfc3339};
@@ -58,16 +58,16 @@ fn unnamed(kind: &EventKind) -> (Cow<'static, str>, Option<RawJson>) {
     found
 }
 
-fn fill_by(object: &mut Object<'_>, by: &By) {
+fn fill_by(object: &mut Object<'_>, by: &Origin) {
     match by {
-        By::Agent => object.plain("kind", "agent"),
-        By::Daemon => object.plain("kind", "daemon"),
-        By::Policy(ruling) => object
+        Origin::Agent => object.plain("kind", "agent"),
+        Origin::Daemon => object.plain("kind", "daemon"),
+        Origin::Policy(ruling) => object
             .plain("kind", "policy")
             .maybe("scope", ruling.scope.as_ref())
             .maybe("rule", ruling.rule.as_ref())
             .put("reason", &ruling.reason),
-        By::Client(caller) => object
+        Origin::Client(caller) => object
             .plain("kind", "client")
             .put("principal", &caller.principal)
             .put("client", &caller.client),

@@ -7,7 +7,8 @@ use acpd_model::event::{Always, Outcome, PermissionOption, PlanEntry};
 use acpd_model::limits::EXPORT_TURN_BYTES;
 use acpd_model::subject::CallSubject;
 use acpd_model::{
-    By, Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, RawJson, RequestId, Summary, ThreadId, TurnId,
+    Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Summary, ThreadId,
+    TurnId,
 };
 
 use super::block::{Block, Page, Part, code, word};
@@ -27,7 +28,7 @@ pub struct Story {
     /// The turn that runs.
     turn: Option<TurnId>,
     /// Who asked for it.
-    asker: By,
+    asker: Origin,
     turns: u32,
     in_section: bool,
     /// What happened since the last writing, in order.
@@ -36,7 +37,7 @@ pub struct Story {
     places: BTreeMap<ItemId, usize>,
     /// Bytes of what is held, about.
     held: usize,
-    queued: BTreeMap<TurnId, (By, Vec<RawJson>)>,
+    queued: BTreeMap<TurnId, (Origin, Vec<RawJson>)>,
     usage: Option<(u64, u64)>,
 }
 
@@ -45,7 +46,7 @@ pub struct Story {
 enum Entry {
     Item {
         at: Millis,
-        by: By,
+        by: Origin,
         item: Item,
     },
     Question(Question),
@@ -67,7 +68,7 @@ struct Question {
     options: Vec<PermissionOption>,
     subjects: Box<[CallSubject]>,
     always: Option<Box<Always>>,
-    answer: Option<(Millis, By, Result<Outcome, String>)>,
+    answer: Option<(Millis, Origin, Result<Outcome, String>)>,
 }
 
 impl Entry {
@@ -110,7 +111,7 @@ impl Story {
             page,
             text: String::new(),
             turn: None,
-            asker: By::Daemon,
+            asker: Origin::Daemon,
             turns: 0,
             in_section: false,
             entries: Vec::new(),
@@ -143,7 +144,7 @@ impl Story {
                     end: None,
                 };
                 // The daemon only hands on what had to wait for its turn.
-                let by = if event.by == By::Daemon {
+                let by = if event.by == Origin::Daemon {
                     &self.asker
                 } else {
                     &event.by

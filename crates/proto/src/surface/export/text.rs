@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use acpd_model::{By, Millis, RawJson};
+use acpd_model::{Millis, Origin, RawJson};
 use serde::Deserialize;
 
 use super::block::{Span, code, word};
@@ -23,12 +23,12 @@ pub fn moment(at: Millis) -> String {
 }
 
 /// Who caused something.
-pub fn who(by: &By) -> Vec<Span> {
+pub fn who(by: &Origin) -> Vec<Span> {
     match by {
-        By::Agent => vec![word("the agent")],
-        By::Daemon => vec![word("the daemon")],
-        By::Policy(ruling) => vec![word(format!("the policy ({})", ruling.reason))],
-        By::Client(caller) => vec![code(&caller.principal), word(" with "), code(&caller.client)],
+        Origin::Agent => vec![word("the agent")],
+        Origin::Daemon => vec![word("the daemon")],
+        Origin::Policy(ruling) => vec![word(format!("the policy ({})", ruling.reason))],
+        Origin::Client(caller) => vec![code(&caller.principal), word(" with "), code(&caller.client)],
     }
 }
 

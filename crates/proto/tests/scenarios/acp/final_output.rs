@@ -196,16 +196,16 @@ fn an_output_from_before_the_exit_is_not_the_last() {
 fn a_terminal_that_is_still_unread_is_read_when_the_turn_is_over() {
     play(|s| {
         let who = exited(s);
-        assert!(!s.scene.thread.is_at_work());
+        assert!(!s.scene.thread.has_pending_work());
         s.then(|scene| scene.stops_with("end_turn"));
         assert_eq!(last_asked(s, who), OUTPUT);
         assert!(
-            s.scene.thread.is_at_work(),
+            s.scene.thread.has_pending_work(),
             "the thread does not sleep before it has the answer"
         );
         answers(s, who, WROTE);
         assert_eq!(ended(s), whole());
-        assert!(!s.scene.thread.is_at_work());
+        assert!(!s.scene.thread.has_pending_work());
         // Once is enough.
         s.then(|scene| {
             scene.prompt("more");
@@ -233,7 +233,7 @@ fn a_terminal_is_read_before_it_is_ended_for_an_agent_that_is_gone() {
             answers(s, who, WROTE);
             assert_eq!(ended(s), [expected]);
             assert_eq!(s.heard(who).pop().unwrap(), RELEASE);
-            assert!(!s.scene.thread.is_at_work());
+            assert!(!s.scene.thread.has_pending_work());
         });
     }
     play(|s| {
@@ -296,7 +296,7 @@ fn an_editor_that_is_lost_ends_it_with_what_is_known() {
             assert_eq!(ended(s), [end("completed", "", true)]);
             assert_eq!(answer(s, 7).is_some(), releases);
             s.then(|scene| scene.stops_with("end_turn"));
-            assert!(!s.scene.thread.is_at_work());
+            assert!(!s.scene.thread.has_pending_work());
         });
     }
     play(|s| {
@@ -304,7 +304,7 @@ fn an_editor_that_is_lost_ends_it_with_what_is_known() {
         s.then(|scene| scene.exits("it crashed"));
         s.kill(who);
         assert_eq!(ended(s), [end("completed", "", true)]);
-        assert!(!s.scene.thread.is_at_work());
+        assert!(!s.scene.thread.has_pending_work());
     });
 }
 
@@ -330,7 +330,7 @@ fn nothing_follows_when_the_thread_is_deleted_or_the_daemon_stops() {
         });
         assert_eq!(ended(s), [end("completed", "", true)]);
         assert_eq!(s.heard(who).pop().unwrap(), RELEASE);
-        assert!(!s.scene.thread.is_at_work());
+        assert!(!s.scene.thread.has_pending_work());
         s.then(|scene| scene.exits("it was stopped"));
         let methods = asked(s, who);
         assert!(

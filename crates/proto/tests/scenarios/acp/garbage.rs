@@ -118,7 +118,7 @@ proptest! {
             peer.handle_text(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#));
             peer.handle_text(&format!(r#"{{"id":{id},"result":{params}}}"#));
             while let Some(output) = peer.poll_output() {
-                if let PeerOutput::Call { token, call: Call::Hello } = output {
+                if let PeerOutput::Call { token, call: Call::Initialize } = output {
                     peer.reply(token, RawJson::parse(params.clone()).map(Reply::Json).map_err(|_| Failure::agent("")));
                 }
             }

@@ -39,7 +39,7 @@ fn nothing_before_initialize_and_initialize_once() {
         s.notify(who, "session/cancel");
         assert!(s.ask(who, "initialize", SIMPLE)["result"].is_object());
         assert_eq!(s.ask(who, "initialize", SIMPLE)["error"]["code"], -32600);
-        assert_eq!(s.calls, [Call::Hello]);
+        assert_eq!(s.calls, [Call::Initialize]);
     });
 }
 
@@ -316,7 +316,7 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             s.request(who, method, r#"{"a":1.10}"#);
             let Some(Call::Ask {
                 thread: None,
-                request: request @ AgentRequest::Passed { params, .. },
+                request: request @ AgentRequest::Passthrough { params, .. },
             }) = s.calls.last()
             else {
                 panic!("{:?}", s.calls)

@@ -1,9 +1,9 @@
 //! What an agent asks of its client, answered by an editor.
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
-use acpd_model::{By, EventKind};
+use acpd_model::{EventKind, Origin};
 use acpd_proto::policy::Policy;
-use acpd_proto::thread::MachineCall;
+use acpd_proto::thread::HostCall;
 use serde_json::{Value, json};
 
 use super::lease::loads;
@@ -39,9 +39,9 @@ pub fn asked(s: &Stage, who: usize) -> Vec<(String, String)> {
 }
 
 /// An editor answers what it was asked last.
-pub fn answers(s: &mut Stage, who: usize, what: &str) {
+pub fn answers(s: &mut Stage, who: usize, kind: &str) {
     let (id, _) = asked(s, who).pop().expect("it was asked");
-    s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{what}}}"#));
+    s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{kind}}}"#));
 }
 
 /// The line that answered the agent, if there is one.
@@ -64,7 +64,7 @@ pub fn error(s: &Stage, id: u32) -> String {
 fn by_editor(s: &Stage, wanted: impl Fn(&EventKind) -> bool) -> bool {
     let mut events = s.scene.log.iter().filter(|event| wanted(&event.kind));
     let event = events.next().expect("it is recorded");
-    matches!(&event.by, By::Client(caller) if caller.client == "worker")
+    matches!(&event.by, Origin::Client(caller) if caller.client == "worker")
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_terminal_has_a_name_of_ours_for_the_agent_and_its_own_for_the_editor() {
         assert_eq!(asked(s, who).len(), 7);
         // It is nobody's now, and goes the way of any unknown one.
         calls(s, 11, ("terminal/output", &named));
-        assert!(matches!(s.scene.waiting[0].1, MachineCall::TerminalOutput { .. }));
+        assert!(matches!(s.scene.waiting[0].1, HostCall::TerminalOutput { .. }));
     });
 }
 
@@ -223,7 +223,7 @@ fn what_an_editor_did_not_declare_is_done_here() {
         });
         calls(s, 5, WRITE);
         assert!(asked(s, who).is_empty());
-        assert!(matches!(s.scene.waiting[0].1, MachineCall::WriteFile { .. }));
+        assert!(matches!(s.scene.waiting[0].1, HostCall::WriteFile { .. }));
     });
 }
 

@@ -1,6 +1,6 @@
 //! Sessions that are opened again: all of the past, then the present; or the present alone.
 
-use acpd_model::{By, Event, EventKind, RawJson, Role, ThreadId};
+use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
 use acpd_proto::surface::acp::{Opened, Peer, PeerOutput, Reply, frames};
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ fn the_answer_to_load_stands_between_past_and_present() {
         seq,
         at: 0,
         turn: None,
-        by: By::Agent,
+        by: Origin::Agent,
         // Every third event has no ACP form.
         kind: match seq % 3 {
             0 => EventKind::StatusChanged {
@@ -251,7 +251,7 @@ fn nothing_is_sent_of_a_session_that_is_not_open() {
         seq: 1,
         at: 0,
         turn: None,
-        by: By::Agent,
+        by: Origin::Agent,
         kind: EventKind::AgentNotified { method: "_x".into() },
         raw: None,
         raw_params: None,

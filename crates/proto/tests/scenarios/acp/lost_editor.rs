@@ -2,8 +2,8 @@
 //! is ever allowed by that, and nothing done twice.
 
 use acpd_model::event::Outcome;
-use acpd_model::{Before, EventKind};
-use acpd_proto::thread::MachineReply;
+use acpd_model::{EventKind, PreviousContent};
+use acpd_proto::thread::HostReply;
 use serde_json::{Value, json};
 
 use super::lease::loads;
@@ -11,14 +11,16 @@ use super::lent::{CREATE, READ, WRITE, answer, answers, asked, calls, error, wor
 use super::stage::{SIMPLE, Stage, play};
 
 /// A callback, what an editor answers, and what the machine does.
-type Case = ((&'static str, &'static str), &'static str, fn() -> MachineReply);
+type Case = ((&'static str, &'static str), &'static str, fn() -> HostReply);
 
 const FILES: [Case; 3] = [
-    (READ, r#"{"content":"theirs"}"#, || MachineReply::Read {
+    (READ, r#"{"content":"theirs"}"#, || HostReply::Read {
         content: "ours".into(),
     }),
-    (WRITE, "{}", || MachineReply::Written { old: Before::Nothing }),
-    (CREATE, r#"{"terminalId":"x"}"#, || MachineReply::Created),
+    (WRITE, "{}", || HostReply::Written {
+        old: PreviousContent::Nothing,
+    }),
+    (CREATE, r#"{"terminalId":"x"}"#, || HostReply::Created),
 ];
 
 fn over(s: &mut Stage) {
@@ -36,7 +38,7 @@ fn before_it_was_asked_it_is_done_here() {
             assert!(s.scene.waiting.is_empty() && answer(s, 5).is_none());
             s.kill(who);
             assert_eq!(s.scene.waiting.len(), 1);
-            s.then(|scene| scene.machine_says(Ok(here())));
+            s.then(|scene| scene.host_replies(Ok(here())));
             let line: Value = serde_json::from_str(&answer(s, 5).unwrap()).unwrap();
             assert!(line["result"].is_object(), "{line}");
             assert!(asked(s, who).is_empty());
@@ -54,7 +56,7 @@ fn while_it_was_at_it_only_a_read_is_done_again() {
             assert_eq!(asked(s, who).len(), 1);
             s.kill(who);
             if call == READ {
-                s.then(|scene| scene.machine_says(Ok(here())));
+                s.then(|scene| scene.host_replies(Ok(here())));
                 assert!(answer(s, 5).unwrap().contains("ours"));
             } else {
                 assert!(error(s, 5).contains("it is not known whether"), "{}", error(s, 5));
@@ -253,7 +255,11 @@ fn what_was_not_asked_does_not_go_to_the_next_holder_twice() {
         calls(s, 5, WRITE);
         s.kill(first);
         // It was decided that it is done here; the lease is the second's for what comes.
-        s.then(|scene| scene.machine_says(Ok(MachineReply::Written { old: Before::Nothing })));
+        s.then(|scene| {
+            scene.host_replies(Ok(HostReply::Written {
+                old: PreviousContent::Nothing,
+            }))
+        });
         assert!(asked(s, second).is_empty());
         calls(s, 6, READ);
         assert_eq!(asked(s, second).len(), 1);

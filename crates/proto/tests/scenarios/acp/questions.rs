@@ -4,7 +4,7 @@ use acpd_model::event::Outcome;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::{EventKind, RequestId};
 use acpd_proto::policy::Policy;
-use acpd_proto::thread::{Answer, MachineReply};
+use acpd_proto::thread::{Answer, HostReply};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
@@ -29,9 +29,9 @@ fn id(s: &Stage) -> String {
     RequestId { thread, number }.to_string()
 }
 
-fn answers(s: &mut Stage, who: usize, what: &str) {
+fn answers(s: &mut Stage, who: usize, kind: &str) {
     let id = id(s);
-    s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{what}}}"#));
+    s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{kind}}}"#));
 }
 
 fn last_method(s: &Stage, who: usize) -> Value {
@@ -400,8 +400,8 @@ fn the_policy_has_a_person_asked_in_words_of_its_own() {
             r#""result":{"outcome":{"outcome":"selected","optionId":"1"}}"#,
         );
         s.then(|scene| {
-            scene.machine_says(Ok(MachineReply::Written {
-                old: acpd_model::Before::Nothing,
+            scene.host_replies(Ok(HostReply::Written {
+                old: acpd_model::PreviousContent::Nothing,
             }));
             scene.stops_with("end_turn");
         });

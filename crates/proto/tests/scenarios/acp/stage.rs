@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::{By, ErrorCode, Event, Failure, RawJson, Role, ThreadId};
+use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::surface::acp::{
-    Call, Frame, Listed, Opened, Peer, PeerOutput, Reply, Wanted, frames, session_state,
+    Call, Frame, ListedSession, Opened, Peer, PeerOutput, Reply, SessionOptions, frames, session_state,
 };
-use acpd_proto::thread::{Command, EditorOrder, Input, Reply as Done};
+use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
 use serde_json::Value;
 
 use super::schema;
@@ -258,14 +258,14 @@ impl Stage {
 
     /// A command of the editor, under its own name.
     /// An editor wants the session to be opened otherwise.
-    fn wants(&mut self, who: usize, wanted: Wanted) -> Result<(), Failure> {
+    fn wants(&mut self, who: usize, wanted: SessionOptions) -> Result<(), Failure> {
         let call = self.say(who, Command::SetSessionParams(wanted.change));
         self.scene.replies[&call].clone().map(drop)
     }
 
     fn say(&mut self, who: usize, command: Command) -> u64 {
         let peer = &self.editors[who].peer;
-        let by = By::Client(Box::new(peer.caller()));
+        let by = Origin::Client(Box::new(peer.caller()));
         self.scene.send_as(by, command)
     }
 
@@ -282,8 +282,8 @@ impl Stage {
                 continue;
             };
             match &order {
-                EditorOrder::Ask { call, .. } => drop(editor.asked.insert(*call, false)),
-                EditorOrder::TakeBack { call, forget: true } => drop(editor.asked.remove(call)),
+                EditorCommand::Request { call, .. } => drop(editor.asked.insert(*call, false)),
+                EditorCommand::Withdraw { call, forget: true } => drop(editor.asked.remove(call)),
                 _ => {}
             }
             if editor.hears {
@@ -305,7 +305,7 @@ impl Stage {
                         *asked = true;
                         self.sent(who, std::str::from_utf8(&text).unwrap());
                     }
-                    None => self.editors[who].peer.unasked(thread, call),
+                    None => self.editors[who].peer.request_not_sent(thread, call),
                 },
                 PeerOutput::Call {
                     call: Call::EditorAnswered { call, result, .. },
@@ -394,7 +394,7 @@ impl Stage {
             Err(Failure::not_found(format!("thread {thread}")))
         };
         let result = match call {
-            Call::Hello => self.hello.clone().map(Reply::Json),
+            Call::Initialize => self.hello.clone().map(Reply::Json),
             Call::New { .. } if !self.scene.log.is_empty() => {
                 Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
             }
@@ -423,7 +423,7 @@ impl Stage {
                 Ok(Reply::Done)
             }
             Call::List { .. } => Ok(Reply::Sessions {
-                sessions: vec![Listed {
+                sessions: vec![ListedSession {
                     thread: self.scene.id,
                     cwd: "/workspace".into(),
                     title: None,
@@ -475,7 +475,7 @@ impl Stage {
                 return;
             }
             Call::EditorAnswered { .. } => return,
-            Call::Ask { request, .. } => return self.command(who, token, Command::Ask(request)),
+            Call::Ask { request, .. } => return self.command(who, token, Command::AgentRequest(request)),
             Call::Notify { method, params, .. } => {
                 return self.command(who, token, Command::Notify { method, params });
             }

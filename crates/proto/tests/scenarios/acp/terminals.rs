@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{MachineEvent, MachineReply};
+use acpd_proto::thread::{HostReply, TerminalEvent};
 use serde_json::{Value, json};
 
 use super::stage::{SIMPLE, Stage, play};
@@ -14,14 +14,14 @@ fn runs_a_command(s: &mut Stage) {
         scene.prompt("do it");
         scene.update(&tool("t", false, r#","title":"make","kind":"execute""#));
         scene.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"make"}"#);
-        scene.machine_says(Ok(MachineReply::Created));
+        scene.host_replies(Ok(HostReply::Created));
         let shows = r#","content":[{"type":"content","content":{"type":"text","text":"$"}},{"type":"terminal","terminalId":"term_1"}]"#;
         scene.update(&tool("t", true, shows));
     });
 }
 
 fn ends(s: &mut Stage, output: &str) {
-    let event = MachineEvent::Exited {
+    let event = TerminalEvent::Exited {
         exit: TerminalExit {
             code: Some(0),
             signal: None,
@@ -116,7 +116,7 @@ fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
         s.then(|scene| {
             scene.prompt("do it");
             scene.calls("5", "terminal/create", r#"{"sessionId":"s-1","command":"make"}"#);
-            scene.machine_says(Ok(MachineReply::Created));
+            scene.host_replies(Ok(HostReply::Created));
             let large = RawJson::of(&"x".repeat(2 << 20)).unwrap();
             let shows = format!(
                 r#","content":[{{"type":"content","content":{{"type":"text","text":{}}}}},{{"type":"terminal","terminalId":"term_1"}}]"#,

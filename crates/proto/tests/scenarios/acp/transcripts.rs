@@ -1,7 +1,7 @@
 //! What real agents said, as an editor gets it: every line of every recording, with the thread's id for the session's.
 
-use acpd_model::{By, Event, EventKind, Limits};
-use acpd_proto::surface::acp::{Ending, Frame, What, frames};
+use acpd_model::{Event, EventKind, Limits, Origin};
+use acpd_proto::surface::acp::{Frame, FrameKind, TurnResult, frames};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -54,8 +54,8 @@ fn is_the_agents(event: &Event, frame: &Frame) -> bool {
         .is_some_and(|raw| raw.get().contains("\"sessionUpdate\""));
     let text = matches!(event.kind, EventKind::ItemDelta { .. });
     let params = matches!(&event.kind, EventKind::AgentNotified { method } if method != "session/update");
-    let asked = matches!(frame.what, What::Asked(..));
-    event.by == By::Agent
+    let asked = matches!(frame.kind, FrameKind::Asked(..));
+    event.by == Origin::Agent
         && frame.text.is_some()
         && (words || text || params || asked || event.raw_params.is_some())
 }
@@ -148,8 +148,8 @@ fn play(agent: &str) {
                 if imports {
                     continue;
                 }
-                if let (What::Ended(ending), By::Agent) = (&frame.what, &event.by)
-                    && let Ending::Stopped(answer) = &**ending
+                if let (FrameKind::Ended(ending), Origin::Agent) = (&frame.kind, &event.by)
+                    && let TurnResult::Stopped(answer) = &**ending
                     && answer.get() != CANCELLED
                 {
                     let answered = format!("\"result\":{}", answer.get());

@@ -1,6 +1,6 @@
 //! Turns as editors see them: their updates, then their end.
 
-use acpd_model::{By, ErrorCode, EventKind, ItemStart, MessageType, Role, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemStart, MessageType, Origin, Role, TurnId};
 use serde_json::json;
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
@@ -399,7 +399,7 @@ fn who_sent_a_prompt_that_waited_is_known_to_all() {
         });
         for event in by_daemon {
             assert!(
-                matches!(&event.by, By::Client(caller) if caller.client == "simple"),
+                matches!(&event.by, Origin::Client(caller) if caller.client == "simple"),
                 "{event:?}"
             );
         }

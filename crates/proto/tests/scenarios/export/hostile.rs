@@ -1,10 +1,10 @@
 //! What agents, tools and clients write stays text, whatever it is.
 
-use acpd_model::event::Caller;
-use acpd_model::{By, Summary};
+use acpd_model::event::ClientOrigin;
+use acpd_model::{Origin, Summary};
 use acpd_proto::projection::text_block;
 use acpd_proto::surface::export::Format;
-use acpd_proto::thread::{Answer, MachineEvent, MachineReply};
+use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
 use serde_json::Value;
 
 use super::{terminal_made, write};
@@ -39,13 +39,13 @@ fn hostile() -> Scene {
             r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t","title":{evil}}},"options":[{{"optionId":{evil},"name":{evil},"kind":"allow_once"}}]}}"#
         ));
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        s.script.push_back(Ok(MachineReply::Created));
+        s.script.push_back(Ok(HostReply::Created));
         s.calls(
             "8",
             "terminal/create",
             &format!(r#"{{"sessionId":"s-1","command":{evil},"args":[{evil}],"cwd":"/workspace"}}"#),
         );
-        s.terminal_says(&terminal_made(s), MachineEvent::Output(EVIL.into()));
+        s.terminal_says(&terminal_made(s), TerminalEvent::Output(EVIL.into()));
         s.update(&tool("t", true, r#","status":"failed""#));
         s.says(&EVIL.replace('\n', " "));
         s.answer(
@@ -56,8 +56,8 @@ fn hostile() -> Scene {
     });
     // What a client may call itself is in the log as well.
     for event in &mut scene.log {
-        if let By::Client(caller) = &mut event.by {
-            **caller = Caller {
+        if let Origin::Client(caller) = &mut event.by {
+            **caller = ClientOrigin {
                 principal: EVIL.into(),
                 client: EVIL.into(),
             };

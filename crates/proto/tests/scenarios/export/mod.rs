@@ -6,7 +6,7 @@ mod names;
 use acpd_model::{Event, Limits, RawJson, Summary};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::surface::export::{Export, Format};
-use acpd_proto::thread::{Answer, MachineEvent, MachineReply};
+use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
 use serde_json::Value;
 
 use crate::support::recording::Recording;
@@ -89,7 +89,7 @@ fn everything(s: &mut Scene) {
     s.update(r#"{"sessionUpdate":"plan","entries":[{"content":"look","priority":"high","status":"in_progress"},{"content":"change","priority":"low","status":"pending"}]}"#);
     s.chunk("I look at it.\n\n```rust\nlet a: Vec<u8>;\n```\n");
     s.later(10);
-    s.script.push_back(Ok(MachineReply::Read {
+    s.script.push_back(Ok(HostReply::Read {
         content: "old\n".into(),
     }));
     s.calls(
@@ -105,17 +105,17 @@ fn everything(s: &mut Scene) {
     s.asks_permission("7", "t");
     s.later(2000);
     s.decide(1, Answer::Accept { always: false }).unwrap();
-    s.script.push_back(Ok(MachineReply::Created));
+    s.script.push_back(Ok(HostReply::Created));
     s.calls(
         "8",
         "terminal/create",
         r#"{"sessionId":"s-1","command":"cargo","args":["test","a b"],"cwd":"/workspace"}"#,
     );
     let id = terminal_made(s);
-    s.terminal_says(&id, MachineEvent::Output("\u{1b}[32mok\u{1b}[0m\n".into()));
+    s.terminal_says(&id, TerminalEvent::Output("\u{1b}[32mok\u{1b}[0m\n".into()));
     s.terminal_says(
         &id,
-        MachineEvent::Exited {
+        TerminalEvent::Exited {
             exit: TerminalExit {
                 code: Some(0),
                 signal: None,

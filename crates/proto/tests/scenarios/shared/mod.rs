@@ -98,7 +98,7 @@ fn what_comes_before_a_session_is_named_is_its_own() {
         &heard[..],
         [
             AgentEvent::Update(_),
-            AgentEvent::Called {
+            AgentEvent::CallbackReceived {
                 call: 0,
                 request: Call::ReadFile { .. },
                 ..
@@ -155,8 +155,8 @@ fn requests_of_the_agent_are_answered_under_its_ids() {
         (
             0,
             [
-                AgentEvent::Called { call: 0, .. },
-                AgentEvent::Called { call: 1, .. }
+                AgentEvent::CallbackReceived { call: 0, .. },
+                AgentEvent::CallbackReceived { call: 1, .. }
             ]
         )
     ));
@@ -170,7 +170,7 @@ fn requests_of_the_agent_are_answered_under_its_ids() {
     s.calls(&json!(2), "fs/read_text_file", &read_params("s-b"));
     let call = s.called(b);
     s.notifies("$/cancel_request", &json!({ "requestId": 2 }));
-    assert_eq!(s.only(b), AgentEvent::CallWithdrawn { call });
+    assert_eq!(s.only(b), AgentEvent::CallbackWithdrawn { call });
     s.silent();
 }
 
@@ -181,7 +181,7 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
         method: "_login".into(),
         params: None,
     };
-    s.command(b, AgentCommand::Ask { ask: 9, request: ask });
+    s.command(b, AgentCommand::Request { ask: 9, request: ask });
     let asked = s.next("_login");
     let params = |request: &Value| json!({ "requestId": request, "mode": "url", "message": "Go", "url": "https://x", "elicitationId": "e" });
     s.calls(&json!(5), "elicitation/create", &params(&asked["id"]));
@@ -226,7 +226,7 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
         (3, "fs/read_text_file", read_params("s-z"), -32602),
     ] {
         s.calls(&json!(id), method, &params);
-        let AgentEvent::CallRefused { call, error, .. } = s.only(a) else {
+        let AgentEvent::CallbackRefused { call, error, .. } = s.only(a) else {
             panic!("not refused");
         };
         assert_eq!(error.code, code, "{error}");
@@ -388,7 +388,7 @@ fn one_session_is_one_threads() {
     for event in &heard {
         let refused = |error: &RpcError| error.message.contains("another thread");
         assert!(
-            matches!(event, AgentEvent::NotReopened { error, .. } if refused(error)),
+            matches!(event, AgentEvent::ResumeFailed { error, .. } if refused(error)),
             "{event:?}"
         );
     }
@@ -412,7 +412,7 @@ fn one_session_is_one_threads() {
     assert!(
         matches!(
             &s.take(fifth)[..],
-            [AgentEvent::Repeated(_), AgentEvent::Opened(_)]
+            [AgentEvent::Replayed(_), AgentEvent::Opened(_)]
         ),
         "what it tells of the past is no news"
     );
@@ -422,7 +422,7 @@ fn one_session_is_one_threads() {
 #[test]
 fn forks_and_new_sessions_come_one_after_the_other() {
     let (mut s, a, b) = two();
-    let fork = AgentCommand::Ask {
+    let fork = AgentCommand::Request {
         ask: 1,
         request: AgentRequest::ForkSession,
     };
@@ -469,7 +469,7 @@ fn who_signs_in_does_so_for_all() {
         method_id: "key".into(),
         members: None,
     };
-    s.command(b, AgentCommand::Ask { ask: 1, request });
+    s.command(b, AgentCommand::Request { ask: 1, request });
     let asked = s.next("authenticate");
     s.answer(&asked, &json!({}));
     assert!(matches!(s.only(b), AgentEvent::Answered { ask: 1, .. }));
@@ -532,9 +532,9 @@ fn a_session_that_was_given_up_is_nobodys() {
     s.answer(&new, &json!({ "sessionId": "s-new" }));
     let heard = s.take(late);
     let [
-        AgentEvent::NotReopened { late: true, .. },
-        AgentEvent::Repeated(_),
-        AgentEvent::NotReopened { late: true, .. },
+        AgentEvent::ResumeFailed { late: true, .. },
+        AgentEvent::Replayed(_),
+        AgentEvent::ResumeFailed { late: true, .. },
         AgentEvent::Opened(opened),
     ] = &heard[..]
     else {

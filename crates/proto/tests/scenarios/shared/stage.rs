@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::{RawJson, TurnId};
 use acpd_proto::agent::{
-    AgentCommand, AgentEvent, Chunk, ChunkContent, News, Seat, SharedAgent, Start, UpdateKind,
+    AgentCommand, AgentEvent, Chunk, ChunkContent, Seat, SeatEvent, SharedAgent, Start, UpdateKind,
 };
 use acpd_proto::time::Now;
 use acpd_proto::wire::Line;
@@ -48,16 +48,16 @@ impl Stage {
 
     /// Takes what there is; every line must be as ACP wants it.
     pub fn settle(&mut self) {
-        while let Some((seat, news)) = self.agent.poll_news() {
+        while let Some((seat, news)) = self.agent.poll_event() {
             assert!(!self.left.contains(&seat), "nothing follows the end");
             match news {
-                News::Events(mut events) => {
-                    events.retain(|event| !matches!(event, AgentEvent::Reopening(_)));
+                SeatEvent::Events(mut events) => {
+                    events.retain(|event| !matches!(event, AgentEvent::ResumeStarted(_)));
                     if !events.is_empty() {
                         self.heard.entry(seat).or_default().append(&mut events);
                     }
                 }
-                News::Left => self.left.push(seat),
+                SeatEvent::Left => self.left.push(seat),
             }
         }
         let writes = String::from_utf8(self.agent.take_writes()).unwrap();
@@ -251,7 +251,7 @@ impl Stage {
 
     pub fn called(&mut self, seat: Seat) -> u64 {
         match self.only(seat) {
-            AgentEvent::Called { call, .. } => call,
+            AgentEvent::CallbackReceived { call, .. } => call,
             other => panic!("{other:?}"),
         }
     }

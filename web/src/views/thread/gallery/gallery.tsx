@@ -6,7 +6,7 @@ import "../../../styles/base.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 
-import { HOSTILE } from "../../../text/hostile.ts";
+import { MARKDOWN_ATTACKS } from "../../../text/markdown-attacks.ts";
 import { aloneContext, type DiffStyle } from "../context.ts";
 import {
   Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
@@ -58,7 +58,7 @@ function Gallery() {
         <h2>Hostile</h2>
         <Markdown text={samples.hostile} />
         <div id="hostile">
-          {HOSTILE.map((text) => (
+          {MARKDOWN_ATTACKS.map((text) => (
             <Markdown key={text} text={text} />
           ))}
         </div>

@@ -5,7 +5,7 @@ use super::*;
 const SESSION: &str = "01990000-0000-7000-8000-000000000001";
 
 #[allow(clippy::unnecessary_wraps, reason = "a key may be none")]
-fn key() -> Key {
+fn key() -> StreamKey {
     Some(SESSION.to_owned())
 }
 
@@ -29,9 +29,9 @@ fn answer(id: u64) -> Bytes {
 }
 
 /// The numbers of all that a reader gets now.
-fn numbers(streams: &mut Streams, key: &Key, reader: u64) -> Vec<u64> {
+fn numbers(streams: &mut Streams, key: &StreamKey, reader: u64) -> Vec<u64> {
     std::iter::from_fn(|| match streams.take(key, reader, true) {
-        Taken::Event(number, _) => Some(number),
+        ReadOutcome::Event(number, _) => Some(number),
         _ => None,
     })
     .collect()
@@ -50,14 +50,17 @@ fn a_loaded_session_is_told_where_its_editor_listens() {
         if session.is_some() {
             assert_eq!(
                 streams.take(&None, connection, true),
-                Taken::Nothing,
+                ReadOutcome::Nothing,
                 "the replay comes first"
             );
         }
         let session = session.unwrap_or_else(|| streams.open(key(), None).unwrap());
         assert_eq!(numbers(&mut streams, &key(), session), [1]);
-        assert_eq!(streams.take(&None, connection, false), Taken::Soon);
-        assert_eq!(streams.take(&None, connection, true), Taken::Event(1, answer(1)));
+        assert_eq!(streams.take(&None, connection, false), ReadOutcome::Soon);
+        assert_eq!(
+            streams.take(&None, connection, true),
+            ReadOutcome::Event(1, answer(1))
+        );
     }
     // With neither: all by the connection's stream, until the session has one.
     let mut streams = Streams::default();
@@ -96,11 +99,11 @@ fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
         streams.sent(update(text));
     }
     assert_eq!(numbers(&mut streams, &key(), first), [1, 2, 3]);
-    assert_eq!(streams.open(key(), None), Err(Refused::Taken));
-    assert_eq!(streams.open(key(), Some(4)), Err(Refused::Unknown));
+    assert_eq!(streams.open(key(), None), Err(StreamError::Taken));
+    assert_eq!(streams.open(key(), Some(4)), Err(StreamError::Unknown));
     // It had two of them when its connection broke, which nobody has noticed yet.
     let second = streams.open(key(), Some(2)).unwrap();
-    assert_eq!(streams.take(&key(), first, true), Taken::End);
+    assert_eq!(streams.take(&key(), first, true), ReadOutcome::End);
     assert_eq!(numbers(&mut streams, &key(), second), [3]);
     streams.left(&key(), first);
     streams.sent(update("4"));
@@ -120,10 +123,10 @@ fn what_nobody_reads_is_dropped_and_that_is_told_once() {
         streams.sent(update(&big));
     }
     assert!(!streams.is_full());
-    assert_eq!(streams.open(key(), None), Err(Refused::Gone));
+    assert_eq!(streams.open(key(), None), Err(StreamError::Gone));
     let reader = streams.open(key(), None).unwrap();
     assert_eq!(numbers(&mut streams, &key(), reader), [4, 5]);
-    assert_eq!(streams.open(key(), Some(2)), Err(Refused::Gone));
+    assert_eq!(streams.open(key(), Some(2)), Err(StreamError::Gone));
     assert!(streams.open(key(), Some(3)).is_ok());
 }
 
@@ -148,7 +151,7 @@ fn a_reader_that_is_slow_holds_the_rest_up_until_it_counts_as_gone() {
     assert!(streams.is_full());
     streams.drop_readers();
     assert!(!streams.is_full());
-    assert_eq!(streams.take(&key(), reader, true), Taken::End);
+    assert_eq!(streams.take(&key(), reader, true), ReadOutcome::End);
 }
 
 #[test]
@@ -157,11 +160,14 @@ fn there_are_only_so_many_streams() {
     for number in 0..=EDITOR_STREAMS {
         assert!(streams.open(Some(number.to_string()), None).is_ok());
     }
-    assert_eq!(streams.open(Some("one more".into()), None), Err(Refused::TooMany));
+    assert_eq!(
+        streams.open(Some("one more".into()), None),
+        Err(StreamError::TooMany)
+    );
     assert!(streams.open(Some("0".into()), Some(0)).is_ok());
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"a"}}"#;
     let posted = streams.posted(&Message::parse(text).unwrap(), Some("b"));
-    assert_eq!(posted, Err(Refused::Mismatch));
+    assert_eq!(posted, Err(StreamError::Mismatch));
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! Who follows which thread, so that everybody knows who else is there and who else is asked.
+//!
+//! In: a connection begins to follow a thread, or ends. Out: to each that follows it, who the others are. Owns: a name for
+//! each. Never: waits, remembers who has left, or tells at once what many who come together would make it tell again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use acpd_model::ThreadId;
+use acpd_model::limits::{SUBSCRIBERS_MILLIS, SUBSCRIBERS_TOLD};
+use acpd_proto::surface::app::{OtherSubscribers, Subscriber};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Those who follow threads.
+#[derive(Debug, Clone, Default)]
+pub struct Subscribers {
+    threads: Arc<Mutex<HashMap<ThreadId, ThreadSubscribers>>>,
+}
+
+/// Those who follow one thread.
+#[derive(Debug, Default)]
+struct ThreadSubscribers {
+    /// In the order in which they came.
+    present: BTreeMap<u64, Subscriber>,
+    next: u64,
+    changed: watch::Sender<()>,
+}
+
+impl Subscribers {
+    /// Somebody follows a thread from now on, and perhaps `notifies` of the others.
+    pub fn join(&self, thread: ThreadId, subscriber: Subscriber, notifies: bool) -> Presence {
+        let mut threads = self.lock();
+        let subscribers = threads.entry(thread).or_default();
+        let number = subscribers.next;
+        subscribers.next += 1;
+        subscribers.present.insert(number, subscriber);
+        subscribers.changed.send_replace(());
+        let mut changed = subscribers.changed.subscribe();
+        // It is told at once, also that nobody else is there.
+        changed.mark_changed();
+        Presence {
+            subscribers: self.clone(),
+            thread,
+            number,
+            notifies,
+            changed,
+            due: None,
+            quiet_until: None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, ThreadSubscribers>> {
+        // Whoever panicked in between has left it whole: each change is one call.
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection's place among those who follow a thread. Dropped, it has left.
+#[derive(Debug)]
+pub struct Presence {
+    subscribers: Subscribers,
+    thread: ThreadId,
+    number: u64,
+    notifies: bool,
+    changed: watch::Receiver<()>,
+    /// When a change that is known is told.
+    due: Option<Instant>,
+    /// Until then nothing more is told.
+    quiet_until: Option<Instant>,
+}
+
+impl Presence {
+    /// The others: at once, and whenever somebody came or left. Waits for ever if it does not hear of them. Safe to cancel.
+    pub async fn others_changed(&mut self) -> OtherSubscribers {
+        if !self.notifies {
+            return std::future::pending().await;
+        }
+        let due = match self.due {
+            Some(due) => due,
+            None => {
+                // The sender is there as long as this place is.
+                if self.changed.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+                let now = Instant::now();
+                *self
+                    .due
+                    .insert(self.quiet_until.map_or(now, |until| until.max(now)))
+            }
+        };
+        tokio::time::sleep_until(due).await;
+        self.due = None;
+        self.quiet_until = Some(Instant::now() + Duration::from_millis(SUBSCRIBERS_MILLIS));
+        self.changed.mark_unchanged();
+        self.others()
+    }
+
+    fn others(&self) -> OtherSubscribers {
+        let threads = self.subscribers.lock();
+        let Some(subscribers) = threads.get(&self.thread) else {
+            return OtherSubscribers::default();
+        };
+        let others = |asked: bool| {
+            let present = subscribers.present.iter();
+            present.filter_map(move |(number, subscriber)| {
+                (*number != self.number && subscriber.may_answer == asked).then_some(subscriber)
+            })
+        };
+        let told: Vec<_> = others(true)
+            .chain(others(false))
+            .take(SUBSCRIBERS_TOLD)
+            .cloned()
+            .collect();
+        OtherSubscribers {
+            more: subscribers.present.len() - 1 - told.len(),
+            told,
+        }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let mut threads = self.subscribers.lock();
+        let Some(subscribers) = threads.get_mut(&self.thread) else {
+            return;
+        };
+        subscribers.present.remove(&self.number);
+        if subscribers.present.is_empty() {
+            threads.remove(&self.thread);
+        } else {
+            subscribers.changed.send_replace(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::event::ClientOrigin;
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn someone(name: &str) -> Subscriber {
+        let who = ClientOrigin {
+            principal: name.to_owned(),
+            client: "test".to_owned(),
+        };
+        let may_answer = name == "asked";
+        Subscriber { who, may_answer }
+    }
+
+    fn names(others: &OtherSubscribers) -> Vec<&str> {
+        others
+            .told
+            .iter()
+            .map(|other| other.who.principal.as_str())
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn each_hears_of_the_others_and_of_nobody_else() {
+        let (all, thread, other) = (
+            Subscribers::default(),
+            ThreadId(uuid::Uuid::nil()),
+            ThreadId(uuid::Uuid::max()),
+        );
+        let mut first = all.join(thread, someone("first"), true);
+        assert_eq!(
+            first.others_changed().await,
+            OtherSubscribers::default(),
+            "it is alone"
+        );
+        first.quiet_until = None;
+        let mut second = all.join(thread, someone("second"), true);
+        let _elsewhere = all.join(other, someone("elsewhere"), true);
+        assert_eq!(names(&first.others_changed().await), ["second"]);
+        first.quiet_until = None;
+        assert_eq!(names(&second.others_changed().await), ["first"]);
+        assert!(second.others_changed().now_or_never().is_none());
+        drop(second);
+        assert_eq!(first.others_changed().await, OtherSubscribers::default());
+        drop(first);
+        assert!(!all.lock().contains_key(&thread), "nothing is kept of it");
+    }
+
+    #[tokio::test]
+    async fn many_who_come_together_are_told_of_together() {
+        let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
+        let mut first = all.join(thread, someone("first"), true);
+        let _second = all.join(thread, someone("second"), true);
+        assert_eq!(first.others_changed().await.told.len(), 1, "the first at once");
+        let mut present = Vec::new();
+        for _ in 0..100 {
+            present.push(all.join(thread, someone("more"), true));
+            assert!(first.others_changed().now_or_never().is_none());
+        }
+        assert!(first.due.is_some() && first.due == first.quiet_until);
+        first.due = Some(Instant::now());
+        present.push(all.join(thread, someone("asked"), true));
+        let others = first.others_changed().await;
+        assert_eq!(
+            (others.told.len(), others.more),
+            (SUBSCRIBERS_TOLD, 102 - SUBSCRIBERS_TOLD)
+        );
+        assert_eq!(names(&others)[0], "asked", "those who are asked come first");
+        assert!(first.others_changed().now_or_never().is_none(), "all is told");
+    }
+}

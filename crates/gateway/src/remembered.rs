@@ -1,0 +1,393 @@
+//! Answers that hold for all threads of an agent.
+//!
+//! In: "remember this", "take that back", from any thread. Out: the answers of an agent, for every thread to see as soon
+//! as they are durable. Owns: one file in the data directory, readable for its owner alone; one task changes it. Never:
+//! tells of an answer that a power cut could undo, or goes on with a file that it cannot read: a refusal in it would be
+//! forgotten without a word.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::policy::{Remembered, RememberedRule, Scope};
+use acpd_proto::thread::{RememberedChange, RememberedOutcome};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::door::private_file;
+
+/// The answers of each agent, by its name.
+type AnswerBook = BTreeMap<String, Arc<Remembered>>;
+
+/// The form of the file. A later form has another number, so that an earlier acpd does not read an answer as wider than it
+/// is.
+const VERSION: u32 = 2;
+/// The form in which answers had no directory and no arguments.
+const WITHOUT_BOUNDS: u32 = 1;
+
+/// What the file holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswersFile {
+    version: u32,
+    agents: BTreeMap<String, Remembered>,
+}
+
+/// Why the answers cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the remembered answers in {path} cannot be used: {reason}; correct the file, or remove it to forget them all"
+)]
+pub struct AnswersError {
+    path: PathBuf,
+    reason: String,
+}
+
+/// The way to the answers. Each holder of a copy sees changes for itself.
+#[derive(Debug, Clone)]
+pub struct RememberedAnswers {
+    orders: mpsc::Sender<ChangeRequest>,
+    now: watch::Receiver<Arc<AnswerBook>>,
+}
+
+#[derive(Debug)]
+struct ChangeRequest {
+    agent: String,
+    what: RememberedChange,
+    reply: oneshot::Sender<RememberedOutcome>,
+}
+
+impl RememberedAnswers {
+    /// Reads what a data directory has, and starts the task that changes it. No other daemon may have the directory.
+    pub fn open(data_dir: &Path) -> Result<Self, AnswersError> {
+        let path = file_in(data_dir);
+        let book = Arc::new(read(&path)?);
+        let (changes_tx, now) = watch::channel(book);
+        let (orders, ordered) = mpsc::channel(ANSWERS_WAITING);
+        tokio::spawn(keep(path, changes_tx, ordered));
+        Ok(Self { orders, now })
+    }
+
+    /// Those of an agent, now.
+    pub fn of(&mut self, agent: &str) -> Arc<Remembered> {
+        of(&self.now.borrow_and_update(), agent)
+    }
+
+    /// Whether there were changes since the last look.
+    pub fn have_changed(&self) -> bool {
+        self.now.has_changed().unwrap_or(false)
+    }
+
+    /// Carries out what a thread of `agent` wants. What is answered is durable, and every thread sees it.
+    pub async fn carry_out(&self, agent: &str, what: RememberedChange) -> RememberedOutcome {
+        let failed = failing(&what, "the daemon is stopping");
+        let (reply, answer) = oneshot::channel();
+        let agent = agent.to_owned();
+        if self
+            .orders
+            .send(ChangeRequest { agent, what, reply })
+            .await
+            .is_err()
+        {
+            return failed;
+        }
+        answer.await.unwrap_or(failed)
+    }
+}
+
+/// Those of an agent in a data directory, for a look from outside the daemon.
+pub fn remembered(data_dir: &Path, agent: &str) -> Result<Arc<Remembered>, AnswersError> {
+    Ok(of(&read(&file_in(data_dir))?, agent))
+}
+
+fn of(book: &AnswerBook, agent: &str) -> Arc<Remembered> {
+    let known = book.get(agent).cloned();
+    known.unwrap_or_else(|| Arc::new(Remembered::for_agent()))
+}
+
+fn file_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("answers.json")
+}
+
+/// What is told instead of success.
+fn failing(what: &RememberedChange, why: &str) -> RememberedOutcome {
+    let failure = Failure::new(ErrorCode::Internal, format!("the answer was not kept: {why}"));
+    match what {
+        RememberedChange::Remember { .. } => RememberedOutcome::Remembered(Err(failure)),
+        RememberedChange::Revoke { call, id } => RememberedOutcome::Revoked {
+            call: *call,
+            id: *id,
+            result: Err(failure),
+        },
+    }
+}
+
+async fn keep(
+    path: PathBuf,
+    changes_tx: watch::Sender<Arc<AnswerBook>>,
+    mut ordered: mpsc::Receiver<ChangeRequest>,
+) {
+    while let Some(ChangeRequest { agent, what, reply }) = ordered.recv().await {
+        let before = Arc::clone(&changes_tx.borrow());
+        let mut answers = Remembered::clone(&of(&before, &agent));
+        let failed = |why: &str| failing(&what, why);
+        let outcome = apply(&mut answers, &what);
+        let changed = before.get(&agent).map(AsRef::as_ref) != Some(&answers);
+        let outcome = if changed && is_done(&outcome) {
+            let mut book = AnswerBook::clone(&before);
+            book.insert(agent, Arc::new(answers));
+            let book = Arc::new(book);
+            let (file, kept) = (path.clone(), Arc::clone(&book));
+            match tokio::task::spawn_blocking(move || write(&file, &kept)).await {
+                Ok(Ok(())) => {
+                    changes_tx.send_replace(book);
+                    outcome
+                }
+                Ok(Err(error)) => {
+                    tracing::error!(path = %path.display(), %error, "an answer could not be kept");
+                    failed(&error.to_string())
+                }
+                Err(_) => failed("the file could not be written"),
+            }
+        } else {
+            outcome
+        };
+        // A thread that is gone does not wait for it; what it wanted holds all the same.
+        let _ = reply.send(outcome);
+    }
+}
+
+fn apply(answers: &mut Remembered, what: &RememberedChange) -> RememberedOutcome {
+    match what {
+        RememberedChange::Remember { request, allow } => {
+            let known: Vec<u64> = answers.iter().map(|rule| rule.id).collect();
+            let ids = answers.remember(request, *allow, Scope::Agent);
+            let new = |rule: &&RememberedRule| !known.contains(&rule.id);
+            let result = ids.map(|_| answers.iter().filter(new).cloned().collect());
+            RememberedOutcome::Remembered(result.map_err(|error| Failure::invalid_params(error.to_string())))
+        }
+        RememberedChange::Revoke { call, id } => RememberedOutcome::Revoked {
+            call: *call,
+            id: *id,
+            result: match answers.revoke(*id) {
+                Some(_) => Ok(()),
+                None => Err(Failure::not_found(format!("remembered answer {id}"))),
+            },
+        },
+    }
+}
+
+fn is_done(outcome: &RememberedOutcome) -> bool {
+    match outcome {
+        RememberedOutcome::Remembered(result) => result.is_ok(),
+        RememberedOutcome::Revoked { result, .. } => result.is_ok(),
+    }
+}
+
+fn read(path: &Path) -> Result<AnswerBook, AnswersError> {
+    let fail = |reason: String| AnswersError {
+        path: path.to_owned(),
+        reason,
+    };
+    let Some(text) = private_file::read(path, ANSWERS_BYTES).map_err(|error| fail(error.to_string()))? else {
+        return Ok(AnswerBook::new());
+    };
+    let AnswersFile { version, agents } =
+        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
+    if ![VERSION, WITHOUT_BOUNDS].contains(&version) {
+        return Err(fail(format!(
+            "its version is {version}, and this acpd knows {VERSION}"
+        )));
+    }
+    let not_ours = |answers: &Remembered| answers.iter().any(|rule| rule.scope != Scope::Agent);
+    if agents.values().any(not_ours) {
+        return Err(fail("it has an answer whose scope is not \"agent\"".to_owned()));
+    }
+    let narrowed = |(agent, answers): (String, Remembered)| {
+        let (answers, asked_again) = answers.narrowed();
+        if asked_again > 0 {
+            tracing::warn!(
+                agent,
+                asked_again,
+                "remembered answers of an earlier version name no directory or no arguments"
+            );
+        }
+        (agent, Arc::new(answers))
+    };
+    Ok(agents.into_iter().map(narrowed).collect())
+}
+
+/// Replaces the file as a whole; returns when that will survive a power cut.
+fn write(path: &Path, book: &AnswerBook) -> std::io::Result<()> {
+    let own = |(agent, answers): (&String, &Arc<Remembered>)| (agent.clone(), Remembered::clone(answers));
+    let agents = book.iter().map(own).collect();
+    let version = VERSION;
+    let mut text = serde_json::to_vec_pretty(&AnswersFile { version, agents })?;
+    text.push(b'\n');
+    if text.len() as u64 > ANSWERS_BYTES {
+        let message =
+            format!("all answers together are more than {ANSWERS_BYTES} bytes; take some back first");
+        return Err(std::io::Error::other(message));
+    }
+    private_file::replace(path, &text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use acpd_proto::policy::{AGENT_IDS, Request};
+
+    use super::*;
+
+    /// A directory that is gone at the end.
+    struct TestDir(PathBuf);
+
+    impl TestDir {
+        fn new(name: &str) -> Self {
+            let place = std::env::temp_dir().join(format!("acpd-answers-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&place).unwrap();
+            Self(place)
+        }
+    }
+
+    impl Drop for TestDir {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn remember(line: &str) -> RememberedChange {
+        RememberedChange::Remember {
+            request: Box::new(Request::command_line(line, "/w")),
+            allow: true,
+        }
+    }
+
+    fn rules(answers: &Remembered) -> Vec<(u64, String)> {
+        answers
+            .iter()
+            .map(|rule| (rule.id, rule.rule.to_string()))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_told_is_durable_and_seen_by_all() {
+        let place = TestDir::new("durable");
+        let one = RememberedAnswers::open(&place.0).unwrap();
+        let mut other = one.clone();
+        assert!(other.of("a").iter().next().is_none());
+        assert!(!other.have_changed());
+        let told = one.carry_out("a", remember("git push")).await;
+        let RememberedOutcome::Remembered(Ok(new)) = told else {
+            panic!("{told:?}")
+        };
+        assert_eq!(new[0].id, AGENT_IDS + 1);
+        assert!(other.have_changed());
+        let expected = [(AGENT_IDS + 1, "Bash(git push)".to_owned())];
+        assert_eq!(rules(&other.of("a")), expected);
+        assert!(other.of("b").iter().next().is_none(), "another agent's");
+        assert_eq!(rules(&remembered(&place.0, "a").unwrap()), expected);
+        let mode = std::fs::metadata(file_in(&place.0)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // The same again is no change.
+        let told = one.carry_out("a", remember("git push")).await;
+        assert_eq!(told, RememberedOutcome::Remembered(Ok(Vec::new())));
+        assert!(!other.have_changed());
+        one.carry_out("a", remember("git pull")).await;
+        let (call, id) = (7, AGENT_IDS + 2);
+        let told = other.carry_out("a", RememberedChange::Revoke { call, id }).await;
+        let result = Ok(());
+        assert_eq!(told, RememberedOutcome::Revoked { call, id, result });
+        let told = one.carry_out("b", RememberedChange::Revoke { call, id }).await;
+        let RememberedOutcome::Revoked {
+            result: Err(failure), ..
+        } = told
+        else {
+            panic!("{told:?}")
+        };
+        assert_eq!(failure.code, ErrorCode::NotFound);
+        // Another daemon, later: an id is not used again.
+        drop((one, other));
+        let mut later = RememberedAnswers::open(&place.0).unwrap();
+        assert_eq!(rules(&later.of("a")), expected);
+        later.carry_out("a", remember("make")).await;
+        assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
+    }
+
+    /// It was written when an answer held in every directory and for all arguments.
+    #[tokio::test]
+    async fn answers_of_an_earlier_version_are_never_wider_than_now() {
+        let place = TestDir::new("earlier");
+        let rule = |id: u64, allow: bool, rule: &str| {
+            format!(r#"{{"id":{id},"scope":"agent","allow":{allow},"rule":"{rule}"}}"#)
+        };
+        let written = [
+            rule(4_294_967_297, true, "Bash(git push)"),
+            rule(4_294_967_298, true, "mcp__gh__api"),
+            rule(4_294_967_299, true, "Tool(spawn)"),
+            rule(4_294_967_300, true, "Edit(/w/a)"),
+            rule(4_294_967_301, false, "Bash(rm x)"),
+            rule(4_294_967_302, false, "mcp__gh__delete"),
+            rule(4_294_967_303, true, "Move(/w/a)"),
+            // The input alone does not say which call it was.
+            format!(
+                r#"{{"id":4294967304,"scope":"agent","allow":true,"rule":"Edit(/w/b)","arguments":"{}"}}"#,
+                acpd_model::BlobId::of(b"{}")
+            ),
+        ];
+        let text = format!(
+            r#"{{"version":1,"agents":{{"a":{{"lastId":4294967304,"rules":[{}]}}}}}}"#,
+            written.join(",")
+        );
+        private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
+        let mut answers = RememberedAnswers::open(&place.0).unwrap();
+        let kept: Vec<_> = rules(&answers.of("a"))
+            .into_iter()
+            .map(|(_, rule)| rule)
+            .collect();
+        assert_eq!(kept, ["Edit(/w/a)", "Bash(rm x)", "mcp__gh__delete"]);
+        // Written anew, it is of no use to an earlier version, which would know no directory.
+        answers.carry_out("a", remember("git push")).await;
+        let text = std::fs::read_to_string(file_in(&place.0)).unwrap();
+        assert!(
+            text.contains(r#""version": 2"#) && text.contains(r#""cwd": "/w""#),
+            "{text}"
+        );
+        drop(answers);
+        let mut later = RememberedAnswers::open(&place.0).unwrap();
+        assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_stored_does_not_hold() {
+        let place = TestDir::new("full");
+        let mut answers = RememberedAnswers::open(&place.0).unwrap();
+        std::fs::create_dir(file_in(&place.0)).unwrap();
+        let told = answers.carry_out("a", remember("git push")).await;
+        let RememberedOutcome::Remembered(Err(failure)) = told else {
+            panic!("{told:?}")
+        };
+        assert!(failure.message.contains("was not kept"), "{failure}");
+        assert!(answers.of("a").iter().next().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+        let place = TestDir::new("broken");
+        for text in [
+            "",
+            "{",
+            r#"{"version":3,"agents":{}}"#,
+            r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"thread","allow":true,"rule":"Bash"}]}}}"#,
+            r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
+        ] {
+            private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
+            let error = RememberedAnswers::open(&place.0).unwrap_err().to_string();
+            assert!(error.contains("answers.json cannot be used"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Turns that are no longer part of a thread's conversation, though the log has them.
+
+use acpd_model::TurnId;
+
+/// Which turns were dropped. A rollback drops all turns after one, so there is at most one run of turns for each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DroppedTurns {
+    /// First and last of each run, in order, with a kept turn between two of them.
+    runs: Vec<(u32, u32)>,
+}
+
+impl DroppedTurns {
+    /// Drops all turns after `history_filter`, of which `last` is the last.
+    pub fn drop_after(&mut self, kept: Option<TurnId>, last: u32) {
+        let kept = kept.map_or(0, |turn| turn.0);
+        let mut first = kept + 1;
+        while let Some((begin, _)) = self.runs.pop_if(|(_, end)| *end >= kept) {
+            first = first.min(begin);
+        }
+        if first <= last {
+            self.runs.push((first, last));
+        }
+    }
+
+    /// Whether `turn` was dropped.
+    pub fn contains(&self, turn: TurnId) -> bool {
+        let at = self.runs.partition_point(|(_, end)| *end < turn.0);
+        self.runs.get(at).is_some_and(|(first, _)| *first <= turn.0)
+    }
+
+    /// How many were dropped.
+    pub fn count(&self) -> u32 {
+        self.runs.iter().map(|(first, last)| last - first + 1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_merged_and_found() {
+        let mut dropped = DroppedTurns::default();
+        let mut is = [false; 13];
+        let steps = [
+            (Some(3), 5),
+            (Some(6), 8),
+            (Some(9), 9),
+            (Some(6), 10),
+            (Some(2), 11),
+            (None, 12),
+        ];
+        for (kept, last) in steps {
+            dropped.drop_after(kept.map(TurnId), last);
+            for turn in kept.unwrap_or(0) + 1..=last {
+                is[turn as usize] = true;
+            }
+            for turn in 1..=12 {
+                assert_eq!(
+                    dropped.contains(TurnId(turn)),
+                    is[turn as usize],
+                    "{turn} after {kept:?}"
+                );
+            }
+            assert_eq!(dropped.count() as usize, is.iter().filter(|is| **is).count());
+        }
+        assert_eq!(dropped.runs, [(1, 12)]);
+    }
+}

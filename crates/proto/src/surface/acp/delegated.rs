@@ -1,0 +1,244 @@
+//! What an agent asks of its client, on its way through one editor's connection.
+//!
+//! A request waits until the editor was told all that came before it. It has an id of ours, and names the session and the
+//! terminal as the editor knows them; so does what the agent says of such a terminal.
+
+use acpd_model::limits::{EDITOR_CALLS, EDITOR_TERMINAL_NAMES};
+use acpd_model::{RawJson, Seq, ThreadId};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::call::Call;
+use super::peer::{Peer, PeerOutput};
+use super::session::Session;
+use super::splice::{has_string, member, spliced};
+use crate::thread::{EditorCommand, EditorRequest};
+use crate::wire::{self, Object, RpcError};
+
+/// JSON-RPC's number for a request that was taken back.
+const CANCELLED: i64 = -32800;
+
+/// A request that the editor has.
+#[derive(Debug)]
+pub(super) struct Delegation {
+    thread: ThreadId,
+    call: u64,
+    /// The terminal that it makes, by its name by us.
+    makes: Option<String>,
+}
+
+/// A request that waits for its turn.
+#[derive(Debug)]
+pub(super) struct QueuedRequest {
+    call: u64,
+    after: Seq,
+    request: EditorRequest,
+}
+
+impl Peer {
+    /// Takes an order of a thread.
+    pub fn order(&mut self, thread: ThreadId, order: EditorCommand) {
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            // The thread knows that it was opened before the connection does.
+            let early = self.early.entry(thread).or_default();
+            if early.len() < EDITOR_CALLS {
+                early.push(order);
+            }
+            return;
+        };
+        match order {
+            EditorCommand::Request { call, after, request } => {
+                let request = *request;
+                // A thread that was woken anew counts anew: what it asked before it slept is nobody's.
+                self.delegations
+                    .retain(|_, delegation| (delegation.thread, delegation.call) != (thread, call));
+                session.queued.push_back(QueuedRequest { call, after, request });
+                self.send_queued(thread);
+            }
+            EditorCommand::Withdraw { call, forget } => self.withdraw_delegation(thread, call, forget),
+            EditorCommand::EndTerminal { terminal_id } => {
+                let Some(its) = session.terminal(&terminal_id).cloned() else {
+                    return;
+                };
+                // Nobody waits for the answer.
+                let id = self.next_delegation_id();
+                let mut out = Vec::new();
+                let mut message = Object::open(&mut out);
+                message.raw("jsonrpc", "\"2.0\"").put("id", &id);
+                message.plain("method", "terminal/release");
+                message.object("params", |params| {
+                    params.put("sessionId", &thread).put("terminalId", &its);
+                });
+                message.close();
+                self.send(out);
+            }
+        }
+    }
+
+    /// A request that was about to be sent is not: its thread has counted the connection as gone.
+    pub fn request_not_sent(&mut self, thread: ThreadId, call: u64) {
+        self.delegations
+            .retain(|_, delegation| (delegation.thread, delegation.call) != (thread, call));
+    }
+
+    /// What came while the session was being opened.
+    pub(super) fn take_early(&mut self, thread: ThreadId) {
+        for order in self.early.remove(&thread).unwrap_or_default() {
+            self.order(thread, order);
+        }
+    }
+
+    /// The session is open here no longer: what it was asked is not waited for.
+    pub(super) fn forget_delegations(&mut self, thread: ThreadId) {
+        self.delegations
+            .retain(|_, delegation| delegation.thread != thread);
+        self.early.remove(&thread);
+    }
+
+    /// Asks what no longer has to wait.
+    pub(super) fn send_queued(&mut self, thread: ThreadId) {
+        loop {
+            let Some(session) = self.sessions.get_mut(&thread) else {
+                return;
+            };
+            let told = session.told;
+            let is_next = |queued: &QueuedRequest| queued.after <= told;
+            if session.opening.is_some() || !session.queued.front().is_some_and(is_next) {
+                return;
+            }
+            let Some(QueuedRequest { call, request, .. }) = session.queued.pop_front() else {
+                return;
+            };
+            let its = request
+                .terminal_id
+                .as_ref()
+                .and_then(|terminal| session.terminal(terminal).cloned());
+            let params = request.params.as_ref().map(|params| {
+                let name = Value::from(thread.to_string()).to_string();
+                let its = its.map(|its| Value::from(its).to_string());
+                let mut put = Vec::new();
+                if has_string(params, "sessionId") {
+                    put.push(("sessionId", name.as_str()));
+                }
+                put.extend(its.as_deref().map(|its| ("terminalId", its)));
+                if put.is_empty() {
+                    params.clone()
+                } else {
+                    spliced(params, &put)
+                }
+            });
+            let id = self.next_delegation_id();
+            let mut out = Vec::new();
+            let mut message = Object::open(&mut out);
+            message.raw("jsonrpc", "\"2.0\"").put("id", &id);
+            message
+                .put("method", &request.method)
+                .json("params", params.as_ref());
+            message.close();
+            super::encode::one_line(&mut out);
+            let makes = request.terminal_id.filter(|_| request.creates);
+            self.delegations
+                .insert(self.last_delegation, Delegation { thread, call, makes });
+            let text = Bytes::from(out);
+            self.out.push(PeerOutput::Ask { thread, call, text });
+        }
+    }
+
+    /// Another id. None of a question looks like it.
+    fn next_delegation_id(&mut self) -> String {
+        self.last_delegation += 1;
+        format!("{PREFIX}{}", self.last_delegation)
+    }
+
+    fn withdraw_delegation(&mut self, thread: ThreadId, call: u64, forget: bool) {
+        let queued = self.sessions.get_mut(&thread).map(|session| &mut session.queued);
+        let at = queued
+            .as_ref()
+            .and_then(|queued| queued.iter().position(|queued| queued.call == call));
+        if let (Some(queued), Some(at)) = (queued, at) {
+            queued.remove(at);
+            if !forget {
+                let result = Err(RpcError::new(CANCELLED, "it was taken back before it was asked"));
+                self.call(Call::EditorAnswered { thread, call, result }, None);
+            }
+            return;
+        }
+        let sent = self
+            .delegations
+            .iter()
+            .find(|(_, delegation)| (delegation.thread, delegation.call) == (thread, call));
+        let Some(number) = sent.map(|(number, _)| *number) else {
+            return;
+        };
+        if forget {
+            self.delegations.remove(&number);
+        }
+        let mut out = Vec::new();
+        wire::notification(&mut out, "$/cancel_request", |params| {
+            params.put("requestId", &format!("{PREFIX}{number}"));
+        });
+        self.send(out);
+    }
+
+    /// Takes the answer to such a request. One that comes twice, or too late, is passed over.
+    pub(super) fn delegation_answered(&mut self, id: &str, result: Result<&RawValue, RpcError>) {
+        let delegation = number_of(id).and_then(|number| self.delegations.remove(&number));
+        let Some(Delegation { thread, call, makes }) = delegation else {
+            return;
+        };
+        let result = result.map(RawJson::from).map(|result| match makes {
+            Some(ours) => self.terminal_made(thread, ours, result),
+            None => result,
+        });
+        self.call(Call::EditorAnswered { thread, call, result }, None);
+    }
+
+    /// A response that is none, to such a request.
+    pub(super) fn delegation_malformed(&mut self, text: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Odd {
+            id: RawJson,
+        }
+        let Ok(Odd { id }) = serde_json::from_str(text) else {
+            return false;
+        };
+        if number_of(id.get()).is_none() {
+            return false;
+        }
+        let error = RpcError::new(-32603, "the editor's answer has neither a result nor an error");
+        self.delegation_answered(id.get(), Err(error));
+        true
+    }
+
+    /// The editor's name of a new terminal is kept; the answer with ours in its place.
+    fn terminal_made(&mut self, thread: ThreadId, ours: String, result: RawJson) -> RawJson {
+        let its = member(&result, "terminalId").and_then(|its| serde_json::from_str::<String>(its).ok());
+        let (Some(its), Some(session)) = (its, self.sessions.get_mut(&thread)) else {
+            return result;
+        };
+        let name = Value::from(ours.as_str()).to_string();
+        if session.terminals.len() >= EDITOR_TERMINAL_NAMES {
+            session.terminals.pop_front();
+        }
+        session.terminals.push_back((ours, its));
+        spliced(&result, &[("terminalId", &name)])
+    }
+}
+
+impl Session {
+    /// What the editor calls a terminal.
+    pub(super) fn terminal(&self, ours: &str) -> Option<&String> {
+        let known = self.terminals.iter().find(|(known, _)| known == ours);
+        known.map(|(_, its)| its)
+    }
+}
+
+/// How ids of such requests begin.
+const PREFIX: &str = "call_";
+
+pub(super) fn number_of(id: &str) -> Option<u64> {
+    let id: String = serde_json::from_str(id).ok()?;
+    id.strip_prefix(PREFIX)?.parse().ok()
+}

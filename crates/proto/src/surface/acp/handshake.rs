@@ -1,0 +1,217 @@
+//! The handshake: what an editor declares, and what it is told that the agent can do.
+
+use acpd_model::{RawJson, RequestId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::PROTOCOL_VERSION;
+use super::frame::{Feature, Question};
+use super::splice::{member, others, spliced};
+use crate::agent::AuthMethod;
+use crate::thread::EditorCapabilities;
+
+/// Who is at the other end, and what it declared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Client {
+    /// The name it gave itself.
+    pub name: String,
+    /// Whether it reads files for an agent.
+    pub reads_files: bool,
+    /// Whether it writes files for an agent.
+    pub writes_files: bool,
+    /// Whether it runs terminals for an agent.
+    pub terminals: bool,
+    forms: bool,
+    urls: bool,
+    notices: bool,
+    compaction: bool,
+}
+
+/// The longest name of a client that is kept, in characters.
+const NAME_CHARS: usize = 200;
+
+impl Client {
+    /// Reads the params of `initialize`; what is not as ACP has it was not declared.
+    pub(super) fn read(params: Option<&str>) -> Self {
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Hello {
+            client_info: Value,
+            client_capabilities: Value,
+            capabilities: Value,
+        }
+        let hello: Hello = params
+            .and_then(|params| serde_json::from_str(params).ok())
+            .unwrap_or_default();
+        let declared = match hello.client_capabilities {
+            Value::Null => hello.capabilities,
+            declared => declared,
+        };
+        let yes = |value: &Value| value.as_bool().unwrap_or(false);
+        let (session, elicitation) = (&declared["session"], &declared["elicitation"]);
+        let name = hello.client_info["name"].as_str().unwrap_or("editor");
+        Self {
+            name: name.chars().take(NAME_CHARS).collect(),
+            reads_files: yes(&declared["fs"]["readTextFile"]),
+            writes_files: yes(&declared["fs"]["writeTextFile"]),
+            terminals: yes(&declared["terminal"]),
+            forms: elicitation["form"].is_object(),
+            urls: elicitation["url"].is_object(),
+            notices: session["notices"].is_object(),
+            compaction: session["compaction"].is_object(),
+        }
+    }
+
+    /// What it can do in our place.
+    pub fn abilities(&self) -> EditorCapabilities {
+        EditorCapabilities {
+            reads_files: self.reads_files,
+            writes_files: self.writes_files,
+            terminals: self.terminals,
+        }
+    }
+
+    /// Whether it takes what only some take.
+    pub(super) fn takes(&self, feature: Feature) -> bool {
+        match feature {
+            Feature::Notices => self.notices,
+            Feature::Compaction => self.compaction,
+            Feature::Elicitation => self.forms || self.urls,
+        }
+    }
+
+    /// Whether it can be asked such a question; every editor can be asked for a permission.
+    pub(super) fn answers(&self, question: Question) -> bool {
+        match question {
+            Question::Permission => true,
+            Question::Form => self.forms,
+            Question::Url => self.urls,
+        }
+    }
+}
+
+/// The answer to `initialize`: the agent's own, with what the daemon adds.
+pub(super) fn welcome(agent: &RawJson) -> RawJson {
+    let object = |json: &RawJson, name| {
+        let found = member(json, name).filter(|value| value.starts_with('{'));
+        found.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted)
+    };
+    let capabilities = object(agent, "agentCapabilities");
+    // These would be of the agent's session and not of the thread: to put a thread away or to name it is acpd's.
+    let session = object(&capabilities, "sessionCapabilities");
+    let mut session =
+        others(&session, &["archive", "status", "title"]).unwrap_or_else(|| RawJson::trusted("{}"));
+    // What the agent says of one of these itself is more than our word for it.
+    for name in ["list", "resume", "close", "delete", "fork"] {
+        if !member(&session, name).is_some_and(|value| value.starts_with('{')) {
+            session = spliced(&session, &[(name, "{}")]);
+        }
+    }
+    let added = [("loadSession", "true"), ("sessionCapabilities", session.get())];
+    let capabilities = spliced(&capabilities, &added);
+    let meta = with_acpd(
+        member(agent, "_meta"),
+        &json!({ "version": env!("CARGO_PKG_VERSION") }),
+    );
+    let version = PROTOCOL_VERSION.to_string();
+    let own = [
+        ("protocolVersion", version.as_str()),
+        ("agentCapabilities", capabilities.get()),
+        ("_meta", meta.get()),
+    ];
+    let welcome = spliced(agent, &own);
+    match member(agent, "authMethods").map(RawJson::trusted) {
+        Some(methods) => spliced(&welcome, &[("authMethods", &without_terminals(&methods))]),
+        None => welcome,
+    }
+}
+
+/// An agent's `_meta` with ours in it.
+pub(super) fn with_acpd(meta: Option<&str>, acpd: &Value) -> RawJson {
+    let meta = meta.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted);
+    spliced(&meta, &[("acpd", &acpd.to_string())])
+}
+
+/// An editor would run the program that it knows, which is acpd, with the agent's arguments.
+fn without_terminals(methods: &RawJson) -> String {
+    let methods: Vec<RawJson> = methods.read().unwrap_or_default();
+    let is_terminal = |method: &RawJson| {
+        method
+            .read::<AuthMethod>()
+            .is_ok_and(|method| method.is_terminal())
+    };
+    let kept: Vec<&str> = methods
+        .iter()
+        .filter(|method| !is_terminal(method))
+        .map(RawJson::get)
+        .collect();
+    format!("[{}]", kept.join(","))
+}
+
+/// The id of a question, as an editor repeats it.
+pub(super) fn question_id(id: &str) -> Option<RequestId> {
+    serde_json::from_str(id).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agents_own_words_stay() {
+        let agent = RawJson::parse(concat!(
+            r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"1","x":1.10},"agentCapabilities":{"loadSession":false,"#,
+            r#""sessionCapabilities":{"list":null,"fork":{},"resume":{"k":12345678901234567890123}},"vendor":[1.0]},"#,
+            r#""authMethods":[{"id":"t","type":"terminal","name":"T"},{"id":"a","name":"A","odd":1.0}],"_meta":{"steering":{}}}"#
+        ))
+        .unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = concat!(
+            r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"1","x":1.10},"agentCapabilities":{"loadSession":true,"#,
+            r#""sessionCapabilities":{"list":{},"fork":{},"resume":{"k":12345678901234567890123},"close":{},"delete":{}},"#,
+            r#""vendor":[1.0]},"authMethods":[{"id":"a","name":"A","odd":1.0}],"_meta":{"steering":{},"acpd":{"version":"#
+        );
+        assert_eq!(welcome(&agent).get(), format!("{expected}\"{version}\"}}}}}}"));
+    }
+
+    #[test]
+    fn whatever_the_agent_says_it_is_a_welcome() {
+        for odd in [
+            "null",
+            "{}",
+            "[]",
+            r#"{"agentCapabilities":null,"_meta":7,"authMethods":{}}"#,
+        ] {
+            let value: Value = welcome(&RawJson::parse(odd).unwrap()).read().unwrap();
+            assert_eq!(value["protocolVersion"], 1, "{odd}");
+            assert_eq!(value["agentCapabilities"]["loadSession"], true);
+            assert!(value["agentCapabilities"]["sessionCapabilities"]["delete"].is_object());
+            assert!(value["_meta"]["acpd"]["version"].is_string());
+        }
+    }
+
+    #[test]
+    fn a_client_is_read_kindly() {
+        let zed = Client::read(Some(
+            r#"{"protocolVersion":"1","clientInfo":{"name":"zed"},"capabilities":{"terminal":true,"fs":{"readTextFile":true}}}"#,
+        ));
+        assert_eq!(
+            (
+                zed.name.as_str(),
+                zed.terminals,
+                zed.reads_files,
+                zed.writes_files
+            ),
+            ("zed", true, true, false)
+        );
+        assert!(zed.answers(Question::Permission) && !zed.answers(Question::Form));
+        for odd in [
+            None,
+            Some("[]"),
+            Some("7"),
+            Some(r#"{"clientInfo":7,"clientCapabilities":"all"}"#),
+        ] {
+            assert_eq!(Client::read(odd).name, "editor");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+
+import { visible, visibleLine, visibleOrder } from "./bidi-guard.ts";
+
+test("what turns text around in a file's name is written out", () => {
+  expect(visible("invoice\u202Efdp.exe")).toBe("invoice⟨U+202E⟩fdp.exe");
+});
+
+test.each([
+  ["zero-width space", "a\u200Bb", "a⟨U+200B⟩b"],
+  ["isolate", "a\u2066b", "a⟨U+2066⟩b"],
+  ["byte order mark", "\uFEFFa", "⟨U+FEFF⟩a"],
+  ["Hangul filler", "a\u3164b", "a⟨U+3164⟩b"],
+  ["tag", "a\u{E0041}b", "a⟨U+E0041⟩b"],
+  ["escape", "a\u001B[0mb", "a⟨U+001B⟩[0mb"],
+  ["carriage return", "rm -rf /\rls", "rm -rf /⟨U+000D⟩ls"],
+])("%s", (_, given, shown) => {
+  expect(visible(given)).toBe(shown);
+});
+
+test("letters of any script, emoji and newlines stay", () => {
+  const text = "Привет, 世界, مرحبا 👍🏽\nzweite Zeile";
+  expect(visible(text)).toBe(text);
+});
+
+test("on one line, newlines are written too", () => {
+  expect(visibleLine("a\nb\tc")).toBe("a⏎b⇥c");
+});
+
+test("in code only what changes the order of reading is written: emoji of several parts stay whole", () => {
+  expect(visibleOrder("👩‍💻 if (admin\u202E) {")).toBe("👩‍💻 if (admin⟨U+202E⟩) {");
+});
