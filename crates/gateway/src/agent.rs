@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Program, Sandbox};
+use acpd_host::{AgentProcess, Program};
 use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
 use acpd_model::{ErrorCode, Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
@@ -18,11 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, Charge};
 use crate::clock::Clock;
-use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
 use crate::process_table::{Process, ProcessSlot};
 use crate::stdin::Stdin;
-use crate::thread::Context;
 
 /// What an agent's thread hears.
 #[derive(Debug)]
@@ -152,32 +150,8 @@ impl AgentHandle {
     }
 }
 
-/// A session for a thread: in a process of its own, or in one that it shares.
-pub(crate) async fn start(
-    context: &Context,
-    name: &str,
-    config: &AgentConfig,
-    sandbox: Option<Sandbox>,
-    start: Start,
-) -> Result<AgentHandle, Failure> {
-    if config.share {
-        // Boxed, so that the threads that share nothing have no room for it.
-        return Box::pin(context.shared.join(name, config, start)).await;
-    }
-    let slot = context.processes.start(name).await?;
-    let program = config.program(start.cwd.clone().into(), sandbox);
-    spawn(
-        &program,
-        start,
-        &context.limits,
-        context.clock,
-        &context.metrics,
-        slot,
-    )
-}
-
 /// Starts the process and the task that owns it.
-fn spawn(
+pub(crate) fn spawn(
     program: &Program,
     start: Start,
     limits: &Limits,
@@ -372,6 +346,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::agent_config::AgentConfig;
     use crate::process_table::ProcessTable;
     use acpd_model::RawJson;
     use acpd_model::limits::AGENT_OUTBOX_BYTES;

@@ -10,7 +10,7 @@ use acpd_host::catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, 
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
 use crate::sandbox::SandboxSettings;
 
 /// Every agent that has a name here.

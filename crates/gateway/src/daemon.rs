@@ -17,17 +17,18 @@ use tokio_util::task::TaskTracker;
 use crate::acp::ConnectionSetup;
 use crate::agents::Agents;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, ServerConfig};
+use crate::context::Context;
 use crate::directory::Directory;
 use crate::door::tls::{self, Certified, TlsConfig, TlsError};
 use crate::door::tokens::{self, TokensError};
 use crate::door::{
-    self, AllowedHosts, AuthHandle, AuthStore, BadHost, ServerConfig, ServerState, Sessions, Token,
-    TokenError, private_file,
+    self, AllowedHosts, AuthHandle, AuthStore, BadHost, ServerState, Sessions, Token, TokenError,
 };
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::presence::Subscribers;
+use crate::private_file;
 use crate::process_table::ProcessTable;
 use crate::remembered::{AnswersError, RememberedAnswers};
 use crate::sandbox;
@@ -35,7 +36,6 @@ use crate::search::index_backlog;
 use crate::service::Service;
 use crate::session_claims::SessionClaims;
 use crate::shared::SharedAgents;
-use crate::thread::Context;
 use crate::thread_list::ThreadListFeed;
 
 /// A daemon that serves.

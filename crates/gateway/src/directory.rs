@@ -10,10 +10,12 @@ use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::context::Context;
 use crate::editors::Attachment;
 use crate::metrics::Metrics;
+use crate::snapshot::ThreadSnapshot;
 use crate::standby::Standby;
-use crate::thread::{Context, ThreadActor, ThreadSnapshot, ToThread};
+use crate::thread::{ThreadActor, ToThread};
 
 type Mailbox = mpsc::Sender<ToThread>;
 

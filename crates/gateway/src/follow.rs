@@ -12,11 +12,12 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::batch::Batch;
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::directory::Directory;
 use crate::metrics::Metrics;
 use crate::presence::Presence;
-use crate::service::FollowRequest;
-use crate::thread::{Context, ThreadSnapshot};
+use crate::snapshot::FollowRequest;
+use crate::snapshot::ThreadSnapshot;
 
 /// Frames for one client.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use acpd_proto::thread::{Command, ForkContents, Reply, ThreadCopy};
 use acpd_proto::wire;
 
 use crate::directory::log_failure;
-use crate::service::{Dispatched, FollowRequest, Response, Service, await_reply};
+use crate::service::{Dispatched, Response, Service, await_reply};
+use crate::snapshot::FollowRequest;
 
 impl Service {
     pub(crate) async fn fork(

@@ -10,12 +10,13 @@ use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::policy::RealPaths;
+use acpd_proto::projection::Spec;
 use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_config::AgentConfig;
 use crate::budget::{Budget, Charge};
-use crate::config::AgentConfig;
 use crate::metrics::Metrics;
 use crate::terminals::{Terminals, TrackedTerminal};
 
@@ -390,6 +391,11 @@ fn ended(exit: acpd_host::Exit) -> TerminalExit {
         code: exit.code,
         signal: exit.signal,
     }
+}
+
+/// The workspace's directories, as they were named.
+pub fn directories(spec: &Spec) -> Vec<PathBuf> {
+    spec.directories().map(PathBuf::from).collect()
 }
 
 #[cfg(test)]

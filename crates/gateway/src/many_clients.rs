@@ -15,12 +15,12 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
+use crate::context::Context;
 use crate::directory::Directory;
 use crate::follow::{Delivery, FollowEnd, follow};
-use crate::service::FollowRequest;
+use crate::snapshot::FollowRequest;
 use crate::test_context::context_with_log;
-use crate::thread::Context;
 
 /// An agent of one turn: words, a thought, tool calls, a plan.
 const AGENT: &str = r#"

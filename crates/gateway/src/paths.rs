@@ -12,7 +12,7 @@ use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Sight, Waiter};
 use tokio::sync::mpsc;
 
-use crate::host::{Host, HostMessage};
+use crate::host::{Host, HostMessage, directories};
 
 /// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
 pub fn workspace(
@@ -92,11 +92,6 @@ pub fn with_real_paths(
     let workspace = Workspace::open(std::iter::once(PathBuf::from(directory))).without(reserved);
     let real = real_paths(&workspace, layers.paths(&request), Sight::Everything);
     request.with_real_paths(&real)
-}
-
-/// The workspace's directories, as they were named.
-pub fn directories(spec: &Spec) -> Vec<PathBuf> {
-    spec.directories().map(PathBuf::from).collect()
 }
 
 fn real_paths(workspace: &Workspace, paths: Vec<String>, sight: Sight) -> RealPaths {

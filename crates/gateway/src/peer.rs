@@ -17,7 +17,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::follow::{Delivery, FollowEnd, follow};
 use crate::heartbeat::{Due, Heartbeat};
 use crate::metrics::Present;
-use crate::service::{Caller, Dispatched, FollowRequest, Response, Service};
+use crate::service::{Caller, Dispatched, Response, Service};
+use crate::snapshot::FollowRequest;
 use crate::thread_list::ThreadListSubscription;
 
 type Reply = (u64, Result<Response, Failure>);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use acpd_proto::policy::{Policy, Remembered};
 use acpd_proto::thread::Policies;
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
 
 /// The policies of one state of the configuration.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -15,7 +15,7 @@ use acpd_proto::wire::{self, Line, LineDecoder, Message};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
 use crate::sandbox::Confinement;
 
 /// What a look at an agent found.

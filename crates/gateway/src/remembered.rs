@@ -16,7 +16,7 @@ use acpd_proto::thread::{RememberedChange, RememberedOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::door::private_file;
+use crate::private_file;
 
 /// The answers of each agent, by its name.
 type AnswerBook = BTreeMap<String, Arc<Remembered>>;

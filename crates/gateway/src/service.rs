@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use acpd_log::{Filter, ListedThread};
 use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
-use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension};
 use acpd_proto::projection::Spec;
 use acpd_proto::surface::app::{
@@ -16,10 +16,11 @@ use acpd_proto::thread::{Command, Reply, Sight};
 use acpd_proto::wire;
 use serde_json::json;
 
+use crate::context::Context;
 use crate::directory::{Answer, Directory, log_failure};
 use crate::paths;
 use crate::session_claims::SessionClaim;
-use crate::thread::{Context, ThreadSnapshot};
+use crate::snapshot::FollowRequest;
 
 /// A client's request, as far as it was carried out at once.
 pub struct Dispatched {
@@ -41,16 +42,6 @@ pub struct Response {
     pub result: RawJson,
     /// What it is to follow from now on, if that was not known before.
     pub follow: Option<FollowRequest>,
-}
-
-/// A thread to follow.
-pub struct FollowRequest {
-    /// Which.
-    pub thread: ThreadId,
-    /// The last event that the client has seen.
-    pub cursor: Seq,
-    /// Where the thread stood.
-    pub snapshot: ThreadSnapshot,
 }
 
 impl Dispatched {

@@ -17,11 +17,12 @@ use acpd_proto::thread::AgentExit;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::agent::{AgentHandle, AgentMessage, start};
+use crate::agent::{AgentHandle, AgentMessage};
+use crate::agent_config::AgentConfig;
+use crate::agent_start::start;
 use crate::clock::Clock;
-use crate::config::AgentConfig;
+use crate::context::Context;
 use crate::process_table::{ProcessUse, Rank};
-use crate::thread::Context;
 
 /// A process and what it has said so far.
 #[derive(Debug)]

@@ -8,9 +8,10 @@ use acpd_log::{Memory, SharedLog};
 use acpd_model::Limits;
 use tokio::sync::watch;
 
+use crate::agent_config::AgentConfig;
 use crate::agents::Agents;
 use crate::clock::Clock;
-use crate::config::AgentConfig;
+use crate::context::Context;
 use crate::metrics::Metrics;
 use crate::policies::PolicyBook;
 use crate::presence::Subscribers;
@@ -19,7 +20,6 @@ use crate::remembered::RememberedAnswers;
 use crate::sandbox::SandboxSettings;
 use crate::session_claims::SessionClaims;
 use crate::shared::SharedAgents;
-use crate::thread::Context;
 use crate::thread_list::ThreadListFeed;
 
 /// With these agents; what must be in files is in `data_dir`.

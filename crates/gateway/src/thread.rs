@@ -2,32 +2,26 @@
 
 mod settle;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_log::{LogError, SharedLog};
+use acpd_log::LogError;
 use acpd_model::limits::BATCH_EVENTS;
-use acpd_model::{Failure, Limits, Origin, ThreadId};
-use acpd_proto::projection::Live;
+use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::agent::{AgentHandle, AgentMessage, sleep_until};
-use crate::agents::Agents;
 use crate::batch::Batch;
 use crate::budget::Charge;
-use crate::clock::Clock;
+use crate::context::Context;
 use crate::editors::{Attachment, Editors};
 use crate::host::{Host, HostMessage};
-use crate::metrics::{Metrics, Present};
-use crate::policies::PolicyBook;
-use crate::presence::Subscribers;
-use crate::process_table::{ProcessTable, ProcessUse};
-use crate::remembered::RememberedAnswers;
-use crate::session_claims::SessionClaims;
+use crate::metrics::Present;
+use crate::process_table::ProcessUse;
+use crate::snapshot::ThreadSnapshot;
 use crate::standby::{Standby, over};
-use crate::thread_list::ThreadListFeed;
 
 /// What a thread actor is asked.
 #[derive(Debug)]
@@ -60,48 +54,6 @@ pub enum ToThread {
         /// Where the answer goes.
         reply: oneshot::Sender<ThreadSnapshot>,
     },
-}
-
-/// The moment at which somebody began to follow a thread.
-#[derive(Debug)]
-pub struct ThreadSnapshot {
-    /// Everything after `live.last_seq`.
-    pub batches: broadcast::Receiver<Arc<Batch>>,
-    /// The thread at that moment.
-    pub live: Box<Live>,
-    /// Questions that were open then.
-    pub pending: BTreeSet<u32>,
-}
-
-/// What every thread of a daemon shares.
-#[derive(Debug, Clone)]
-pub struct Context {
-    /// The memory.
-    pub log: SharedLog,
-    /// Agents by name.
-    pub agents: Arc<Agents>,
-    /// Their processes that run.
-    pub processes: ProcessTable,
-    /// Those whose processes are shared.
-    pub shared: crate::shared::SharedAgents,
-    /// What is counted.
-    pub metrics: Arc<Metrics>,
-    /// Every bound.
-    pub limits: Arc<Limits>,
-    /// The time.
-    pub clock: Clock,
-    /// What agents may do.
-    pub policies: watch::Receiver<PolicyBook>,
-    /// Answers that hold for all threads of an agent.
-    pub answers: RememberedAnswers,
-    /// Where threads say how they are listed.
-    pub thread_list: ThreadListFeed,
-    /// Who follows them.
-    pub subscribers: Subscribers,
-    /// Those that are being started with a session.
-    pub session_claims: SessionClaims,
-    /// Files that no agent gets at.
-    pub reserved: Arc<acpd_host::Reserved>,
 }
 
 /// One thread while it is awake.

@@ -22,9 +22,9 @@ use super::handlers::{
     AttachmentGuard, CallOutcome, CallResult, Connection, ConnectionDefaults, EditorCaller, OpenedSession,
     call, start_standby,
 };
-use super::initialize_cache::InitializeCache;
 use super::transport::Transport;
 use crate::editors::{Claim, FromEditor, ToEditor};
+use crate::initialize_cache::InitializeCache;
 use crate::presence::Presence;
 use crate::service::Service;
 use crate::standby::{Standby, over};

@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::directory::{Directory, log_failure};
 use crate::editors::Attachment;
-use crate::thread::ThreadSnapshot;
+use crate::snapshot::ThreadSnapshot;
 
 /// What an editor is to be handed.
 #[derive(Debug)]

@@ -17,16 +17,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::header::PendingPrompt;
-use super::initialize_cache::{CachedInitialize, InitializeCache};
 use super::resumed_prompts::{ResumedPrompts, claim};
 use crate::directory::{Answer, log_failure};
 use crate::editors::{Attachment, ToEditor};
+use crate::initialize_cache::{CachedInitialize, InitializeCache};
 use crate::paths;
 use crate::probe::anywhere;
 use crate::queries::{parse_cursor, write_cursor};
 use crate::service::{Service, await_reply, check_directory};
+use crate::snapshot::ThreadSnapshot;
 use crate::standby::Standby;
-use crate::thread::ThreadSnapshot;
 
 /// What an editor came for.
 #[derive(Debug, Clone)]

@@ -10,7 +10,6 @@ mod follow;
 mod handlers;
 mod header;
 mod http;
-mod initialize_cache;
 mod resumed_prompts;
 mod setup;
 mod transport;
@@ -18,7 +17,7 @@ mod websocket;
 
 pub use editor::SHUTDOWN_FLUSH;
 pub use http::{CONNECTION_ID, router};
-pub use setup::{ConnectionSetup, EditorIdentity};
+pub use setup::ConnectionSetup;
 pub use transport::Lines;
 
 #[cfg(test)]

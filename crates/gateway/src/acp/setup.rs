@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use acpd_model::{ErrorCode, Failure, Role, ThreadId};
+use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::surface::acp::Peer;
 use tokio_util::sync::CancellationToken;
 
@@ -12,8 +12,9 @@ use super::editor::{NewConnection, serve};
 use super::handlers::ConnectionDefaults;
 use super::header::ConnectionHeader;
 use super::http::Connections;
-use super::initialize_cache::InitializeCache;
 use super::transport::Transport;
+use crate::door::EditorIdentity;
+use crate::initialize_cache::InitializeCache;
 use crate::service::Service;
 
 /// What all connections of editors share.
@@ -26,17 +27,6 @@ pub struct ConnectionSetup {
     pub(crate) connections: Connections,
     /// The daemon stops.
     stop: CancellationToken,
-}
-
-/// Who is at the other end.
-#[derive(Debug, Clone)]
-pub struct EditorIdentity {
-    /// As the log names them.
-    pub principal: Arc<str>,
-    /// What they may do.
-    pub role: Role,
-    /// Cancelled when they may do nothing any more.
-    pub ends: CancellationToken,
 }
 
 impl ConnectionSetup {

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio_util::sync::CancellationToken;
 
-use super::{ConnectionSetup, EditorIdentity, Lines as Ndjson};
-use crate::config::AgentConfig;
+use super::{ConnectionSetup, Lines as Ndjson};
+use crate::agent_config::AgentConfig;
 use crate::directory::Directory;
+use crate::door::EditorIdentity;
 use crate::sandbox::{Mode, SandboxSettings};
 use crate::service::Service;
 use crate::test_context::context;

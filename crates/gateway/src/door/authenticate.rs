@@ -10,12 +10,12 @@ use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::listen::PeerAddress;
+use super::peer_address::PeerAddress;
 use super::sessions::SessionSecret;
 use super::store::{AuthError, Identity, Source};
 use super::unauthenticated::AuthProgress;
 use super::unix_socket::{NOT_FOR_AGENTS, Peer};
-use super::{ServerState, host_check, peer, refuse, slow_down, unauthenticated};
+use super::{ServerState, host_check, peer, refuse, slow_down, stopping, unauthenticated};
 use crate::acp;
 
 /// The header in which a page shows its key.
@@ -282,15 +282,6 @@ fn page_key(parts: &Parts) -> Option<String> {
     let offered = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
     let mut offered = offered.split(',');
     offered.find_map(|name| Some(name.trim().strip_prefix(PAGE_KEY_PROTOCOL)?.to_owned()))
-}
-
-/// What whoever comes too late is told.
-pub fn stopping() -> Response {
-    refuse(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "overloaded",
-        "the daemon is stopping",
-    )
 }
 
 #[cfg(test)]

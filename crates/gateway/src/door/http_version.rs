@@ -26,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use super::listen::PeerAddress;
+use super::peer_address::PeerAddress;
 use super::unauthenticated::AuthProgress;
 use crate::acp::SHUTDOWN_FLUSH;
 

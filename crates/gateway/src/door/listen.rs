@@ -15,30 +15,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::http_version::{self, HttpService};
+use super::peer_address::PeerAddress;
 use super::store::Source;
 use super::tls::Certified;
 use super::unauthenticated::UnauthenticatedConnections;
 use super::{ServerState, routes, unix_socket};
 use crate::acp::Lines;
-
-/// How a request came in.
-#[derive(Debug, Clone, Copy)]
-pub enum PeerAddress {
-    /// By the network.
-    Network {
-        /// The daemon's end of the connection.
-        local: SocketAddr,
-        /// The other end.
-        peer: SocketAddr,
-        /// Whether it is encrypted.
-        secure: bool,
-    },
-    /// By the local socket.
-    Socket {
-        /// Whose the other end is.
-        peer: unix_socket::Peer,
-    },
-}
 
 /// The sockets take connections while there is room for them; each listener has its own, so that the network cannot shut
 /// the owner out.

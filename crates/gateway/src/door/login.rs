@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::authenticate::{Credential, check, cookie_name, read_credential, stopping};
-use super::listen::PeerAddress;
+use super::authenticate::{Credential, check, cookie_name, read_credential};
 use super::owner_token::random;
+use super::peer_address::PeerAddress;
 use super::sessions::SessionSecret;
 use super::store::{Holder, Identity, TicketLimit};
-use super::{ServerState, refuse, unauthenticated};
+use super::{ServerState, refuse, stopping, unauthenticated};
 
 /// What `POST /api/session` takes: one of them, or nothing if `Authorization` says it.
 #[derive(Default, Deserialize)]

@@ -12,7 +12,7 @@ mod listen;
 mod login;
 mod owner_token;
 mod peer;
-pub mod private_file;
+mod peer_address;
 mod routes;
 mod sessions;
 mod store;
@@ -28,18 +28,16 @@ use std::sync::Arc;
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use authenticate::stopping;
 pub use handle::AuthHandle;
 pub use host_check::{AllowedHosts, BadHost};
 pub use listen::{serve, serve_editors, serve_socket};
 pub use owner_token::{Hash, Token, TokenError, random};
 pub use sessions::Sessions;
-pub use store::{AuthStore, Holder, Identity};
+pub use store::{AuthStore, EditorIdentity, Holder, Identity};
 
 use crate::acp::ConnectionSetup;
 use crate::service::Service;
@@ -61,18 +59,6 @@ pub struct ServerState {
     pub stop: CancellationToken,
     /// Connections that are still there.
     pub peers: TaskTracker,
-}
-
-/// How the daemon stands in the network (`[server]`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServerConfig {
-    /// Names under which browsers reach the daemon, besides this machine's own: `name` or `name:port`.
-    pub hosts: Vec<String>,
-    /// Listens to the network without TLS.
-    pub insecure_listen: bool,
-    /// Certificate and key.
-    pub tls: Option<tls::TlsConfig>,
 }
 
 /// An error as HTTP tells it.
@@ -101,4 +87,13 @@ fn slow_down(secs: u64, message: &str) -> Response {
         .headers_mut()
         .insert(header::RETRY_AFTER, secs.max(1).into());
     refused
+}
+
+/// The answer to requests that come while the daemon stops.
+pub fn stopping() -> Response {
+    refuse(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "overloaded",
+        "the daemon is stopping",
+    )
 }

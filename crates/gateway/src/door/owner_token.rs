@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::private_file;
+use crate::private_file;
 
 /// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
 /// would protect nothing more: nobody can try them all. Compared in constant time.

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use axum::http::{Extensions, StatusCode};
 use axum::response::Response;
 
-use super::authenticate::stopping;
-use super::listen::PeerAddress;
+use super::peer_address::PeerAddress;
 use super::store::Holder;
-use super::{ServerState, refuse};
+use super::{ServerState, refuse, stopping};
 
 const NOT_HERE: &str = "this link is for a browser of the user that runs acpd, on the same machine: for another one, \
      \"acpd open --other-device\" prints a link";

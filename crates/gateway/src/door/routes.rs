@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::host_check::{HostError, is_forwarded_or_foreign};
-use super::listen::PeerAddress;
+use super::peer_address::PeerAddress;
 use super::store::Identity;
 use super::{ServerState, authenticate, login, refuse};
 use crate::acp;

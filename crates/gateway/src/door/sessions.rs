@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::owner_token::{Hash, random};
-use super::private_file;
+use crate::private_file;
 
 const DAY: i64 = 24 * 3600 * 1000;
 

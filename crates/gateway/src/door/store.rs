@@ -21,7 +21,6 @@ use super::owner_token::{Hash, Token};
 use super::sessions::{SessionSecret, Sessions};
 use super::throttle::Throttle;
 use super::tokens::{IssuedToken, OWNER};
-use crate::acp::EditorIdentity;
 
 /// Somebody who was let in.
 #[derive(Debug, Clone)]
@@ -38,6 +37,17 @@ pub struct Identity {
     pub session: Option<(Hash, i64)>,
     /// Whether a ticket was shown.
     pub by_ticket: bool,
+}
+
+/// A client as an editor's connection needs to know it.
+#[derive(Debug, Clone)]
+pub struct EditorIdentity {
+    /// Its name in the log.
+    pub principal: Arc<str>,
+    /// What it may do.
+    pub role: Role,
+    /// Cancelled when it may do nothing any more.
+    pub ends: CancellationToken,
 }
 
 impl Identity {

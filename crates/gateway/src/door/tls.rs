@@ -14,7 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::owner_token::hex;
-use super::private_file;
+use crate::private_file;
 
 /// Where certificate and key come from (`[server.tls]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

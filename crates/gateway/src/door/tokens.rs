@@ -9,7 +9,7 @@ use acpd_model::limits::{TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::owner_token::{Hash, random};
-use super::private_file;
+use crate::private_file;
 
 /// What a token is known by. No secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,20 +1,9 @@
-//! The numbers over HTTP, and numbers that others count.
+//! The numbers over HTTP.
 
-use std::fmt;
-use std::sync::Arc;
-
-use acpd_log::SharedLog;
-use acpd_log::stats::{Distribution, Snapshot, Stats};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Unit;
 
 use crate::door::ServerState;
 
@@ -38,94 +27,4 @@ pub async fn count_refusals(State(server): State<ServerState>, request: Request,
     };
     server.service.context.metrics.refused(reason);
     response
-}
-
-/// A distribution as it is shown.
-#[derive(Debug)]
-pub(super) struct Shown {
-    counted: Arc<Distribution>,
-    unit: Scale,
-}
-
-/// What a distribution's numbers are.
-#[derive(Debug, Clone, Copy)]
-enum Scale {
-    Count,
-    Micros,
-}
-
-impl Shown {
-    /// Of things.
-    pub(super) fn count(counted: &Arc<Distribution>) -> Self {
-        Self {
-            counted: Arc::clone(counted),
-            unit: Scale::Count,
-        }
-    }
-
-    /// Of microseconds, shown as seconds.
-    pub(super) fn time(counted: &Arc<Distribution>) -> Self {
-        Self {
-            counted: Arc::clone(counted),
-            unit: Scale::Micros,
-        }
-    }
-}
-
-impl Scale {
-    #[expect(clippy::cast_precision_loss, reason = "that many decimals nobody reads")]
-    fn show(self, value: u64) -> f64 {
-        match self {
-            Self::Count => value as f64,
-            Self::Micros => value as f64 / 1e6,
-        }
-    }
-
-    fn encode(self, snapshot: &Snapshot, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
-        let buckets: Vec<_> = snapshot
-            .counts
-            .iter()
-            .map(|(bound, count)| (bound.map_or(f64::INFINITY, |bound| self.show(bound)), *count))
-            .collect();
-        let count = buckets.iter().map(|(_, count)| count).sum();
-        encoder.encode_histogram::<NoLabelSet>(self.show(snapshot.sum), count, &buckets, None)
-    }
-}
-
-impl EncodeMetric for Shown {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        self.unit.encode(&self.counted.snapshot(), &mut encoder)
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Histogram
-    }
-}
-
-/// What the log counts itself.
-#[derive(Debug)]
-pub(super) struct Log(pub SharedLog);
-
-impl Collector for Log {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Stats {
-            commit_changes,
-            commit_time,
-            failed_commits,
-            waiting,
-        } = self.0.stats();
-        let help = "Appends and blobs in each commit of the log";
-        let mut shown = encoder.encode_descriptor("log_commit_changes", help, None, MetricType::Histogram)?;
-        Scale::Count.encode(&commit_changes, &mut shown)?;
-        let help = "Time that each commit of the log took";
-        let seconds = Some(&Unit::Seconds);
-        let mut shown = encoder.encode_descriptor("log_commit", help, seconds, MetricType::Histogram)?;
-        Scale::Micros.encode(&commit_time, &mut shown)?;
-        let help = "Commits of which nothing was stored";
-        let shown = encoder.encode_descriptor("log_failed_commits", help, None, MetricType::Counter)?;
-        ConstCounter::new(failed_commits).encode(shown)?;
-        let help = "Appends and blobs that wait for the log's writer";
-        let shown = encoder.encode_descriptor("log_queue_depth", help, None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX)).encode(shown)
-    }
 }

@@ -6,6 +6,7 @@
 //!
 //! The meaning of each number is in `docs/metrics.md`.
 
+mod collect;
 mod events;
 mod expose;
 
@@ -21,8 +22,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use self::collect::{Log, Shown};
 use self::events::Counted;
-use self::expose::{Log, Shown};
 pub use self::expose::{count_refusals, expose};
 
 /// One label.
@@ -320,7 +321,8 @@ impl Metrics {
         self.dropped.get_or_create(&[("reason", reason)]).inc();
     }
 
-    fn refused(&self, reason: &'static str) {
+    /// Counts an HTTP request that was refused.
+    pub fn refused(&self, reason: &'static str) {
         self.refused.get_or_create(&[("reason", reason)]).inc();
     }
 }

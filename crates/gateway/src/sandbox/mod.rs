@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use settings::{Mode, SandboxSettings};
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
 use crate::mcp::McpServer;
 use places::Places;
 

@@ -14,8 +14,8 @@ use acpd_proto::agent::Start;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::{AgentHandle, AgentSide};
+use crate::agent_config::AgentConfig;
 use crate::clock::Clock;
-use crate::config::AgentConfig;
 use crate::metrics::Metrics;
 use crate::process_table::{Process, ProcessTable};
 

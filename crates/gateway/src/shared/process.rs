@@ -21,8 +21,8 @@ use tokio_util::sync::PollSender;
 
 use super::JoiningThread;
 use crate::agent::{AgentMessage, AgentSide, Order, read, sleep_until};
+use crate::agent_config::AgentConfig;
 use crate::clock::Clock;
-use crate::config::AgentConfig;
 use crate::metrics::{Metrics, Present};
 use crate::process_table::ProcessSlot;
 use crate::stdin::Stdin;

@@ -13,12 +13,14 @@ use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
 
 use super::{PendingDeletion, ThreadActor, from_agent};
-use crate::agent::{self, AgentHandle};
+use crate::agent::AgentHandle;
+use crate::agent_config::AgentConfig;
+use crate::agent_start;
 use crate::agents::Runnable;
 use crate::batch::Batch;
-use crate::config::AgentConfig;
 use crate::directory::log_failure;
 use crate::history::{collect_exchanges, collect_history};
+use crate::host;
 use crate::host::Host;
 use crate::paths;
 use crate::process_table::Rank;
@@ -150,7 +152,7 @@ impl ThreadActor {
                     .agents
                     .find(&spec.agent)
                     .and_then(|Runnable { config, .. }| {
-                        let sandbox = config.confine(&self.context.reserved, &paths::directories(spec))?;
+                        let sandbox = config.confine(&self.context.reserved, &host::directories(spec))?;
                         let workspace = paths::open(spec, sandbox.as_ref())?;
                         Ok((config, sandbox, workspace))
                     });
@@ -287,7 +289,7 @@ impl ThreadActor {
             },
             None => start,
         };
-        agent::start(&self.context, name, config, sandbox, start).await
+        agent_start::start(&self.context, name, config, sandbox, start).await
     }
 }
 

@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::config::AgentConfig;
+use crate::agent_config::AgentConfig;
+use crate::context::Context;
 use crate::standby::{Standby, StandbyResult};
-use crate::thread::Context;
 
 /// What an agent says of itself.
 #[derive(Debug)]
