@@ -81,7 +81,7 @@ test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the te
 
 test-shells: ## Compare the policy with bash and dash: 20,000 random lines for each of SEEDS=3 fresh seeds
 	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
-		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-proto --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
 
 # The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz.
 fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N, FUZZ_TARGETS="a b"
@@ -108,7 +108,7 @@ bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/ou
 	./target/release/xtask bench $(ARGS)
 
 snap: deps ## Run the scenario tests and accept their new snapshots
-	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto
+	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto -p acpd-policy
 
 generate: ## Bring what is generated from the app protocol's table up to date
 	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto --lib -E 'test(/::the_.*_up_to_date$$/)'

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use acpd_host::catalog::{ArchiveKind, Bounds, unpack};
+use acpd_catalog::{ArchiveKind, Bounds, unpack};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 

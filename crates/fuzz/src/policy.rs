@@ -1,7 +1,7 @@
 //! What a policy reads: command lines of agents, rules of people, tool calls.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
+use acpd_policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
 
 use crate::Target;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acpd_host::{Program, Sandbox};
+use acpd_policy::Policy;
 use acpd_proto::agent::Quirks;
-use acpd_proto::policy::Policy;
 use acpd_proto::projection::Chunks;
 use serde::Deserialize;
 

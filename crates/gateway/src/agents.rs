@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acpd_host::catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, find_program};
+use acpd_catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, find_program};
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use acpd_host::Reserved;
 use acpd_log::Durability;
 use acpd_model::Limits;
-use acpd_proto::policy::Policy;
+use acpd_policy::Policy;
 use serde::Deserialize;
 
 use crate::agent_config::AgentConfig;

@@ -8,8 +8,8 @@ use acpd_host::{
 };
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
+use acpd_policy::RealPaths;
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::policy::RealPaths;
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
 use tokio::sync::mpsc;

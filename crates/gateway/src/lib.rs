@@ -57,12 +57,12 @@ mod test_context;
 mod thread;
 mod thread_list;
 
+pub use acpd_catalog as catalog;
 pub use acpd_host::Reserved;
-pub use acpd_host::catalog;
 pub use acpd_host::give_back_large_buffers;
 pub use acpd_host::keep;
+pub use acpd_policy as policy;
 pub use acpd_proto::agent::Quirks;
-pub use acpd_proto::policy;
 pub use agent_config::AgentConfig;
 pub use agents::Agents;
 pub use config::{Config, ServerConfig};

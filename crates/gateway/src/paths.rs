@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{ErrorCode, Failure};
-use acpd_proto::policy::{Layers, RealPaths, Request, normalise};
+use acpd_policy::{Layers, RealPaths, Request, normalise};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Sight, Waiter};
 use tokio::sync::mpsc;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_proto::policy::{Policy, Remembered};
+use acpd_policy::{Policy, Remembered};
 use acpd_proto::thread::Policies;
 
 use crate::agent_config::AgentConfig;

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use acpd_proto::policy::shell_line;
+use acpd_policy::shell_line;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
 use acpd_model::{ErrorCode, Failure};
-use acpd_proto::policy::{Remembered, RememberedRule, Scope};
+use acpd_policy::{Remembered, RememberedRule, Scope};
 use acpd_proto::thread::{RememberedChange, RememberedOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -239,7 +239,7 @@ fn write(path: &Path, book: &AnswerBook) -> std::io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use acpd_proto::policy::{AGENT_IDS, Request};
+    use acpd_policy::{AGENT_IDS, Request};
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The machine: processes, terminals, files, and the catalog of agents.
+//! The host: processes, terminals and files.
 //!
 //! In: what to run, read or write. Out: bytes, exits, errors that a person understands. Owns: child processes
 //! and their groups. Never: knows a protocol, or leaves a process behind.
@@ -9,7 +9,6 @@
 )]
 
 mod allocator;
-pub mod catalog;
 mod children;
 mod command;
 mod exit;

@@ -8,14 +8,12 @@
 //! * [`wire`]: lines and JSON-RPC envelopes
 //! * [`agent`]: we are the ACP client of an agent
 //! * [`thread`]: where commands and events meet; decides what happened
-//! * [`policy`]: what an agent may do, and which rule says so
 //! * [`projection`]: what can be computed from events
 //! * [`fanout`]: merging of deltas before the log; following a thread from a cursor
 //! * [`surface`]: the protocols that clients speak
 
 pub mod agent;
 pub mod fanout;
-pub mod policy;
 pub mod projection;
 mod queue;
 pub mod surface;

@@ -12,7 +12,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use acpd_host::catalog::{self, find_program};
+use acpd_catalog::{self as catalog, find_program};
 use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError};
 use acpd_model::Failure;
 use serde::Serialize;

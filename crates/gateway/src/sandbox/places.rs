@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use acpd_host::catalog::find_program;
+use acpd_catalog::find_program;
 
 /// Defaults of variables; each may name an earlier one.
 const DEFAULTS: [(&str, &str); 23] = [

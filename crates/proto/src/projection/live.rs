@@ -16,7 +16,7 @@ use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::thread_names::ThreadNames;
 use crate::agent::Capabilities;
-use crate::policy::{Policy, Remembered, RememberedRule, Scope};
+use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// The turn that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::command::{Effect, RememberedChange, RememberedOutcome, Reply};
 use super::thread::Thread;
-use crate::policy::{RememberedRule, Request, Scope};
+use acpd_policy::{RememberedRule, Request, Scope};
 
 impl Thread {
     /// The answers that hold.

@@ -6,9 +6,9 @@ use acpd_model::{Event, Failure, Millis, Origin, PreviousContent, RawJson, Reque
 use super::editors::{EditorCapabilities, EditorCommand};
 use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
-use crate::policy::{Policy, RealPaths, RememberedRule, Request, Scope};
 use crate::projection::{DroppedTurns, Exchanges, SessionChange, Spec};
 use crate::wire::RpcError;
+use acpd_policy::{Policy, RealPaths, RememberedRule, Request, Scope};
 
 /// Something that a thread must deal with.
 #[derive(Debug)]

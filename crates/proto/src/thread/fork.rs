@@ -11,7 +11,7 @@ use super::continuations::Continuation;
 use super::lifecycle::clean_name;
 use super::thread::Thread;
 use crate::agent::AgentRequest;
-use crate::policy::{Policy, RememberedRule, Scope};
+use acpd_policy::{Policy, RememberedRule, Scope};
 
 impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of

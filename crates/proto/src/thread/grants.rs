@@ -8,7 +8,7 @@ use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, PreviousContent};
 
 use crate::agent::Call;
-use crate::policy::{Access, FileText, Request, Subject, shell_line};
+use acpd_policy::{Access, FileText, Request, Subject, shell_line};
 
 /// Shells whose `-c` runs the same line as a command without them.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];

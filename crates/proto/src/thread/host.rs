@@ -14,9 +14,9 @@ use super::delegated::{Delegation, Responder};
 use super::path_lookup::PathLookup;
 use super::thread::{AgentState, Thread};
 use crate::agent::{AgentCommand, Call, TerminalExit, not_found};
-use crate::policy::Request;
 use crate::projection::{ItemView, unified_diff};
 use crate::wire;
+use acpd_policy::Request;
 
 /// A callback that the machine works on, with what its end needs to know.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use super::policy::PolicyCheck;
 use super::shown::subjects;
 use super::thread::Thread;
 use crate::agent::Call;
-use crate::policy::{RealPaths, Request};
+use acpd_policy::{RealPaths, Request};
 
 /// What waits.
 #[derive(Debug)]

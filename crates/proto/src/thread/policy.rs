@@ -14,11 +14,11 @@ use super::grants::{Coverage, Grant, use_up};
 use super::shown::subjects;
 use super::thread::Thread;
 use crate::agent::Call;
-use crate::policy::{
+use crate::projection::{is_computed, unified_diff};
+use acpd_policy::{
     Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange, Subject,
     shell_line,
 };
-use crate::projection::{is_computed, unified_diff};
 
 /// The policies of the configuration that hold for a thread.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -16,9 +16,9 @@ use super::path_lookup::Question;
 use super::shown::{keeps_content, kept_call, show_changes};
 use super::thread::{AgentState, Thread};
 use crate::agent::{AgentCommand, ToolUpdate};
-use crate::policy::Scope;
 use crate::projection::ItemView;
 use crate::wire::repeated_key;
+use acpd_policy::Scope;
 
 /// By which an agent asks for a permission.
 const METHOD: &str = "session/request_permission";

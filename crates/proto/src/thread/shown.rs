@@ -4,9 +4,9 @@ use acpd_model::RawJson;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::subject::CallSubject;
 
-use crate::policy::{Request, ShownChange};
 use crate::projection::{ToolView, is_computed, unified_diff};
 use crate::wire::members;
+use acpd_policy::{Request, ShownChange};
 
 /// So many bytes a part counts beside its text.
 const PART_BYTES: usize = 64;

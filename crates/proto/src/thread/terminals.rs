@@ -10,8 +10,8 @@ use super::host::HostTask;
 use super::thread::Thread;
 use crate::agent::TerminalExit;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
-use crate::policy::Form;
 use crate::projection::ItemView;
+use acpd_policy::Form;
 
 impl Thread {
     pub(super) fn create_terminal(

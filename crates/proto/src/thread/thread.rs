@@ -13,10 +13,10 @@ use super::policy::{Policies, QueuedCall};
 use super::turns::UnsentPrompt;
 use crate::agent::{AgentCommand, AgentEvent, Capabilities};
 use crate::fanout::{Coalescer, LiveTail};
-use crate::policy::Request;
 use crate::projection::Live;
 use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
+use acpd_policy::Request;
 
 /// What is known of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

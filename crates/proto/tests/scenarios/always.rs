@@ -3,7 +3,7 @@
 use acpd_model::event::Outcome;
 use acpd_model::limits::REMEMBERED_RULES;
 use acpd_model::{EventKind, RequestId};
-use acpd_proto::policy::Scope;
+use acpd_policy::Scope;
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
 

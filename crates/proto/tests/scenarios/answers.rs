@@ -1,7 +1,7 @@
 //! Answers that hold for every thread of an agent.
 
 use acpd_model::{ErrorCode, Origin, RequestId};
-use acpd_proto::policy::{AGENT_IDS, Policy, Remembered, Scope};
+use acpd_policy::{AGENT_IDS, Policy, Remembered, Scope};
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, TurnId};
-use acpd_proto::policy::Policy;
+use acpd_policy::Policy;
 use acpd_proto::thread::{Answer, HostCall, HostReply, Policies};
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! What is decided on is where a path leads, and what is done is done there.
 
 use acpd_model::{EventKind, Failure, Origin, PreviousContent};
-use acpd_proto::policy::{Policy, RealPaths, Scope};
+use acpd_policy::{Policy, RealPaths, Scope};
 use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Input, Reply, Sight, Waiter};
 use serde_json::{Value, json};
 

@@ -31,6 +31,7 @@ mod options;
 mod peer;
 mod permission;
 mod policies;
+mod policy_fixtures;
 mod properties;
 mod queue;
 mod recovery;

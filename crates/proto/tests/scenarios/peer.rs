@@ -591,7 +591,7 @@ fn a_role_may_call_what_the_table_says() {
 #[test]
 fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
     let id = question();
-    let agents = acpd_proto::policy::AGENT_IDS + 1;
+    let agents = acpd_policy::AGENT_IDS + 1;
     for role in [Role::Approver, Role::Operator, Role::Owner] {
         let mut tried = Vec::new();
         let mut is_refused = |request: &str| {

@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Origin, PreviousContent, RawJson, TurnId};
-use acpd_proto::policy::{Policy, Scope};
+use acpd_policy::{Policy, Scope};
 use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Reply, Sight};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use acpd_model::limits::RULE_BYTES;
 use acpd_model::{Event, EventKind};
-use acpd_proto::policy::Scope;
+use acpd_policy::Scope;
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
+use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
-use acpd_proto::policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::projection::{Exchanges, HistoryText, Live};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{

@@ -6,9 +6,9 @@ use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::agent::ConfigValue;
-use crate::policy::Scope;
 use crate::projection::text_block;
 use crate::thread::{Answer, PickedOption, Verdict};
+use acpd_policy::Scope;
 
 #[cfg(test)]
 use super::describe::{Acp, Json};

@@ -11,7 +11,7 @@ use super::params::{
     ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
-use crate::policy::{AGENT_IDS, Scope};
+use acpd_policy::{AGENT_IDS, Scope};
 
 /// In what order a request is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

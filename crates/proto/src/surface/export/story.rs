@@ -15,9 +15,9 @@ use super::block::{Block, Page, Part, code, word};
 use super::item::{item_block, message_parts};
 use super::text::{moment, pieces};
 use super::{note, text};
-use crate::policy::shell_line;
-use crate::policy::{PartInWords, part_in_words};
 use crate::projection::{Item, ItemView, ToolView};
+use acpd_policy::shell_line;
+use acpd_policy::{PartInWords, part_in_words};
 
 /// A document that is being written.
 #[derive(Debug)]

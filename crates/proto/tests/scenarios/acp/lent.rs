@@ -2,7 +2,7 @@
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
 use acpd_model::{EventKind, Origin};
-use acpd_proto::policy::Policy;
+use acpd_policy::Policy;
 use acpd_proto::thread::HostCall;
 use serde_json::{Value, json};
 

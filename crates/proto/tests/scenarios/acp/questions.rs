@@ -3,7 +3,7 @@
 use acpd_model::event::Outcome;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::{EventKind, RequestId};
-use acpd_proto::policy::Policy;
+use acpd_policy::Policy;
 use acpd_proto::thread::{Answer, HostReply};
 use serde_json::{Value, json};
 

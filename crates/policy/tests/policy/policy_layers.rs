@@ -1,6 +1,6 @@
 //! How the policies of daemon, agent and thread come together, and how they are written.
 
-use acpd_proto::policy::{Effect, Explanation, Layers, List, Match, Policy, Scope};
+use acpd_policy::{Effect, Explanation, Layers, List, Match, Policy, Scope};
 use serde_json::json;
 
 use crate::table::{effect, policy, request};

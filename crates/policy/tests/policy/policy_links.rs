@@ -1,6 +1,6 @@
 //! Files that are named by a link.
 
-use acpd_proto::policy::{Effect, Layers, RealPaths, Remembered, Request, Scope};
+use acpd_policy::{Effect, Layers, RealPaths, Remembered, Request, Scope};
 
 use crate::table::{check, policy, request};
 
@@ -200,7 +200,7 @@ fn policy_of_two_as_strict_the_one_that_somebody_laid_down_is_told() {
 fn policy_answers_for_an_agent_have_ids_of_their_own() {
     let mut of_agent = Remembered::for_agent();
     let ids = of_agent.remember(&request("edit a"), true, Scope::Agent).unwrap();
-    assert_eq!(ids, [acpd_proto::policy::AGENT_IDS + 1]);
+    assert_eq!(ids, [acpd_policy::AGENT_IDS + 1]);
     let layers = Layers {
         remembered: vec![&of_agent],
         ..Layers::default()

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod policy_commands;
-mod policy_fixtures;
 mod policy_layers;
 mod policy_links;
 mod policy_presets;

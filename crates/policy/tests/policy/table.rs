@@ -6,7 +6,7 @@
 //! be told where; `/w` is really `/real/w` then.
 
 use acpd_model::{Failure, RawJson};
-use acpd_proto::policy::{Access, Effect, Layers, Policy, RealPaths, Request, Rule};
+use acpd_policy::{Access, Effect, Layers, Policy, RealPaths, Request, Rule};
 
 /// The policy that a row's left column means.
 pub fn policy(text: &str) -> Policy {

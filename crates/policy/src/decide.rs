@@ -18,7 +18,7 @@ use super::rule::{About, Rule, Specificity};
 /// Whose policy, or how long an answer holds; the earlier is the further in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Scope {
     /// One session of an agent. Only answers have it.
     Session,

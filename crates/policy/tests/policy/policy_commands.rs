@@ -1,6 +1,6 @@
 //! Rules for commands.
 
-use acpd_proto::policy::{Effect, Form, Layers, Request};
+use acpd_policy::{Effect, Form, Layers, Request};
 
 use crate::table::{check, policy};
 

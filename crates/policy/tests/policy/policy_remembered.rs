@@ -1,6 +1,6 @@
 //! Answers that are remembered.
 
-use acpd_proto::policy::{Effect, Layers, NotRememberable, Remembered, Scope};
+use acpd_policy::{Effect, Layers, NotRememberable, Remembered, Scope};
 
 use crate::table::{effect, policy, request};
 

@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Layers, Preset, Request};
+use acpd_policy::{Layers, Preset, Request};
 use acpd_proto::projection::ToolView;
 use serde_json::Value;
 
-#[path = "../support/recording.rs"]
-#[allow(dead_code, reason = "only its lines are wanted here")]
-mod recording;
-
-use recording::Recording;
+use crate::support::recording::Recording;
 
 const AGENTS: [&str; 8] = [
     "codex",

@@ -1,7 +1,7 @@
 //! What is read from an ACP tool call.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Layers, RealPaths, Request};
+use acpd_policy::{Effect, Layers, RealPaths, Request};
 
 use crate::table::{check, policy};
 

@@ -1,7 +1,7 @@
 //! Whatever comes in, nothing panics, and what is promised of all requests holds for these.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Form, Layers, Policy, Remembered, Request, Rule, Scope, normalise};
+use acpd_policy::{Effect, Form, Layers, Policy, Remembered, Request, Rule, Scope, normalise};
 use proptest::prelude::*;
 
 use crate::table::policy;

@@ -1,6 +1,6 @@
 //! What each preset says.
 
-use acpd_proto::policy::{Effect, Layers, Preset};
+use acpd_policy::{Effect, Layers, Preset};
 
 use crate::table::{effect, policy, request};
 

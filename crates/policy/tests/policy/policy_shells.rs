@@ -16,7 +16,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use acpd_proto::policy::{Effect, Layers, Policy, Request};
+use acpd_policy::{Effect, Layers, Policy, Request};
 
 use crate::table::policy;
 

@@ -1,6 +1,6 @@
 //! Rules for everything that is no command; how rules are written, and which is narrower.
 
-use acpd_proto::policy::{Rule, Specificity};
+use acpd_policy::{Rule, Specificity};
 
 use crate::table::check;
 

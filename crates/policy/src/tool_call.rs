@@ -1,7 +1,7 @@
 //! From an ACP tool call to a request.
 //!
 //! The object of `session/request_permission`, best with what was said of the same call before
-//! ([`crate::projection::ToolView`]), comes in. Its kind, raw input, locations, diffs, and the tool's name for
+//! (as the thread's projection keeps it), comes in. Its kind, raw input, locations, diffs, and the tool's name for
 //! programs are read; its title, its text content and its id are not.
 //!
 //! Kind and input are both the agent's word, so what either of them speaks of is decided on: a `read` that comes
