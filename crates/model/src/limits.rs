@@ -386,11 +386,11 @@ pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
 pub const CERTIFICATE_BYTES: u64 = 1 << 20;
 /// Seconds that the daemon waits for its threads and agents when it is told to stop.
 pub const SHUTDOWN_SECS: u64 = 10;
-/// Longest command line that the permission policy reads, in bytes; a longer one counts as unreadable.
+/// Longest command line, or program with its arguments, that the permission policy reads, in bytes; a longer one counts as unreadable.
 pub const COMMAND_LINE_BYTES: usize = 64 << 10;
 /// Command substitutions, subshells and `sh -c` scripts inside one another that the permission policy follows.
 pub const COMMAND_DEPTH: usize = 16;
-/// Simple commands and redirections of one command line that the permission policy looks at.
+/// Simple commands and redirections of one command line, with those of its `sh -c` scripts, that the permission policy looks at.
 pub const COMMAND_PARTS: usize = 512;
 /// Paths or URLs of one tool call that the permission policy looks at.
 pub const REQUEST_PATHS: usize = 512;

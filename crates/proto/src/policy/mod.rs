@@ -54,6 +54,7 @@ mod bounds;
 mod builtins;
 mod claims;
 mod command_line;
+mod command_words;
 mod decide;
 mod matching;
 mod members;

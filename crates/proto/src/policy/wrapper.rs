@@ -4,6 +4,7 @@
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::command_words::CommandWords;
 use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
 use super::variables::is_harmless;
@@ -95,13 +96,13 @@ pub fn launches(program: &str) -> bool {
 const LAUNCHED_MAX: usize = 64;
 
 /// What a launcher may run: its arguments from any of them on, and any of them as a command line.
-pub fn launched(words: &[Word], also: &mut Vec<Vec<Word>>) {
+pub fn launched(words: &CommandWords, also: &mut Vec<CommandWords>) {
     for at in 1..words.len().min(LAUNCHED_MAX) {
-        also.push(words[at..].to_vec());
+        also.push(words.starting_at(at));
         if words[at].text.contains([' ', '\t', '\n', ';']) {
             let (found, _) = shell::read(&words[at].text, COMMAND_DEPTH - 1);
             also.extend(found.into_iter().filter_map(|found| match found {
-                Found::Command(simple) => Some(simple.words),
+                Found::Command(simple) => Some(simple.words.into()),
                 Found::Write(_) => None,
             }));
         }
