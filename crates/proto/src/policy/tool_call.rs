@@ -480,12 +480,10 @@ impl<'a> Reading<'a> {
             Some(args) => serde_json::from_value(args.clone()).ok(),
             None => Some(Vec::new()),
         };
-        let mut any = false;
-        for value in claims::named(&self.input, &COMMANDS) {
-            if self.is_editor_word(value) {
-                continue;
-            }
-            any = true;
+        let commands = claims::named(&self.input, &COMMANDS).filter(|value| !self.is_editor_word(value));
+        let mut commands = commands.peekable();
+        let any = commands.peek().is_some();
+        for value in commands.by_ref().take(COMMANDS.len()) {
             let argv: Option<Vec<String>> = match value {
                 Value::String(program) => Some(vec![program.clone()]),
                 other => serde_json::from_value(other.clone()).ok(),
@@ -505,6 +503,9 @@ impl<'a> Reading<'a> {
                     .subjects
                     .push(unreadable("has a form that cannot be read")),
             }
+        }
+        if commands.next().is_some() {
+            request.subjects.push(unreadable("is given more than once"));
         }
         if claims::has_code(&self.input) {
             request
