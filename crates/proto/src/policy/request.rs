@@ -448,15 +448,18 @@ impl Request {
         }
     }
 
-    /// One subject for each path; one with an unknown path if there is none, or there are too many.
+    /// One subject for each path; one with an unknown path if there is none, or there are too many of them, those that name one
+    /// file included.
     pub(super) fn add_paths<'a>(&mut self, access: Access, paths: impl IntoIterator<Item = &'a str>) {
         let before = self.subjects.len();
+        let mut seen = BTreeSet::new();
         for path in paths {
+            if !seen.insert(path) {
+                continue;
+            }
+            let is_within = seen.len() <= REQUEST_PATHS;
             let named = absolute(path, &self.base, self.home.as_deref());
-            let path = match normalise(path, &self.base, self.home.as_deref()) {
-                Some(path) if self.subjects.len() - before < REQUEST_PATHS => Some(path),
-                _ => None,
-            };
+            let path = self.tidy(path).filter(|_| is_within);
             if let Some(named) = named.filter(|_| path.is_some()) {
                 let named = (access, named);
                 if !self.named.contains(&named) {
@@ -469,6 +472,9 @@ impl Request {
             let subject = Subject::File { access, path };
             if !self.subjects.contains(&subject) {
                 self.subjects.push(subject);
+            }
+            if !is_within {
+                return;
             }
         }
         if self.subjects.len() == before {

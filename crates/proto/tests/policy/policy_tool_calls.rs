@@ -1,7 +1,8 @@
 //! What is read from an ACP tool call.
 
 use acpd_model::RawJson;
-use acpd_proto::policy::{Effect, Layers, RealPaths, Request, Subject};
+use acpd_model::limits::REQUEST_PATHS;
+use acpd_proto::policy::{Access, Effect, Layers, RealPaths, Request, Subject};
 use serde_json::{Value, json};
 
 use crate::table::{check, policy};
@@ -169,4 +170,18 @@ fn policy_reads_no_more_commands_than_there_are_names_for_them() {
         assert_eq!(request.subjects().len(), 5);
         assert_eq!(request.shown().len(), 5);
     }
+}
+
+/// Each name is looked up, also several of one file.
+#[test]
+fn policy_looks_at_so_many_names_of_files_and_no_more() {
+    let names = (0..REQUEST_PATHS + 100).map(|times| format!("{}a", "./".repeat(times)));
+    let request = tool_call("edit", &json!({ "paths": names.collect::<Vec<_>>() }));
+    assert_eq!(request.files().count(), REQUEST_PATHS);
+    let unknown = Subject::File {
+        access: Access::Edit,
+        path: None,
+    };
+    assert_eq!(request.subjects().last(), Some(&unknown));
+    assert_eq!(request.subjects().len(), 2);
 }
