@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 use acpd_model::limits::REQUEST_PATHS;
-use acpd_proto::policy::{Access, Effect, Layers, RealPaths, Request, Subject};
+use acpd_proto::policy::{Access, Effect, Layers, RealPaths, Request, ShownChange, Subject};
 use serde_json::{Value, json};
 
 use crate::table::{check, policy};
@@ -184,4 +184,22 @@ fn policy_looks_at_so_many_names_of_files_and_no_more() {
     };
     assert_eq!(request.subjects().last(), Some(&unknown));
     assert_eq!(request.subjects().len(), 2);
+}
+
+/// Each path, each change and the text are looked at once; otherwise this takes minutes.
+#[test]
+fn policy_compares_many_changes_with_a_long_text() {
+    let names: Vec<String> = (0..50_000).map(|number| format!("/w/{number}")).collect();
+    let text = format!("x{}", "\n".repeat(1 << 20));
+    let mut request = tool_call("edit", &json!({ "paths": names, "content": text }));
+    let changes = names.iter().map(|path| ShownChange {
+        path,
+        old: None,
+        new: "x",
+        diff: String::new(),
+        is_complete: true,
+    });
+    let before = request.shown();
+    request.show_changes(&changes.collect::<Vec<_>>());
+    assert_eq!(request.shown(), before, "the input and the changes agree");
 }
