@@ -7,7 +7,7 @@ use acpd_model::BlobId;
 use acpd_model::limits::RULE_BYTES;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::request::{Access, Request, Subject};
 
@@ -94,8 +94,9 @@ pub(super) fn call_id(call: &Map<String, Value>, tool_name: Option<&str>) -> Blo
     let diffs: Vec<_> = items("content")
         .filter(|content| content["type"] == "diff")
         .collect();
-    let call = json!([call.get("kind"), tool_name, locations, diffs]);
-    BlobId::of(call.to_string().as_bytes())
+    // A diff holds a whole file, so none is copied. What cannot be written as JSON does not come out of JSON.
+    let call = serde_json::to_vec(&(call.get("kind"), tool_name, locations, diffs));
+    BlobId::of(&call.unwrap_or_default())
 }
 
 /// What an answer to `request` that is to hold would hold for, in words.
@@ -131,5 +132,26 @@ pub(super) fn in_words(request: &Request) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((only, _)) => only.clone(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers are kept with it, so it stays what it is.
+    #[test]
+    fn a_call_is_identified_by_its_kind_tool_locations_and_diffs() {
+        let call = serde_json::from_str(
+            r#"{"title":"t","kind":"edit","rawInput":{"x":1},"locations":[{"path":"/w/a","line":3},{}],
+            "content":[{"type":"diff","path":"/w/é","newText":"x\n","n":1.50},{"type":"content"}]}"#,
+        );
+        let written =
+            r#"["edit","Edit",["/w/a",null],[{"n":1.5,"newText":"x\n","path":"/w/é","type":"diff"}]]"#;
+        assert_eq!(
+            call_id(&call.unwrap(), Some("Edit")),
+            BlobId::of(written.as_bytes())
+        );
+        assert_eq!(call_id(&Map::new(), None), BlobId::of(b"[null,null,[],[]]"));
     }
 }
