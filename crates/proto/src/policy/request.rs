@@ -385,12 +385,15 @@ impl Request {
     /// The same call without anything that it does.
     pub(super) fn without_parts(&self) -> Self {
         Self {
-            subjects: Vec::new(),
-            shown: Vec::new(),
-            texts: Vec::new(),
-            input_texts: InputTexts::default(),
-            named: Vec::new(),
-            ..self.clone()
+            roots: self.roots.clone(),
+            programs: self.programs.clone(),
+            tool_name: self.tool_name.clone(),
+            input: self.input,
+            call: self.call,
+            unknown_members: self.unknown_members.clone(),
+            base: self.base.clone(),
+            home: self.home.clone(),
+            ..Self::empty(&self.workspace)
         }
     }
 
