@@ -32,6 +32,25 @@ pub(super) enum Coverage {
     Full,
 }
 
+/// What a file that is written holds, read and hashed once for all texts of all grants.
+#[derive(Debug, Clone, Copy)]
+enum Old {
+    NotRead,
+    /// It has no text, or it is not known.
+    NoText,
+    Text(BlobId),
+}
+
+impl From<Option<&Before>> for Old {
+    fn from(before: Option<&Before>) -> Self {
+        match before.map(Before::text) {
+            None => Self::NotRead,
+            Some(None) => Self::NoText,
+            Some(Some(text)) => Self::Text(BlobId::of(text.as_bytes())),
+        }
+    }
+}
+
 /// A command as it was shown.
 #[derive(Debug, PartialEq, Eq)]
 struct Run {
@@ -106,8 +125,8 @@ impl Grant {
         }
     }
 
-    /// Whether all that a call wants is in it. `old` is what a file that is written holds.
-    fn covers(&self, wanted: &Self, old: Option<&Before>) -> Coverage {
+    /// Whether all that a call wants is in it. `old` is the text that a file that is written holds.
+    fn covers(&self, wanted: &Self, old: Old) -> Coverage {
         let runs = match (&self.run, &wanted.run) {
             (_, None) => true,
             (Some(granted), Some(wanted)) => granted.is_same(wanted),
@@ -121,15 +140,13 @@ impl Grant {
         texts.min().unwrap_or(Coverage::Full)
     }
 
-    fn covers_text(&self, wanted: &FileText, old: Option<&Before>) -> Coverage {
+    fn covers_text(&self, wanted: &FileText, old: Old) -> Coverage {
         let is_same = |text: &&FileText| (&text.path, text.content) == (&wanted.path, wanted.content);
         let coverage = |text: &FileText| match (text.replaces, old) {
             (None, _) => Coverage::Full,
-            (Some(_), None) => Coverage::Depends,
-            (Some(shown), Some(old)) => match old.text() {
-                Some(old) if BlobId::of(old.as_bytes()) == shown => Coverage::Full,
-                _ => Coverage::None,
-            },
+            (Some(_), Old::NotRead) => Coverage::Depends,
+            (Some(shown), Old::Text(old)) if old == shown => Coverage::Full,
+            (Some(_), Old::Text(_) | Old::NoText) => Coverage::None,
         };
         let texts = self.texts.iter().filter(is_same);
         texts.map(coverage).max().unwrap_or(Coverage::None)
@@ -169,6 +186,7 @@ pub(super) fn use_up(
             replaces: None,
         }];
     }
+    let old = Old::from(old);
     let covers = grants.iter().map(|grant| grant.covers(&wanted, old)).enumerate();
     let Some((at, coverage)) = covers.max_by_key(|(_, coverage)| *coverage) else {
         return Coverage::None;
