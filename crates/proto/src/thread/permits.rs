@@ -15,8 +15,8 @@ use super::shown::subjects;
 use super::steps::Thread;
 use crate::agent::Call;
 use crate::policy::{
-    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange, Subject,
-    shell_line,
+    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange,
+    Subject, shell_line,
 };
 use crate::projection::{is_computed, unified_diff};
 
@@ -163,15 +163,9 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// The policy's answer to the agent's question `number`, if it has one and the agent offers it.
-    pub(super) fn rule_on(
-        &mut self,
-        number: u32,
-        request: Request,
-        options: &[PermissionOption],
-    ) -> Option<(By, Outcome)> {
-        let decision = self.layers().decide(&request);
-        self.questions.insert(number, request);
+    /// The policy's answer to a question of the agent's, if it has one and the agent offers it.
+    pub(super) fn rule_on(&self, request: &Request, options: &[PermissionOption]) -> Option<(By, Outcome)> {
+        let decision = self.layers().decide(request);
         let answer = match decision.effect {
             Ruled::Ask => return None,
             Ruled::Allow => Answer::Accept { always: false },
