@@ -47,6 +47,22 @@ impl Kind {
             _ => return None,
         })
     }
+
+    /// ACP's word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Move => "move",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Think => "think",
+            Self::Fetch => "fetch",
+            Self::SwitchMode => "switch_mode",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// What is done with a file.
