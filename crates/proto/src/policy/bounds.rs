@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::request::{Access, Request, Subject};
+use super::tool_call::{diffs_of, locations_of};
 
 /// So many characters of a directory stand in a sentence.
 const NAMED_CHARS: usize = 200;
@@ -89,11 +90,8 @@ impl Bounds {
 
 /// Hashes the rest of a call beside its input: all that decides what the call does, and nothing that is text for people.
 pub(super) fn call_id(call: &Map<String, Value>, tool_name: Option<&str>) -> BlobId {
-    let items = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
-    let locations: Vec<_> = items("locations").map(|location| &location["path"]).collect();
-    let diffs: Vec<_> = items("content")
-        .filter(|content| content["type"] == "diff")
-        .collect();
+    let locations: Vec<_> = locations_of(call).collect();
+    let diffs: Vec<_> = diffs_of(call).collect();
     // A diff holds a whole file, so none is copied. What cannot be written as JSON does not come out of JSON.
     let call = serde_json::to_vec(&(call.get("kind"), tool_name, locations, diffs));
     BlobId::of(&call.unwrap_or_default())

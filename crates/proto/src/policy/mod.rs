@@ -57,6 +57,7 @@ mod command_line;
 mod command_words;
 mod decide;
 mod matching;
+mod member_names;
 mod members;
 mod path;
 mod pattern;

@@ -11,20 +11,8 @@ use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::CallSubject;
 use serde_json::{Map, Value};
 
-use super::claims::CONTENTS;
+use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
 use super::request::Request;
-
-/// Members that hold the text that an edit replaces.
-const REPLACED: [&str; 6] = [
-    "old_string",
-    "oldString",
-    "old_str",
-    "oldStr",
-    "oldText",
-    "old_text",
-];
-/// Members that hold instructions for an edit, not a text that a file will contain.
-const INSTRUCTIONS: [&str; 6] = ["edits", "changes", "patch", "patch_text", "patchText", "diff"];
 
 /// Some agents leave out the end of the last line.
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
@@ -128,13 +116,11 @@ impl Request {
     ) {
         let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
         let text = |key: &&str| given(key).and_then(Value::as_str).map(InputText::new);
-        let texts = CONTENTS.iter().filter(|key| !INSTRUCTIONS.contains(key));
         let is_odd = |key: &&str| given(key).is_some_and(|value| !value.is_string());
         self.input_texts = InputTexts {
             paths: paths.filter_map(|path| self.tidy(path)).collect(),
-            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some())
-                || texts.clone().any(is_odd),
-            texts: texts.filter_map(text).collect(),
+            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some()) || TEXTS.iter().any(is_odd),
+            texts: TEXTS.iter().filter_map(text).collect(),
             replaced: REPLACED.iter().filter_map(text).collect(),
         };
         let InputTexts { paths, texts, .. } = &self.input_texts;
