@@ -14,7 +14,7 @@ use super::path::{absolute, climbs, normalise};
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, TOO_LONG, TOO_MANY_PARTS, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
-use super::wrapper::{SHELLS, Script, Wrapper, launched, launches, plain_name, script, unwrapped};
+use super::wrapper::{Script, Wrapper, is_shell, launched, launches, plain_name, script, unwrapped};
 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl<'a> Reading<'a> {
             if let Some(why) = builtins::unreadable(name, args) {
                 return self.unreadable(why);
             }
-            if SHELLS.contains(&name) {
+            if is_shell(name) {
                 match script(args) {
                     Script::Inline(text, has_arguments) => {
                         if has_arguments {

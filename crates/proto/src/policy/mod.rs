@@ -85,3 +85,4 @@ pub use rule::{Problem, Rule, RuleError, Specificity};
 pub use shell::shell_line;
 pub use texts::{FileText, ShownChange};
 pub use words::{PartInWords, in_lines, in_one_line, part_in_words};
+pub use wrapper::is_shell;

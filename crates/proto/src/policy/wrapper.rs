@@ -10,7 +10,7 @@ use super::shell::{self, Assignment, Found, Word};
 use super::variables::is_harmless;
 
 /// Programs that run a command line.
-pub const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 /// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
 const LAUNCHERS: [&str; 72] = [
     "sudo",
@@ -118,6 +118,11 @@ pub fn plain_name(word: &str) -> Option<&str> {
     let (directory, _) = path.rsplit_once('/')?;
     let is_known = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].contains(&directory);
     base_name(word).filter(|name| is_known && path.ends_with(name))
+}
+
+/// Whether `program` is a shell that is found on PATH, or where systems have theirs.
+pub fn is_shell(program: &str) -> bool {
+    plain_name(program).is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// The last segment of a program's path.

@@ -8,10 +8,7 @@ use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{Before, BlobId};
 
 use crate::agent::Call;
-use crate::policy::{Access, FileText, Request, Subject, shell_line};
-
-/// Shells whose `-c` runs the same line as a command without them.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
+use crate::policy::{Access, FileText, Request, Subject, is_shell, shell_line};
 
 /// What is left of one allowed question.
 #[derive(Debug)]
@@ -95,10 +92,12 @@ fn is_run(subject: &Subject) -> bool {
     )
 }
 
+/// The line that is run. A line is covered only if all shells read it the same way, so that it makes no difference which shell
+/// the call names, or that it names none.
 fn line_of(argv: &[String]) -> String {
     match argv {
         [line] => line.clone(),
-        [shell, option, line] if SHELLS.contains(&shell.as_str()) && option == "-c" => line.clone(),
+        [shell, option, line] if is_shell(shell) && option == "-c" => line.clone(),
         [program, args @ ..] => shell_line(program, args.iter().map(String::as_str)),
         [] => String::new(),
     }
