@@ -145,16 +145,17 @@ impl Thread {
         } = question;
         let number = self.live.last_request + 1;
         self.asked.insert(number, call);
-        let always = self.always(&request);
         let subjects = subjects(&mut request).into();
-        let ruled = self.rule_on(number, request, &options);
+        let ruled = self.rule_on(&request, &options);
         let (always, agent_remembers, whole) = match ruled {
             Some(_) => (None, Vec::new(), None),
             None => {
+                let always = self.always(&request);
                 let agent_remembers = agent_remembers(&always, &options);
                 (Some(Box::new(always)), agent_remembers, whole)
             }
         };
+        self.questions.insert(number, request);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
                 thread: self.live.thread,
