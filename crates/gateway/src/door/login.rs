@@ -106,7 +106,7 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let pass = match check(&door, given, &parts.extensions).await {
+    let pass = match check(&door, given, &parts.extensions, false).await {
         Ok(pass) => pass,
         Err(refused) => return *refused,
     };
