@@ -49,3 +49,9 @@ test("where there is none, it says why and lists nothing", () => {
   expect(rows(off)).toEqual([["Sandbox", `${said}this system has no Landlock`]]);
   expect(rows({ ...off, reason: null })).toEqual([["Sandbox", said]]);
 });
+
+test("that the home directory cannot be a workspace is said of that directory alone", () => {
+  const reason = "the workspace /home/u contains /home/u/.local/share/acpd";
+  const [first] = rows({ ...sandbox, reason });
+  expect(first).toEqual(["Sandbox", `workspace: the agent can write the workspaceIn the home directory: ${reason}`]);
+});

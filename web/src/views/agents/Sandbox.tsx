@@ -20,7 +20,9 @@ export function Sandbox({ mode, reason, read, write, network, gaps, missing }: A
         <dd>
           <code>{mode}</code>
           {MODES[mode] !== undefined && `: ${MODES[mode]}`}
-          {reason != null && <p class="agent-reason">{visibleLine(reason)}</p>}
+          {reason != null && mode === "off" && <p class="agent-reason">{visibleLine(reason)}</p>}
+          {/* The daemon checks from the home directory, which is no usual workspace: most often, it holds the daemon's own files. */}
+          {reason != null && mode !== "off" && <p class="hint">In the home directory: {visibleLine(reason)}</p>}
         </dd>
       </div>
       {mode !== "off" && (
