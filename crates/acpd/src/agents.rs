@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 mod running;
 
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
-use crate::plain::plain;
+use crate::plain::{plain, plain_line};
 use crate::print;
 use crate::settings::Settings;
 
@@ -176,11 +176,11 @@ fn show_login(name: &str, login: &Login) {
     print::err(&format!(
         "acpd: the agent {} signs in by this command, {place}:\n  {}{}\n",
         plain(name),
-        plain(&variables.concat()),
-        plain(&line)
+        plain_line(&variables.concat()),
+        plain_line(&line)
     ));
     if !login.dropped.is_empty() {
-        let dropped = plain(&login.dropped.join(", "));
+        let dropped = plain_line(&login.dropped.join(", "));
         print::err(&format!(
             "acpd: variables that the agent may not set are left out: {dropped}\n"
         ));

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use acpd_model::Role;
 use axum::extract::{Request, State};
@@ -11,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::accept::Arrival;
-use super::guard::{Denied, Pass, Place};
+use super::guard::{Denied, Guard, Pass, Place};
 use super::newcomers::Standing;
 use super::sessions::SessionSecret;
 use super::socket::{NOT_FOR_AGENTS, Peer};
@@ -72,54 +73,59 @@ async fn enter(door: &Door, parts: &Parts) -> Result<Pass, Box<Response>> {
     let Some(shown) = shown(door, parts)? else {
         return Err(Box::new(unauthenticated(HOW)));
     };
-    let pass = check(door, shown, &parts.extensions).await?;
     // Of WebSockets there are as many as there is room for, and each counts its own requests; what is sent to an
     // editor's connection is counted there, too.
-    if is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp" {
-        return Ok(pass);
-    }
-    let counted = pass.clone();
-    match door
-        .gate
-        .ask(move |guard, now| guard.request(&counted, now))
-        .await
-    {
-        Some(Ok(())) => Ok(pass),
-        Some(Err(wait)) => Err(Box::new(slow_down(
-            wait.as_secs() + 1,
-            "too many requests: wait a moment",
-        ))),
-        None => Err(Box::new(stopping())),
-    }
+    let is_counted_there =
+        is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp";
+    check(door, shown, &parts.extensions, !is_counted_there).await
 }
 
 /// Asks the guard. A connection on which something valid is shown is no newcomer any more.
-pub async fn check(door: &Door, shown: Shown, from: &Extensions) -> Result<Pass, Box<Response>> {
+pub async fn check(
+    door: &Door,
+    shown: Shown,
+    from: &Extensions,
+    is_counted: bool,
+) -> Result<Pass, Box<Response>> {
     if let Shown::Ticket(ticket) = &shown {
         peer::may_show(door, ticket, from).await?;
     }
-    let (place, standing) = (place(from), from.get::<Arc<Standing>>());
-    let asked = door.gate.ask(move |guard, now| match shown {
-        Shown::Token(token) => guard.token(&token, place, now),
-        Shown::Ticket(ticket) => guard.ticket(&ticket, place, now),
-        Shown::Connection(pass) => guard.connection(pass, now),
-        Shown::Session(secret) => guard.session(&secret, now),
-        Shown::User => Ok(guard.owner()),
+    let (place, standing) = (place(from), from.get::<Arc<Standing>>().cloned());
+    let asked = door.gate.ask(move |guard, now| {
+        let admit = |guard: &mut Guard, pass: &Pass| {
+            if standing.is_some_and(|standing| !standing.admit()) {
+                return Err(Denied::Full);
+            }
+            if is_counted {
+                guard.request(pass, now)
+            } else {
+                Ok(())
+            }
+        };
+        let pass = match shown {
+            Shown::Ticket(ticket) => return guard.ticket(&ticket, place, now, admit),
+            Shown::Token(token) => guard.token(&token, place, now)?,
+            Shown::Connection(pass) => guard.connection(pass, now)?,
+            Shown::Session(secret) => guard.session(&secret, now)?,
+            Shown::User => guard.owner(),
+        };
+        admit(guard, &pass)?;
+        Ok(pass)
     });
-    match asked.await {
-        Some(Ok(pass)) if standing.is_none_or(|standing| standing.admit()) => Ok(pass),
-        Some(Ok(_)) => Err(Box::new(refuse(
+    let too_many = |wait: Duration, told| slow_down(wait.as_secs() + 1, told);
+    let refused = match asked.await {
+        Some(Ok(pass)) => return Ok(pass),
+        Some(Err(Denied::Wrong)) => unauthenticated(HOW),
+        Some(Err(Denied::Wait(wait))) => too_many(wait, "too many wrong tokens: wait a moment"),
+        Some(Err(Denied::Busy(wait))) => too_many(wait, "too many requests: wait a moment"),
+        Some(Err(Denied::Full)) => refuse(
             StatusCode::SERVICE_UNAVAILABLE,
             "overloaded",
             "too many connections: close some, or raise limits.connections",
-        ))),
-        Some(Err(Denied::Wrong)) => Err(Box::new(unauthenticated(HOW))),
-        Some(Err(Denied::Wait(wait))) => Err(Box::new(slow_down(
-            wait.as_secs() + 1,
-            "too many wrong tokens: wait a moment",
-        ))),
-        None => Err(Box::new(stopping())),
-    }
+        ),
+        None => stopping(),
+    };
+    Err(Box::new(refused))
 }
 
 /// Where a request comes from.

@@ -77,6 +77,10 @@ pub enum Denied {
     Wrong,
     /// They have tried too often.
     Wait(Duration),
+    /// They make too many requests.
+    Busy(Duration),
+    /// There is no room for their connection.
+    Full,
 }
 
 /// Why there is no ticket.
@@ -203,15 +207,27 @@ impl Guard {
         }
     }
 
-    /// Somebody shows a ticket: it is used up.
-    pub fn ticket(&mut self, shown: &str, place: Place, now: Now) -> Result<Pass, Denied> {
-        match self.tickets.remove(&Hash::of(shown)) {
-            Some(Ticket { pass, until, .. }) if until > now.mono && self.holds(&pass, now.wall) => Ok(Pass {
-                by_ticket: true,
-                ..pass
-            }),
-            _ => Err(self.failed(place, now)),
-        }
+    /// Somebody shows a ticket: it is used up, unless `admit` has no room for what it opens.
+    pub fn ticket(
+        &mut self,
+        shown: &str,
+        place: Place,
+        now: Now,
+        admit: impl FnOnce(&mut Self, &Pass) -> Result<(), Denied>,
+    ) -> Result<Pass, Denied> {
+        let shown = Hash::of(shown);
+        let ticket = self.tickets.get(&shown);
+        let ticket = ticket.filter(|ticket| ticket.until > now.mono && self.holds(&ticket.pass, now.wall));
+        let Some(Ticket { pass, .. }) = ticket else {
+            return Err(self.failed(place, now));
+        };
+        let pass = Pass {
+            by_ticket: true,
+            ..pass.clone()
+        };
+        admit(self, &pass)?;
+        self.tickets.remove(&shown);
+        Ok(pass)
     }
 
     /// Somebody shows the id of a connection that `pass` has opened. A connection that is over is no attempt at
@@ -242,8 +258,10 @@ impl Guard {
     }
 
     /// Whether a principal may make one more request by HTTP.
-    pub fn request(&mut self, pass: &Pass, now: Now) -> Result<(), Duration> {
-        self.requests.take(&pass.principal, now.mono)
+    pub fn request(&mut self, pass: &Pass, now: Now) -> Result<(), Denied> {
+        self.requests
+            .take(&pass.principal, now.mono)
+            .map_err(Denied::Busy)
     }
 
     /// Takes a ticket in.

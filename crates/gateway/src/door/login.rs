@@ -28,6 +28,13 @@ struct Login {
     ticket: Option<String>,
 }
 
+/// What `POST /api/tickets/used` takes.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Used {
+    ticket: Option<String>,
+}
+
 /// What `POST /api/tickets` takes, or nothing.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -66,10 +73,8 @@ pub async fn ticket(
 pub async fn used(State(door): State<Door>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
-        Ok(Login {
-            ticket: Some(ticket), ..
-        }) => ticket,
-        Ok(_) => return invalid("give {\"ticket\": …}"),
+        Ok(Used { ticket: Some(ticket) }) => ticket,
+        Ok(Used { ticket: None }) => return invalid("give {\"ticket\": …}"),
         Err(refused) => return *refused,
     };
     let Some(gone) = door.gate.ask(move |guard, _| guard.ticket_gone(&ticket)).await else {
@@ -106,7 +111,7 @@ pub async fn begin(State(door): State<Door>, request: Request) -> Response {
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let pass = match check(&door, given, &parts.extensions).await {
+    let pass = match check(&door, given, &parts.extensions, false).await {
         Ok(pass) => pass,
         Err(refused) => return *refused,
     };

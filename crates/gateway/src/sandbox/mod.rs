@@ -213,12 +213,7 @@ impl AgentConfig {
     pub fn environment(&self) -> BTreeMap<String, String> {
         let mut env = Environment::here(&self.pass_env, &self.env);
         if let Wall::Stands(mode) = self.wall() {
-            let mode = if mode == Mode::Readonly {
-                "readonly"
-            } else {
-                "workspace"
-            };
-            env.insert(VARIABLE.to_owned(), mode.to_owned());
+            env.insert(VARIABLE.to_owned(), mode.name().to_owned());
         }
         env
     }
@@ -295,10 +290,9 @@ pub struct Confinement {
 impl Confinement {
     fn new(wall: Wall, grants: Option<&Grants>, reason: Option<String>, missing: &[String]) -> Self {
         let (mode, cannot) = match wall {
-            Wall::Stands(Mode::Readonly) => ("readonly", None),
-            Wall::Stands(_) => ("workspace", None),
-            Wall::Off => ("off", None),
-            Wall::Cannot(why) => ("off", Some(why.to_owned())),
+            Wall::Stands(mode) => (mode, None),
+            Wall::Off => (Mode::Off, None),
+            Wall::Cannot(why) => (Mode::Off, Some(why.to_owned())),
         };
         let there = |paths: &[PathBuf]| -> Vec<PathBuf> {
             let mut paths: Vec<_> = paths.iter().filter(|path| path.exists()).cloned().collect();
@@ -307,7 +301,7 @@ impl Confinement {
             paths
         };
         Self {
-            mode,
+            mode: mode.name(),
             reason: reason.or(cannot),
             gaps: grants
                 .map(|grants| Kernel::here().gaps(&grants.network))

@@ -36,6 +36,11 @@ fn secret(name: &str) -> SessionSecret {
     }
 }
 
+/// Shows a ticket where there is room.
+fn show(guard: &mut Guard, ticket: &str, now: Now) -> Result<Pass, Denied> {
+    guard.ticket(ticket, HERE, now, |_, _| Ok(()))
+}
+
 #[test]
 fn each_token_opens_what_it_is_for() {
     let keys = Role::ALL.map(|role| key(role.name(), role, &format!("secret of {role}"), None));
@@ -78,7 +83,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     assert!(!other.ends.is_cancelled());
     assert!(guard.token("a", HERE, at(3)).is_err());
     assert!(guard.session(&secret("cookie"), at(3)).is_err());
-    assert!(guard.ticket("ticket", HERE, at(3)).is_err());
+    assert!(show(&mut guard, "ticket", at(3)).is_err());
     // What opens something else is another token.
     let less = Key {
         role: Role::Observer,
@@ -109,12 +114,14 @@ fn a_ticket_opens_once_and_not_for_long() {
     guard
         .admit_ticket("one", owner.clone(), Holder::Anyone, at(10))
         .unwrap();
-    assert_eq!(&*guard.ticket("one", HERE, at(11)).unwrap().principal, "owner");
-    assert_eq!(guard.ticket("one", HERE, at(11)).unwrap_err(), Denied::Wrong);
+    let full = guard.ticket("one", HERE, at(11), |_, _| Err(Denied::Full));
+    assert_eq!(full.unwrap_err(), Denied::Full, "and it is not used up");
+    assert_eq!(&*show(&mut guard, "one", at(11)).unwrap().principal, "owner");
+    assert_eq!(show(&mut guard, "one", at(11)).unwrap_err(), Denied::Wrong);
     guard
         .admit_ticket("two", owner.clone(), Holder::Anyone, at(20))
         .unwrap();
-    assert!(guard.ticket("two", HERE, at(20 + TICKET_SECS)).is_err());
+    assert!(show(&mut guard, "two", at(20 + TICKET_SECS)).is_err());
     for n in 0..TICKETS_OF_ONE {
         guard
             .admit_ticket(&format!("{n}"), owner.clone(), Holder::Anyone, at(100))
@@ -137,7 +144,7 @@ fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
         let pass = guard.token("a", HERE, at(2)).unwrap();
         assert!(!pass.by_ticket);
         guard.admit_ticket("ticket", pass, Holder::Anyone, at(2)).unwrap();
-        guard.ticket("ticket", HERE, at(3)).unwrap()
+        show(guard, "ticket", at(3)).unwrap()
     };
     let pass = enter(&mut guard);
     assert!(pass.by_ticket && guard.connection(pass.clone(), at(49)).is_ok());
@@ -199,7 +206,7 @@ fn a_session_lives_while_it_is_used_and_ends_when_told() {
     guard.end_session(&used);
     assert!(first.ends.is_cancelled());
     assert!(guard.session(&secret("first"), day(SESSION_DAYS + 2)).is_err());
-    assert!(guard.ticket("ticket", HERE, day(SESSION_DAYS + 2)).is_err());
+    assert!(show(&mut guard, "ticket", day(SESSION_DAYS + 2)).is_err());
     assert!(!owner.ends.is_cancelled(), "the token holds");
 }
 
