@@ -1,9 +1,11 @@
 //! The repository that a directory belongs to: what tools look for above it, and what a commit writes to.
 //!
-//! In: a directory. Out: the worktree around it, the repository's own directory. Never: believes a `.git` file alone, since agents can write one: the repository
-//! must know the worktree.
+//! In: a directory. Out: the worktree around it, the repository's own directory. Never: believes a `.git` file alone, since agents
+//! can write one: the repository must know the worktree.
 
 use std::path::{Path, PathBuf};
+
+use acpd_host::read_small;
 
 /// What begins a `.git` file.
 const PREFIX: &str = "gitdir:";
@@ -44,11 +46,7 @@ pub fn repository(directory: &Path) -> Option<PathBuf> {
 }
 
 fn read(file: &Path) -> Option<String> {
-    let small = file
-        .metadata()
-        .ok()
-        .filter(|found| found.is_file() && found.len() <= FILE_BYTES);
-    small.and_then(|_| std::fs::read_to_string(file).ok())
+    read_small(file, FILE_BYTES).ok()
 }
 
 #[cfg(test)]

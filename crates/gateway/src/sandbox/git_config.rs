@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use acpd_host::read_small;
+
 /// A configuration is not longer, and names not more files.
 const FILE_BYTES: u64 = 256 << 10;
 const FILES: usize = 64;
@@ -27,12 +29,7 @@ pub fn named_files(config: &Path, home: &Path) -> Vec<PathBuf> {
 
 /// The files that one file names, and whether they are configuration as well.
 fn read(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
-    let is_small = file
-        .metadata()
-        .is_ok_and(|found| found.is_file() && found.len() <= FILE_BYTES);
-    let text = Some(file)
-        .filter(|_| is_small)
-        .and_then(|file| std::fs::read_to_string(file).ok());
+    let text = read_small(file, FILE_BYTES);
     let mut section = String::new();
     let mut files = Vec::new();
     for line in text.unwrap_or_default().lines().map(str::trim) {

@@ -17,7 +17,8 @@ use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
 use super::resolve::{How, Launch, find_program, npm_program, pass_env};
 use super::unpack::{self, Kind};
-use super::{download, make_private, read_bounded, write_whole};
+use super::{download, make_private, write_whole};
+use crate::small::read_small;
 
 /// An agent that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +106,7 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
 }
 
 fn read(home: &Path) -> Option<Record> {
-    serde_json::from_str(&read_bounded(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
+    serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
 }
 
 /// The one way of several that will be taken.
@@ -261,7 +262,7 @@ fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result
     };
     let name = npm_name(&package.package).ok_or_else(no_program)?;
     let manifest = into.join("node_modules").join(name).join("package.json");
-    let text = read_bounded(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
+    let text = read_small(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
     let program = npm_bin(&text, name, npm_program(package)).ok_or_else(no_program)?;
     Ok(format!("node_modules/.bin/{program}"))
 }
