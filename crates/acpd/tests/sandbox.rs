@@ -466,8 +466,22 @@ fn what_git_includes_is_readable() {
     scene.in_home(".gitconfig-work", "[user]\n\tname = Worker\n");
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
-    let said = scene.works("git config user.name");
+    let said = scene.works("git init -q && git config user.name");
     assert!(said.contains("Worker"), "{said}");
+}
+
+#[test]
+fn settings_of_git_that_name_no_file_grant_nothing() {
+    let mut scene = Scene::new("");
+    let [_, _, key, _] = secrets(&scene);
+    scene.in_home(
+        ".gitconfig",
+        "[core]\nexcludesfile =\nattributesfile = ~/\n[include]\npath = \"\"\n[commit] template = ~/.ssh\n",
+    );
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.fails(&format!("ls {}", scene.daemon.place.home().display()));
+    scene.fails(&format!("cat {}", key.display()));
 }
 
 /// Dotfiles are often kept in one.
