@@ -215,16 +215,22 @@ impl Places<'_> {
         Some(path).filter(|path| path.is_absolute())
     }
 
+    /// Whether `directory` is the home directory or holds it, by its name or by where that leads. A program or a repository there does
+    /// not open it.
+    pub fn holds_home(self, directory: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.path("$HOME")
+            .is_some_and(|home| home.starts_with(directory) || real(&home).starts_with(real(directory)))
+    }
+
     /// All that may be read whatever the agent.
     pub fn read(self) -> Vec<PathBuf> {
         let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);
         let mut paths: Vec<_> = places.filter_map(|place| self.path(place)).collect();
-        let home = self.path("$HOME");
         let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
         let directories = std::env::split_paths(search);
         for directory in directories.filter(|directory| directory.is_absolute()) {
-            // A home that stands on PATH is not granted for that.
-            if home.as_ref().is_some_and(|home| home.starts_with(&directory)) {
+            if self.holds_home(&directory) {
                 continue;
             }
             if directory.ends_with("bin") {
@@ -232,7 +238,7 @@ impl Places<'_> {
                 paths.extend(beside.iter().map(|name| directory.with_file_name(name)));
                 let around = directory.parent().filter(|around| {
                     let marks = ["pyvenv.cfg", "conda-meta"];
-                    marks.iter().any(|mark| around.join(mark).exists())
+                    !self.holds_home(around) && marks.iter().any(|mark| around.join(mark).exists())
                 });
                 paths.extend(around.map(Path::to_owned));
             }
@@ -294,6 +300,34 @@ mod tests {
         assert_eq!(path("$TMPDIR").as_deref(), Some("/tmp"));
         assert_eq!(path("$UNKNOWN/x"), None);
         assert_eq!(Places(&BTreeMap::new()).path("$RUSTUP_HOME"), None);
+    }
+
+    #[test]
+    fn a_home_is_known_under_every_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for made in ["u/bin", "x"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("u/pyvenv.cfg"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("u"), root.join("home")).unwrap();
+        let text = |path: &str| root.join(path).display().to_string();
+        let search = ["u", "home", "home/bin", "x"].map(text).join(":");
+        let env = [("HOME".to_owned(), text("home")), ("PATH".to_owned(), search)].into();
+        for (path, holds) in [
+            ("u", true),
+            ("home", true),
+            ("", true),
+            ("u/bin", false),
+            ("x", false),
+        ] {
+            assert_eq!(Places(&env).holds_home(&root.join(path)), holds, "{path}");
+        }
+        let read = Places(&env).read();
+        assert!(read.contains(&root.join("x")));
+        for home in ["u", "home"] {
+            assert!(!read.contains(&root.join(home)), "{home}");
+        }
     }
 
     #[test]
