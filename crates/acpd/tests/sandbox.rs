@@ -484,6 +484,30 @@ fn settings_of_git_that_name_no_file_grant_nothing() {
     scene.fails(&format!("cat {}", key.display()));
 }
 
+/// Dotfiles are often kept in a repository, and linked from the home directory.
+#[test]
+fn settings_that_an_agent_can_write_grant_nothing() {
+    let mut scene = Scene::new("");
+    let [_, _, key, notes] = secrets(&scene);
+    let (home, work) = (scene.daemon.place.home().to_owned(), scene.daemon.place.work());
+    for name in [".gitconfig", ".bashrc"] {
+        std::fs::write(work.join(name), "").unwrap();
+        std::os::unix::fs::symlink(work.join(name), home.join(name)).unwrap();
+    }
+    let line = format!(
+        "printf '[include]\\npath = ~/.ssh/id_ed25519\\n' > .gitconfig && ln -sf {} .bashrc",
+        notes.display()
+    );
+    scene.works(&line);
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.works("cat ~/.gitconfig");
+    for secret in [key, notes] {
+        let said = scene.fails(&format!("cat {}", secret.display()));
+        assert!(said.contains("Permission denied"), "{said}");
+    }
+}
+
 /// Dotfiles are often kept in one.
 #[test]
 fn a_home_that_is_a_repository_is_not_granted() {

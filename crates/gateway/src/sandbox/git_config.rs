@@ -75,11 +75,14 @@ fn unquoted(value: &str) -> &str {
     }
 }
 
-/// Returns the files that `config` and what it includes name, wherever they are.
-pub fn named_files(config: &Path, home: &Path) -> Vec<PathBuf> {
+/// Returns the files that `config` and what it includes name, wherever they are. Only files that are trusted are read.
+pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![config.to_owned()];
     while let Some(file) = left.pop() {
+        if !is_trusted(&file) {
+            continue;
+        }
         for (is_config, path) in named_in(&file, home) {
             if found.len() < FILES && !found.contains(&path) {
                 if is_config {
@@ -136,13 +139,18 @@ mod tests {
             "[include] path=work.conf\npath=none\n[commit]\ntemplate=t\n",
         )
         .unwrap();
-        let mut found = named_files(&home.join(".gitconfig"), home);
+        let mut found = named_files(&home.join(".gitconfig"), home, |_| true);
         found.sort();
         assert_eq!(
             found,
             ["ignore", "t", "work.conf", "x y"].map(|name| home.join(name))
         );
-        assert!(named_files(&home.join("none"), home).is_empty());
+        assert!(named_files(&home.join("none"), home, |_| true).is_empty());
+        // What an agent may have written names nothing.
+        let is_trusted = |file: &Path| !file.ends_with("work.conf");
+        let mut found = named_files(&home.join(".gitconfig"), home, is_trusted);
+        found.sort();
+        assert_eq!(found, ["ignore", "work.conf", "x y"].map(|name| home.join(name)));
     }
 
     #[test]
@@ -153,7 +161,7 @@ mod tests {
         let empty = "[core]\nexcludesfile =\nattributesfile = ~/\n[commit]\ntemplate = \"\"\n[include]\npath = ~/keys\npath = /\n";
         std::fs::write(home.join(".gitconfig"), empty).unwrap();
         assert_eq!(
-            named_files(&home.join(".gitconfig"), home),
+            named_files(&home.join(".gitconfig"), home, |_| true),
             [""; 0].map(PathBuf::from)
         );
     }

@@ -131,29 +131,24 @@ impl AgentConfig {
         let (mut read, spared) = self.program_files(&env, reserved);
         read.extend(of(&self.sandbox.read));
         read.extend(places.read());
-        if let Some(home) = places.path("$HOME") {
-            let configs = ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"];
-            let configs = configs.iter().filter_map(|config| places.path(config));
-            read.extend(configs.flat_map(|config| git_config::named_files(&config, &home)));
-        }
-        // A home that is a repository is not granted for that.
-        let home = places.path("$HOME");
-        let is_apart = |root: &Path| home.as_ref().is_none_or(|home| !home.starts_with(root));
         let repositories: Vec<_> = workspace
             .iter()
             .filter_map(|directory| git::repository(directory))
-            .filter(|repository| !repository.ends_with(".git") || repository.parent().is_none_or(is_apart))
+            .filter(|repository| {
+                !repository.ends_with(".git")
+                    || !repository.parent().is_some_and(|root| places.holds_home(root))
+            })
             .collect();
         let roots = workspace
             .iter()
             .filter_map(|directory| git::root(directory))
-            .filter(|root| is_apart(root));
+            .filter(|root| !places.holds_home(root));
         read.extend(roots.map(Path::to_owned));
         match mode {
             Mode::Readonly => read.extend(repositories),
             _ => write.extend(repositories),
         }
-        Grants {
+        let mut grants = Grants {
             workspace: workspace.to_vec(),
             readonly: mode == Mode::Readonly,
             read,
@@ -161,7 +156,18 @@ impl AgentConfig {
             withheld: reserved.paths().map(Path::to_owned).collect(),
             spared,
             network: self.sandbox.network.clone().unwrap_or_default(),
+        };
+        // What an agent may have written names nothing.
+        let writable = grants.writable();
+        let is_trusted = |file: &Path| !writable.decides(file);
+        if let Some(home) = places.path("$HOME") {
+            for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
+                let config = places.path(config).into_iter();
+                let named = config.flat_map(|config| git_config::named_files(&config, &home, is_trusted));
+                grants.read.extend(named);
+            }
         }
+        grants
     }
 
     /// Where its own program and those of its MCP servers are, what their arguments name, and the packages of both: to read; and where
@@ -201,9 +207,7 @@ impl AgentConfig {
             .chain(packages)
             .map(Path::to_owned)
             .collect();
-        let home = Places(env).path("$HOME");
-        // A program in the home directory itself does not open that.
-        read.retain(|directory| home.as_ref().is_none_or(|home| !home.starts_with(directory)));
+        read.retain(|directory| !Places(env).holds_home(directory));
         read.extend(programs);
         read.extend(scripts);
         (read, installed)

@@ -10,6 +10,7 @@ mod landlock;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
 mod landlock;
+mod writable;
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use kernel::Kernel;
+pub use writable::Writable;
 
 use landlock::Ruleset;
 
@@ -39,6 +41,13 @@ pub struct Grants {
     pub spared: Vec<PathBuf>,
     /// TCP.
     pub network: Network,
+}
+
+impl Grants {
+    /// The directories that agents may write. The workspace counts also where it may only be read: other sessions may write it.
+    pub fn writable(&self) -> Writable {
+        Writable::new(self.write.iter().chain(&self.workspace))
+    }
 }
 
 /// TCP connections, and ports to listen on. Nothing restricts UDP.
