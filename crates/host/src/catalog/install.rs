@@ -17,7 +17,7 @@ use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
 use super::resolve::{How, Launch, find_program, npm_program, pass_env};
 use super::unpack::{self, Kind};
-use super::{download, make_private, write_whole};
+use super::{download, known, make_private, write_whole};
 use crate::small::read_small;
 
 /// An agent that is installed.
@@ -32,17 +32,18 @@ pub struct Installed {
     args: Vec<String>,
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
+    package: String,
 }
 
 impl Installed {
-    pub(super) fn launch(&self, homes: Vec<&'static str>) -> Launch {
+    pub(super) fn launch(&self) -> Launch {
         Launch {
             command: self.command.clone(),
             before: Vec::new(),
             args: self.args.clone(),
             env: self.env.clone(),
             pass_env: self.pass_env.clone(),
-            homes,
+            homes: known::homes_of(&self.package).to_vec(),
             how: How::Installed,
         }
     }
@@ -60,6 +61,8 @@ struct Record {
     args: Vec<String>,
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
+    /// What was installed: a package without its version; of a binary, the agent's id.
+    package: String,
 }
 
 const RECORD: &str = "installed.json";
@@ -102,6 +105,7 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         args: record.args,
         env: record.env,
         pass_env: record.pass_env,
+        package: record.package,
     })
 }
 
@@ -135,12 +139,12 @@ pub fn install(
     let into = home.join(&folder);
     make_private(&into)?;
     let done = fetch(&way, &into, path).and_then(|command| {
-        let (args, env) = match way {
-            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => {
-                (&package.args, &package.env)
-            }
-            Way::Binary(binary) => (&binary.args, &binary.env),
+        let (args, env, package) = match way {
+            Way::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
+            Way::Uv(pypi, _) | Way::Pip(pypi, _) => (&pypi.args, &pypi.env, pypi_name(&pypi.package)),
+            Way::Binary(binary) => (&binary.args, &binary.env, Some(entry.id.as_str())),
         };
+        let package = package.unwrap_or_default();
         let record = Record {
             name: entry.name.clone(),
             version: entry.version.clone(),
@@ -149,6 +153,7 @@ pub fn install(
             args: args.clone(),
             env: env.clone(),
             pass_env: pass_env(entry),
+            package: package.to_owned(),
         };
         let text =
             serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;

@@ -69,18 +69,14 @@ impl Snapshot {
     pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
         match (self.registry.get(id), self.installed.get(id)) {
             (Some(entry), installed) => resolve::resolve(entry, installed, path),
-            (None, Some(installed)) => Ok(installed.launch(known::homes_of(id).to_vec())),
+            (None, Some(installed)) => Ok(installed.launch()),
             (None, None) => Err(CatalogError::Unknown(id.to_owned())),
         }
     }
 
     /// For a configured `command` that is not on `path`: how else that program can be run, if the catalog knows it.
     pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
-        let brings = |entry: &&Entry| {
-            resolve::programs(entry)
-                .iter()
-                .any(|(program, ..)| *program == command)
-        };
+        let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
         let entry = self.registry.agents.iter().find(brings)?;
         Some(resolve::resolve(entry, self.installed.get(&entry.id), path))
     }
