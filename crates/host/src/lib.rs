@@ -40,7 +40,7 @@ pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, Ended};
-pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable};
+pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
 pub use small::read_small;
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;

@@ -9,11 +9,11 @@ mod package;
 mod places;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use acpd_host::catalog::{self, find_program};
-use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError};
+use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError, cut};
 use acpd_model::Failure;
 use serde::Serialize;
 
@@ -98,8 +98,15 @@ impl AgentConfig {
             .ok()
             .and_then(Option::as_ref)
             .map(Sandbox::grants);
-        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing());
+        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing(), reserved);
         (sandbox, confinement)
+    }
+
+    /// The same, where the look itself failed.
+    pub fn not_looked_at(&self, failure: Failure) -> (Result<Option<Sandbox>, Failure>, Confinement) {
+        let reason = Some(failure.message.clone());
+        let confinement = Confinement::new(self.wall(), None, reason, &[], &Reserved::default());
+        (Err(failure), confinement)
     }
 
     /// Paths of its own lists that are not there, so that nothing is granted for them.
@@ -110,6 +117,16 @@ impl AgentConfig {
         missing.cloned().collect()
     }
 
+    /// What it may write, the workspace aside.
+    fn write(&self, places: Places<'_>) -> Vec<PathBuf> {
+        let listed = self.sandbox.write.iter().filter_map(|path| listed(places, path));
+        let homes = self
+            .own_homes()
+            .into_iter()
+            .filter_map(|place| places.path(place));
+        listed.chain(homes).chain(places.write()).collect()
+    }
+
     /// What it may use.
     fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
         let env = self.variables();
@@ -117,17 +134,14 @@ impl AgentConfig {
         let of = |paths: &[String]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| listed(places, path)).collect()
         };
-        let homes = self.own_homes().into_iter().filter_map(|place| {
-            let home = places.path(place)?;
+        for place in self.own_homes() {
             // A place with a dot inside of its name is a file.
-            if Path::new(place).extension().is_none() {
+            if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
                 places::make(&home);
             }
-            Some(home)
-        });
-        let mut write = of(&self.sandbox.write);
-        write.extend(homes);
-        write.extend(places.write());
+        }
+        places.make_caches();
+        let mut write = self.write(places);
         let (mut read, spared) = self.program_files(&env, reserved);
         read.extend(of(&self.sandbox.read));
         read.extend(places.read());
@@ -254,8 +268,23 @@ pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> R
     }
 }
 
+/// The directories of `write` in which nothing new can be made.
+fn closed_of(write: &[PathBuf], reserved: &Reserved) -> Vec<PathBuf> {
+    let there = cut(write, reserved).filter(|path| path.exists());
+    there.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Says what does not work in such a directory, and what helps.
+pub fn closed(directory: &Path) -> String {
+    format!(
+        "agents cannot make new files directly in {}, because acpd's own files are in it: move the data directory and the configuration \
+         elsewhere",
+        directory.display()
+    )
+}
+
 /// Says in the daemon's log what is not confined, and what the kernel does not enforce.
-pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) {
+pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, reserved: &Reserved) {
     let kernel = Kernel::here();
     let mut known: Vec<_> = agents
         .iter()
@@ -271,6 +300,9 @@ pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) {
                 let network = config.sandbox.network.clone().unwrap_or_default();
                 for gap in kernel.gaps(&network) {
                     tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
+                }
+                for directory in closed_of(&config.write(Places(&config.variables())), reserved) {
+                    tracing::warn!(agent, "{}", closed(&directory));
                 }
             }
         }
@@ -294,10 +326,18 @@ pub struct Confinement {
     pub network: String,
     /// Paths of the configuration that are not there.
     pub missing: Vec<String>,
+    /// Directories that may be written, in which nothing new can be made: acpd's own files are in them.
+    pub closed: Vec<PathBuf>,
 }
 
 impl Confinement {
-    fn new(wall: Wall, grants: Option<&Grants>, reason: Option<String>, missing: &[String]) -> Self {
+    fn new(
+        wall: Wall,
+        grants: Option<&Grants>,
+        reason: Option<String>,
+        missing: &[String],
+        reserved: &Reserved,
+    ) -> Self {
         let (mode, cannot) = match wall {
             Wall::Stands(Mode::Readonly) => ("readonly", None),
             Wall::Stands(_) => ("workspace", None),
@@ -328,6 +368,9 @@ impl Confinement {
                     .join(", "),
             },
             missing: missing.to_vec(),
+            closed: grants
+                .map(|grants| closed_of(&grants.write, reserved))
+                .unwrap_or_default(),
         }
     }
 }

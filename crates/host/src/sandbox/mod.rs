@@ -22,7 +22,7 @@ pub use writable::Writable;
 
 use landlock::Ruleset;
 
-use crate::files::Identity;
+use crate::files::{Identity, Reserved};
 
 /// What processes in a sandbox may use; nothing else. What does not exist is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +41,15 @@ pub struct Grants {
     pub spared: Vec<PathBuf>,
     /// TCP.
     pub network: Network,
+}
+
+/// Which of `paths` contain what is withheld, so that not all that is in them is granted: nothing new can be made there.
+pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item = &'a PathBuf> {
+    let withheld: Vec<_> = withheld.paths().map(writable::real_name).collect();
+    paths.iter().filter(move |path| {
+        let real = writable::real_name(path);
+        withheld.iter().any(|withheld| withheld.starts_with(&real))
+    })
 }
 
 impl Grants {
