@@ -8,7 +8,7 @@ use acpd_gateway::agents::{Agents, Listed, Runnable, search_path};
 use acpd_gateway::catalog::How;
 use acpd_gateway::doctor::{Hello, Login, Report, examine, terminal_logins};
 use acpd_gateway::policy::shell_line;
-use acpd_gateway::sandbox::Confinement;
+use acpd_gateway::sandbox::{Confinement, closed};
 use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -182,7 +182,7 @@ fn show_login(name: &str, login: &Login) {
     if !login.dropped.is_empty() {
         let dropped = plain_line(&login.dropped.join(", "));
         print::err(&format!(
-            "acpd: variables that the agent may not set are left out: {dropped}\n"
+            "acpd: variables are left out: {dropped} (an agent sets those that begin as a PREFIX* of its pass_env)\n"
         ));
     }
 }
@@ -286,6 +286,9 @@ fn confined(sandbox: &Confinement) -> String {
     out.push_str(&format!("  TCP (sandbox.network): {}\n", plain(&sandbox.network)));
     for gap in &sandbox.gaps {
         out.push_str(&format!("  not enforced by this kernel: {gap}\n"));
+    }
+    for path in &sandbox.closed {
+        out.push_str(&format!("  {}\n", plain(&closed(path))));
     }
     for path in &sandbox.missing {
         out.push_str(&format!("  does not exist: {}\n", plain(path)));

@@ -36,6 +36,7 @@ mod machine;
 mod many_clients;
 pub mod mcp;
 mod metrics;
+mod off_thread;
 pub mod paths;
 mod peer;
 mod policies;

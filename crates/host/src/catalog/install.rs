@@ -17,7 +17,8 @@ use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
 use super::resolve::{How, Launch, find_program, npm_program, pass_env};
 use super::unpack::{self, Kind};
-use super::{download, make_private, read_bounded, write_whole};
+use super::{download, known, make_private, write_whole};
+use crate::small::read_small;
 
 /// An agent that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,17 +32,18 @@ pub struct Installed {
     args: Vec<String>,
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
+    package: String,
 }
 
 impl Installed {
-    pub(super) fn launch(&self, homes: Vec<&'static str>) -> Launch {
+    pub(super) fn launch(&self) -> Launch {
         Launch {
             command: self.command.clone(),
             before: Vec::new(),
             args: self.args.clone(),
             env: self.env.clone(),
             pass_env: self.pass_env.clone(),
-            homes,
+            homes: known::homes_of(&self.package).to_vec(),
             how: How::Installed,
         }
     }
@@ -59,6 +61,8 @@ struct Record {
     args: Vec<String>,
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
+    /// What was installed: a package without its version; of a binary, the agent's id.
+    package: String,
 }
 
 const RECORD: &str = "installed.json";
@@ -101,11 +105,12 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         args: record.args,
         env: record.env,
         pass_env: record.pass_env,
+        package: record.package,
     })
 }
 
 fn read(home: &Path) -> Option<Record> {
-    serde_json::from_str(&read_bounded(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
+    serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
 }
 
 /// The one way of several that will be taken.
@@ -134,12 +139,12 @@ pub fn install(
     let into = home.join(&folder);
     make_private(&into)?;
     let done = fetch(&way, &into, path).and_then(|command| {
-        let (args, env) = match way {
-            Way::Npm(package, _) | Way::Uv(package, _) | Way::Pip(package, _) => {
-                (&package.args, &package.env)
-            }
-            Way::Binary(binary) => (&binary.args, &binary.env),
+        let (args, env, package) = match way {
+            Way::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
+            Way::Uv(pypi, _) | Way::Pip(pypi, _) => (&pypi.args, &pypi.env, pypi_name(&pypi.package)),
+            Way::Binary(binary) => (&binary.args, &binary.env, Some(entry.id.as_str())),
         };
+        let package = package.unwrap_or_default();
         let record = Record {
             name: entry.name.clone(),
             version: entry.version.clone(),
@@ -148,6 +153,7 @@ pub fn install(
             args: args.clone(),
             env: env.clone(),
             pass_env: pass_env(entry),
+            package: package.to_owned(),
         };
         let text =
             serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
@@ -261,7 +267,7 @@ fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result
     };
     let name = npm_name(&package.package).ok_or_else(no_program)?;
     let manifest = into.join("node_modules").join(name).join("package.json");
-    let text = read_bounded(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
+    let text = read_small(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
     let program = npm_bin(&text, name, npm_program(package)).ok_or_else(no_program)?;
     Ok(format!("node_modules/.bin/{program}"))
 }

@@ -153,3 +153,35 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
         )
     );
 }
+
+/// A document may name several packages of other agents: only what runs opens its files.
+#[test]
+fn only_the_package_that_runs_opens_its_files() {
+    let machine = Machine::new();
+    let entry = format!(
+        r#"{{ "id": "goose", "name": "G", "version": "1.0.0", "distribution": {{
+            "npx": {{ "package": "@google/gemini-cli@2.0.0" }}, "uvx": {{ "package": "fast-agent-mcp==1.0.0" }},
+            "binary": {{ "{}": {{ "archive": "https://x/y.zip", "cmd": "./goose" }} }} }} }}"#,
+        super::super::registry::platform()
+    );
+    machine.registry(&entry);
+    let homes = || {
+        let launch = machine.catalog().look().launch("goose", &machine.path()).unwrap();
+        launch.homes
+    };
+    machine.program("uvx", "");
+    assert_eq!(homes(), ["$HOME/.fast-agent"]);
+    machine.program("npx", "");
+    assert_eq!(homes(), ["$HOME/.gemini"]);
+    machine.program("npm", super::install::NPM);
+    machine
+        .catalog()
+        .install("goose", false, &machine.path())
+        .unwrap();
+    std::fs::remove_file(machine.bin().join("npx")).unwrap();
+    assert_eq!(homes(), ["$HOME/.gemini"], "it is installed");
+    machine.program("goose", "");
+    assert_eq!(homes()[0], "$XDG_CONFIG_HOME/goose");
+    machine.program("fast-agent-mcp", "");
+    assert_eq!(homes(), ["$HOME/.fast-agent"]);
+}
