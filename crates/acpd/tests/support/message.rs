@@ -98,7 +98,9 @@ impl Turn {
         };
         let deltas = self.of("item/agentMessage/delta");
         // Those of earlier turns may still be on their way when this one starts.
-        let own = deltas.iter().filter(|delta| delta.params["turnId"] == self.end["id"]);
+        let own = deltas
+            .iter()
+            .filter(|delta| delta.params["turnId"] == self.end["id"]);
         own.map(text).collect()
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
-use super::resolve::{How, Launch, find_program, npm_program, pass_env};
+use super::resolve::{How, Launch, find_program, npm_program};
 use super::unpack::{self, Kind};
 use super::{download, known, make_private, write_whole};
 use crate::small::read_small;
@@ -31,7 +31,6 @@ pub struct Installed {
     pub command: PathBuf,
     args: Vec<String>,
     env: BTreeMap<String, String>,
-    pass_env: Vec<String>,
     package: String,
 }
 
@@ -42,7 +41,7 @@ impl Installed {
             before: Vec::new(),
             args: self.args.clone(),
             env: self.env.clone(),
-            pass_env: self.pass_env.clone(),
+            pass_env: known::pass_env(&self.package),
             homes: known::homes_of(&self.package).to_vec(),
             how: How::Installed,
         }
@@ -60,8 +59,7 @@ struct Record {
     command: String,
     args: Vec<String>,
     env: BTreeMap<String, String>,
-    pass_env: Vec<String>,
-    /// What was installed: a package without its version; of a binary, the agent's id.
+    /// The package that its program belongs to, without version; empty if acpd knows none.
     package: String,
 }
 
@@ -104,7 +102,6 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         command,
         args: record.args,
         env: record.env,
-        pass_env: record.pass_env,
         package: record.package,
     })
 }
@@ -142,7 +139,7 @@ pub fn install(
         let (args, env, package) = match way {
             Way::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
             Way::Uv(pypi, _) | Way::Pip(pypi, _) => (&pypi.args, &pypi.env, pypi_name(&pypi.package)),
-            Way::Binary(binary) => (&binary.args, &binary.env, Some(entry.id.as_str())),
+            Way::Binary(binary) => (&binary.args, &binary.env, known::package_of(&entry.id)),
         };
         let package = package.unwrap_or_default();
         let record = Record {
@@ -152,7 +149,6 @@ pub fn install(
             command,
             args: args.clone(),
             env: env.clone(),
-            pass_env: pass_env(entry),
             package: package.to_owned(),
         };
         let text =

@@ -72,8 +72,8 @@ pub(super) fn npm_program(package: &Package) -> Option<&'static str> {
 /// An agent's program on `PATH`, with how to call it there.
 pub(super) struct OnPath<'a> {
     pub program: &'a str,
-    /// What is known by this name keeps files of its own: a package, or the agent's id.
-    known_as: &'a str,
+    /// The package that it belongs to: what is known of it keeps files of its own and needs variables.
+    package: &'a str,
     args: &'a [String],
     env: &'a BTreeMap<String, String>,
 }
@@ -84,7 +84,7 @@ pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
     let npx = npx.as_ref().and_then(|package| {
         Some(OnPath {
             program: npm_program(package)?,
-            known_as: npm_name(&package.package)?,
+            package: npm_name(&package.package)?,
             args: &package.args,
             env: &package.env,
         })
@@ -93,7 +93,7 @@ pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
         let name = pypi_name(&package.package)?;
         Some(OnPath {
             program: name,
-            known_as: name,
+            package: name,
             args: &package.args,
             env: &package.env,
         })
@@ -101,28 +101,12 @@ pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
     let binary = binary.get(&platform()).and_then(|Binary { cmd, args, env, .. }| {
         Some(OnPath {
             program: cmd.rsplit('/').next()?,
-            known_as: &entry.id,
+            package: known::package_of(&entry.id).unwrap_or_default(),
             args,
             env,
         })
     });
     npx.into_iter().chain(uvx).chain(binary).collect()
-}
-
-/// The packages that an entry names.
-fn packages(entry: &Entry) -> impl Iterator<Item = &str> {
-    let Distribution { npx, uvx, .. } = &entry.distribution;
-    let npm = npx.as_ref().and_then(|npx| npm_name(&npx.package));
-    let pypi = uvx.as_ref().and_then(|uvx| pypi_name(&uvx.package));
-    npm.into_iter().chain(pypi)
-}
-
-/// The variables to pass on to an agent.
-pub(super) fn pass_env(entry: &Entry) -> Vec<String> {
-    let mut all: Vec<_> = packages(entry).flat_map(known::pass_env).collect();
-    all.sort();
-    all.dedup();
-    all
 }
 
 /// The command line for an agent of the registry. `path` is searched for programs. What runs opens its own files, and nothing else that
@@ -135,8 +119,8 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
                 before: Vec::new(),
                 args: own.args.to_vec(),
                 env: own.env.clone(),
-                pass_env: pass_env(entry),
-                homes: known::homes_of(own.known_as).to_vec(),
+                pass_env: known::pass_env(own.package),
+                homes: known::homes_of(own.package).to_vec(),
                 how: How::Path,
             });
         }
@@ -152,8 +136,8 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
             before,
             args: package.args.clone(),
             env: package.env.clone(),
-            pass_env: pass_env(entry),
-            homes: name.map_or(&[][..], known::homes_of).to_vec(),
+            pass_env: known::pass_env(name.unwrap_or_default()),
+            homes: known::homes_of(name.unwrap_or_default()).to_vec(),
             how,
         })
     };

@@ -165,14 +165,16 @@ fn only_the_package_that_runs_opens_its_files() {
         super::super::registry::platform()
     );
     machine.registry(&entry);
-    let homes = || {
-        let launch = machine.catalog().look().launch("goose", &machine.path()).unwrap();
-        launch.homes
-    };
+    let launch = || machine.catalog().look().launch("goose", &machine.path()).unwrap();
+    let homes = || launch().homes;
     machine.program("uvx", "");
-    assert_eq!(homes(), ["$HOME/.fast-agent"]);
+    assert_eq!(
+        (homes(), launch().pass_env),
+        (vec!["$HOME/.fast-agent"], vec!["FAST_AGENT_*".to_owned()])
+    );
     machine.program("npx", "");
     assert_eq!(homes(), ["$HOME/.gemini"]);
+    assert_eq!(launch().pass_env, ["GEMINI_*", "GOOGLE_*"]);
     machine.program("npm", super::install::NPM);
     machine
         .catalog()
@@ -182,6 +184,26 @@ fn only_the_package_that_runs_opens_its_files() {
     assert_eq!(homes(), ["$HOME/.gemini"], "it is installed");
     machine.program("goose", "");
     assert_eq!(homes()[0], "$XDG_CONFIG_HOME/goose");
+    assert!(launch().pass_env.is_empty());
     machine.program("fast-agent-mcp", "");
     assert_eq!(homes(), ["$HOME/.fast-agent"]);
+}
+
+/// Some agents are published as a package and as a binary.
+#[test]
+fn a_binary_opens_the_files_of_its_package() {
+    let machine = Machine::new();
+    machine.registry(&format!(
+        r#"{{ "id": "opencode", "name": "O", "version": "1.0.0", "distribution": {{
+            "binary": {{ "{}": {{ "archive": "https://x/y.zip", "cmd": "./opencode" }} }} }} }}"#,
+        super::super::registry::platform()
+    ));
+    machine.program("opencode", "");
+    let launch = machine
+        .catalog()
+        .look()
+        .launch("opencode", &machine.path())
+        .unwrap();
+    assert_eq!(launch.homes[0], "$XDG_CONFIG_HOME/opencode");
+    assert_eq!(launch.pass_env, ["OPENCODE_*"]);
 }
