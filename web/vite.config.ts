@@ -23,8 +23,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: {
-    // A test holds what is said of presets against the page about them.
-    fs: { allow: [".", "../docs"] },
+    // Tests hold what is said of presets against the page about them, and characters against the daemon's.
+    fs: { allow: [".", "../docs", "../crates/model/fixtures"] },
     proxy: {
       // The daemon wants its own name in Host and Origin.
       "/api": { target: daemon, changeOrigin: true, headers: { origin: daemon } },

@@ -56,7 +56,7 @@ test("agents: a check says what one is, or why it does not work; who looks on ch
   await page.getByRole("button", { name: "Check fake" }).click();
   const works = page.locator(".agent", { hasText: "It works" });
   await works.waitFor();
-  expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions/);
+  expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions[^]*Sandbox\s+(workspace: [^]*sandbox\.write|off: )/);
   await page.getByRole("button", { name: "Check mute" }).click();
   const mute = page.locator(".agent", { hasText: "It does not work" });
   await mute.waitFor();

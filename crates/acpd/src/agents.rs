@@ -8,7 +8,7 @@ use acpd_gateway::agents::{Agents, ListedAgent, Runnable, search_path};
 use acpd_gateway::catalog::LaunchMethod;
 use acpd_gateway::policy::shell_line;
 use acpd_gateway::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
-use acpd_gateway::sandbox::Confinement;
+use acpd_gateway::sandbox::{Confinement, closed};
 use acpd_model::{Limits, RawJson};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 mod running;
 
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
-use crate::plain::plain;
+use crate::plain::{plain, plain_line};
 use crate::print;
 use crate::settings::Settings;
 
@@ -176,13 +176,13 @@ fn show_login(name: &str, login: &Login) {
     print::err(&format!(
         "acpd: the agent {} signs in by this command, {place}:\n  {}{}\n",
         plain(name),
-        plain(&variables.concat()),
-        plain(&line)
+        plain_line(&variables.concat()),
+        plain_line(&line)
     ));
     if !login.dropped.is_empty() {
-        let dropped = plain(&login.dropped.join(", "));
+        let dropped = plain_line(&login.dropped.join(", "));
         print::err(&format!(
-            "acpd: variables that the agent may not set are left out: {dropped}\n"
+            "acpd: variables are left out: {dropped} (an agent sets those that begin as a PREFIX* of its pass_env)\n"
         ));
     }
 }
@@ -286,6 +286,9 @@ fn confined(sandbox: &Confinement) -> String {
     out.push_str(&format!("  TCP (sandbox.network): {}\n", plain(&sandbox.network)));
     for gap in &sandbox.gaps {
         out.push_str(&format!("  not enforced by this kernel: {gap}\n"));
+    }
+    for path in &sandbox.closed {
+        out.push_str(&format!("  {}\n", plain(&closed(path))));
     }
     for path in &sandbox.missing {
         out.push_str(&format!("  does not exist: {}\n", plain(path)));

@@ -46,7 +46,8 @@ mod tests {
 
     use super::*;
 
-    const HOSTILE: &str = "a\u{1b}[31m\u{7}\u{7f}\u{85}\u{9b}2J\u{61c}\u{200f}\u{202e}b\u{2066}é\u{1f600}";
+    const HOSTILE: &str =
+        "a\u{1b}[31m\u{7}\u{7f}\u{85}\u{9b}2J\u{61c}\u{200f}\u{202e}b\u{2066}\u{2028}\u{2029}é\u{1f600}";
 
     fn is_fit(text: &str) -> bool {
         !text.chars().any(misleads)

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Format, RunArgs};
 use crate::client::{Client, Incoming};
-use crate::plain::plain;
+use crate::plain::{plain, plain_line};
 use crate::print;
 use crate::prompt::Questions;
 use crate::render::Renderer;
@@ -96,7 +96,7 @@ impl Turn {
                     // An agent that worked above it may have made it a link.
                     print::err(&format!(
                         "acpd: the agent works in {}\n",
-                        plain(&real.display().to_string())
+                        plain_line(&real.display().to_string())
                     ));
                 }
                 real
@@ -181,7 +181,7 @@ impl Turn {
             Some("limited") => (exit::LIMITED, "the turn reached a limit"),
             _ => (exit::FAILED, "the turn failed"),
         };
-        print::err(&format!("acpd: {what}: {}\n", crate::plain::plain(reason)));
+        print::err(&format!("acpd: {what}: {}\n", plain(reason)));
         code
     }
 }

@@ -406,7 +406,7 @@ fn a_person_signs_in_with_the_agents_own_program() {
     );
     std::fs::write(&script, text).unwrap();
     let config = format!(
-        "[agents.sh]\ncommand = \"/bin/sh\"\nargs = [{:?}, \"agent\"]\n",
+        "[agents.sh]\ncommand = \"/bin/sh\"\nargs = [{:?}, \"agent\"]\npass_env = [\"WAY*\"]\n",
         script.display().to_string()
     );
     place.configure(&config);

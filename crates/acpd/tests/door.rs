@@ -2,13 +2,14 @@
 
 mod support;
 
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
 use acpd_model::Role;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::{
-    Client, Daemon, Place, acpd, body, exchange, header, outcome, send, signal, upgrade, wait_until,
+    Client, Daemon, PATIENCE, Place, acpd, body, exchange, header, outcome, send, signal, upgrade, wait_until,
 };
 
 /// Gives a token out.
@@ -273,6 +274,34 @@ fn a_ticket_opens_the_socket_once_for_whoever_asked() {
     acpd(&daemon.place, &["token", "revoke", "ann"]);
     assert_eq!(status(&late, &[]), 401);
     assert_eq!(client.drain().1.map(|(code, _)| code), Some(1008));
+}
+
+#[test]
+fn a_ticket_that_finds_no_room_still_works_afterwards() {
+    let daemon = Daemon::with("[limits]\nconnections = 1\n");
+    // The local socket has room of its own.
+    let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
+    let (_, answer) = exchange(&mut socket, "POST", "/api/tickets", &[("Host", "x")], "");
+    let login = json!({ "ticket": body(&answer)["ticket"] }).to_string();
+    let host = daemon.address().to_string();
+    let bearer = format!("Bearer {}", daemon.place.token());
+    let known = [("Host", &host[..]), ("Authorization", &bearer[..])];
+    let mut other = TcpStream::connect(daemon.address()).unwrap();
+    other.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(exchange(&mut other, "GET", "/api/session", &known, "").0, 200);
+    let json = [("Content-Type", "application/json")];
+    let log_in = || call(&daemon, "POST", "/api/session", &json, &login);
+    let (status, answer) = log_in();
+    assert_eq!(status, 503, "{answer}");
+    drop(other);
+    // The daemon learns of the end of the other connection in its own time.
+    let mut answered = (503, String::new());
+    wait_until("there is room again", || {
+        answered = log_in();
+        answered.0 != 503
+    });
+    assert_eq!(answered.0, 200, "{}", answered.1);
+    assert_eq!(log_in().0, 401, "it is used");
 }
 
 #[test]

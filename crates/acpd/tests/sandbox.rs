@@ -409,6 +409,21 @@ fn a_doctor_says_what_is_granted_and_by_which_setting() {
     assert!(reason.contains("belongs to acpd itself"), "{told}");
 }
 
+#[test]
+fn a_data_directory_among_temporary_files_is_said() {
+    let place = Place::new("");
+    let said = format!(
+        "agents cannot make new files directly in {}",
+        std::env::temp_dir().display()
+    );
+    let doctor = acpd(&place, &["agents", "doctor", "fake"]);
+    assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
+    let daemon = Daemon::at(place);
+    assert!(daemon.log().contains(&said), "{}", daemon.log());
+    let away = Daemon::at(Place::away("")).log();
+    assert!(!away.contains("cannot make new files"), "{away}");
+}
+
 /// The document says how an agent is run, and nothing of what it may use: neither by variables that name places, nor by words that
 /// name other agents and files.
 #[test]
@@ -466,8 +481,46 @@ fn what_git_includes_is_readable() {
     scene.in_home(".gitconfig-work", "[user]\n\tname = Worker\n");
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
-    let said = scene.works("git config user.name");
+    let said = scene.works("git init -q && git config user.name");
     assert!(said.contains("Worker"), "{said}");
+}
+
+#[test]
+fn settings_of_git_that_name_no_file_grant_nothing() {
+    let mut scene = Scene::new("");
+    let [_, _, key, _] = secrets(&scene);
+    scene.in_home(
+        ".gitconfig",
+        "[core]\nexcludesfile =\nattributesfile = ~/\n[include]\npath = \"\"\n[commit] template = ~/.ssh\n",
+    );
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.fails(&format!("ls {}", scene.daemon.place.home().display()));
+    scene.fails(&format!("cat {}", key.display()));
+}
+
+/// Dotfiles are often kept in a repository, and linked from the home directory.
+#[test]
+fn settings_that_an_agent_can_write_grant_nothing() {
+    let mut scene = Scene::new("");
+    let [_, _, key, notes] = secrets(&scene);
+    let (home, work) = (scene.daemon.place.home().to_owned(), scene.daemon.place.work());
+    for name in [".gitconfig", ".bashrc"] {
+        std::fs::write(work.join(name), "").unwrap();
+        std::os::unix::fs::symlink(work.join(name), home.join(name)).unwrap();
+    }
+    let line = format!(
+        "printf '[include]\\npath = ~/.ssh/id_ed25519\\n' > .gitconfig && ln -sf {} .bashrc",
+        notes.display()
+    );
+    scene.works(&line);
+    let thread = scene.client.thread(&scene.daemon);
+    scene.thread = thread;
+    scene.works("cat ~/.gitconfig");
+    for secret in [key, notes] {
+        let said = scene.fails(&format!("cat {}", secret.display()));
+        assert!(said.contains("Permission denied"), "{said}");
+    }
 }
 
 /// Dotfiles are often kept in one.
@@ -556,6 +609,19 @@ fn pip_installs() {
     );
 }
 
+/// `uvx` takes a lock beside the tools that a user has installed.
+#[test]
+fn uvx_runs() {
+    if is_there("uvx") {
+        let mut scene = Scene::at(with_toolchains(Place::away("")));
+        scene.works(
+            "mkdir tool && printf '[project]\\nname = \"tool\"\\nversion = \"1\"\\n[project.scripts]\\ntool = \"tool:main\"\\n[build-system]\\nrequires = []\\nbuild-backend = \"own\"\\nbackend-path = [\".\"]\\n' > tool/pyproject.toml \
+             && cat > tool/own.py <<'P'\nimport zipfile\ndef build_wheel(directory, *_):\n    name = 'tool-1-py3-none-any.whl'\n    with zipfile.ZipFile(directory + '/' + name, 'w') as z:\n        z.writestr('tool.py', 'def main(): print(\"it\" + \"runs\")')\n        z.writestr('tool-1.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: tool\\nVersion: 1\\n')\n        z.writestr('tool-1.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: own\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n        z.writestr('tool-1.dist-info/entry_points.txt', '[console_scripts]\\ntool = tool:main\\n')\n        z.writestr('tool-1.dist-info/RECORD', '')\n    return name\nP\n\
+             uvx --offline --no-python-downloads --from ./tool tool",
+        );
+    }
+}
+
 #[test]
 fn go_builds() {
     if is_there("go") {
@@ -591,4 +657,38 @@ fn git_commits_in_a_worktree() {
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
     scene.fails(&format!("cat {}", keys.display()));
+}
+
+#[test]
+fn git_commits_in_a_submodule() {
+    let place = Place::away("");
+    let git = "git -c user.name=t -c user.email=t@example.org -c protocol.file.allow=always -c init.defaultBranch=main";
+    let line = format!(
+        "{git} init -q lib && {git} -C lib commit -q --allow-empty -m one && {git} init -q work \
+         && {git} -C work submodule --quiet add ../lib lib && echo x > work/beside"
+    );
+    let done = outcome(Command::new("sh").args(["-c", &line]).current_dir(place.home()));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let submodule = place.work().join("lib");
+    let config = std::fs::read_to_string(place.config()).unwrap();
+    let own = place.work().join(".git/modules/lib");
+    let line = format!(
+        "if test -e planted; then ls {}; else echo x > new && git add new && {git} commit -q -m two && git log; fi",
+        own.display()
+    );
+    place.configure(&format!("{config}\n{}", probe(&line, "")));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let mut says = |cwd: &Path| {
+        let started = client.call("thread/start", &json!({ "agentType": "probe", "cwd": cwd }));
+        let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
+        client.turn(&thread, "go").said().clone()
+    };
+    assert_eq!(says(&submodule), "0");
+    // A `.git` file elsewhere that names the same repository gets nothing.
+    let other = daemon.place.home().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("planted"), "").unwrap();
+    std::fs::write(other.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+    assert_ne!(says(&other), "0");
 }

@@ -62,7 +62,8 @@ fn a_turn_in_the_middle_fails_with_the_reason_and_the_log_keeps_it() {
 #[test]
 fn a_stop_without_work_is_quick_and_clean() {
     for how in [Signal::TERM, Signal::INT] {
-        let mut daemon = Daemon::start();
+        // A data directory among temporary files is warned of.
+        let mut daemon = Daemon::at(Place::away(""));
         let mut client = Client::new(&daemon);
         let thread = client.thread(&daemon);
         client.turn(&thread, "say done");

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
-use super::resolve::{Launch, LaunchMethod, find_program, npm_program, pass_env};
+use super::resolve::{Launch, LaunchMethod, find_program, npm_program};
 use super::unpack::{self, Kind};
-use super::{download, make_private, read_bounded, write_whole};
+use super::{download, known, make_private, write_whole};
+use acpd_host::read_small;
 
 /// An agent that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +31,18 @@ pub struct Installed {
     pub command: PathBuf,
     args: Vec<String>,
     env: BTreeMap<String, String>,
-    pass_env: Vec<String>,
+    package: String,
 }
 
 impl Installed {
-    pub(super) fn launch(&self, homes: Vec<&'static str>) -> Launch {
+    pub(super) fn launch(&self) -> Launch {
         Launch {
             command: self.command.clone(),
             before: Vec::new(),
             args: self.args.clone(),
             env: self.env.clone(),
-            pass_env: self.pass_env.clone(),
-            homes,
+            pass_env: known::pass_env(&self.package),
+            homes: known::homes_of(&self.package).to_vec(),
             how: LaunchMethod::Installed,
         }
     }
@@ -58,7 +59,8 @@ struct Record {
     command: String,
     args: Vec<String>,
     env: BTreeMap<String, String>,
-    pass_env: Vec<String>,
+    /// The package that its program belongs to, without version; empty if acpd knows none.
+    package: String,
 }
 
 const RECORD: &str = "installed.json";
@@ -100,12 +102,12 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         command,
         args: record.args,
         env: record.env,
-        pass_env: record.pass_env,
+        package: record.package,
     })
 }
 
 fn read(home: &Path) -> Option<Record> {
-    serde_json::from_str(&read_bounded(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
+    serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
 }
 
 /// The one way of several that will be taken.
@@ -134,12 +136,14 @@ pub fn install(
     let into = home.join(&folder);
     make_private(&into)?;
     let done = fetch(&method, &into, path).and_then(|command| {
-        let (args, env) = match method {
-            InstallMethod::Npm(package, _)
-            | InstallMethod::Uv(package, _)
-            | InstallMethod::Pip(package, _) => (&package.args, &package.env),
-            InstallMethod::Binary(binary) => (&binary.args, &binary.env),
+        let (args, env, package) = match method {
+            InstallMethod::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
+            InstallMethod::Uv(pypi, _) | InstallMethod::Pip(pypi, _) => {
+                (&pypi.args, &pypi.env, pypi_name(&pypi.package))
+            }
+            InstallMethod::Binary(binary) => (&binary.args, &binary.env, known::package_of(&entry.id)),
         };
+        let package = package.unwrap_or_default();
         let record = Record {
             name: entry.name.clone(),
             version: entry.version.clone(),
@@ -147,7 +151,7 @@ pub fn install(
             command,
             args: args.clone(),
             env: env.clone(),
-            pass_env: pass_env(entry),
+            package: package.to_owned(),
         };
         let text =
             serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
@@ -261,7 +265,7 @@ fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result
     };
     let name = npm_name(&package.package).ok_or_else(no_program)?;
     let manifest = into.join("node_modules").join(name).join("package.json");
-    let text = read_bounded(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
+    let text = read_small(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
     let program = npm_bin(&text, name, npm_program(package)).ok_or_else(no_program)?;
     Ok(format!("node_modules/.bin/{program}"))
 }

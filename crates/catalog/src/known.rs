@@ -7,7 +7,7 @@
 /// A package that acpd knows.
 #[derive(Debug)]
 pub struct KnownPackage {
-    /// Its name, without version; for a binary, the agent's id.
+    /// Its name, without version; of what comes as a binary alone, the agent's id.
     package: &'static str,
     /// The program that it brings.
     program: &'static str,
@@ -117,8 +117,16 @@ pub fn program(package: &str) -> Option<&'static str> {
     known(package).map(|known| known.program)
 }
 
+/// The package whose agent comes as a binary too, by the id of an entry: ids are what its users call the program.
+pub(super) fn package_of(id: &str) -> Option<&'static str> {
+    let known = KNOWN
+        .iter()
+        .find(|known| known.package == id || known.program == id);
+    known.map(|known| known.package)
+}
+
 /// What to pass on to a package's agent.
-pub fn pass_env(package: &str) -> Vec<String> {
+pub(super) fn pass_env(package: &str) -> Vec<String> {
     let names = known(package).map_or(&[][..], |known| known.pass_env);
     names.iter().map(|&name| name.to_owned()).collect()
 }

@@ -17,11 +17,13 @@ mod unpack;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use acpd_model::limits::REGISTRY_BYTES;
 use serde::Serialize;
+
+use acpd_host::read_small;
 
 pub use error::CatalogError;
 pub use install::{Installed, folder_of};
@@ -67,18 +69,14 @@ impl Snapshot {
     pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
         match (self.registry.get(id), self.installed.get(id)) {
             (Some(entry), installed) => resolve::resolve(entry, installed, path),
-            (None, Some(installed)) => Ok(installed.launch(known::homes_of(id).to_vec())),
+            (None, Some(installed)) => Ok(installed.launch()),
             (None, None) => Err(CatalogError::Unknown(id.to_owned())),
         }
     }
 
     /// For a configured `command` that is not on `path`: how else that program can be run, if the catalog knows it.
     pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
-        let brings = |entry: &&Entry| {
-            resolve::programs(entry)
-                .iter()
-                .any(|(program, ..)| *program == command)
-        };
+        let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
         let entry = self.registry.agents.iter().find(brings)?;
         Some(resolve::resolve(entry, self.installed.get(&entry.id), path))
     }
@@ -113,7 +111,7 @@ impl Catalog {
     /// The fetched document, else the shipped one. A fetched one that cannot be read is told of as skipped.
     fn registry(&self) -> (Registry, RegistryOrigin) {
         let path = self.document();
-        let updated = match read_bounded(&path, REGISTRY_BYTES) {
+        let updated = match read_small(&path, REGISTRY_BYTES) {
             Ok(text) => Registry::parse(&text).map_err(|error| error.to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return (shipped(), RegistryOrigin::Shipped);
@@ -172,18 +170,6 @@ fn make_private(path: &Path) -> Result<(), CatalogError> {
         .mode(0o700)
         .create(path)
         .map_err(CatalogError::disk(path))
-}
-
-/// Reads a text file of at most `limit` bytes.
-fn read_bounded(path: &Path, limit: u64) -> std::io::Result<String> {
-    let mut text = String::new();
-    let read = std::fs::File::open(path)?
-        .take(limit + 1)
-        .read_to_string(&mut text)?;
-    if read as u64 > limit {
-        return Err(std::io::Error::other(format!("it is larger than {limit} bytes")));
-    }
-    Ok(text)
 }
 
 /// Replaces a file as a whole.

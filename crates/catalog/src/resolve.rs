@@ -69,68 +69,66 @@ pub(super) fn npm_program(package: &Package) -> Option<&'static str> {
     known::program(npm_name(&package.package)?)
 }
 
-/// What an agent is called on `PATH`, with how to call it there.
-pub(super) fn programs(entry: &Entry) -> Vec<(&str, &[String], &BTreeMap<String, String>)> {
-    let mut all = Vec::new();
-    if let Some(npx) = &entry.distribution.npx
-        && let Some(program) = npm_program(npx)
-    {
-        all.push((program, &npx.args[..], &npx.env));
-    }
-    if let Some(uvx) = &entry.distribution.uvx
-        && let Some(program) = pypi_name(&uvx.package)
-    {
-        all.push((program, &uvx.args, &uvx.env));
-    }
-    if let Some(Binary { cmd, args, env, .. }) = entry.distribution.binary.get(&platform())
-        && let Some(program) = cmd.rsplit('/').next()
-    {
-        all.push((program, args, env));
-    }
-    all
+/// An agent's program on `PATH`, with how to call it there.
+pub(super) struct OnPath<'a> {
+    pub program: &'a str,
+    /// The package that it belongs to: what is known of it keeps files of its own and needs variables.
+    package: &'a str,
+    args: &'a [String],
+    env: &'a BTreeMap<String, String>,
 }
 
-/// The packages that an entry names.
-fn packages(entry: &Entry) -> impl Iterator<Item = &str> {
-    let Distribution { npx, uvx, .. } = &entry.distribution;
-    let npm = npx.as_ref().and_then(|npx| npm_name(&npx.package));
-    let pypi = uvx.as_ref().and_then(|uvx| pypi_name(&uvx.package));
-    npm.into_iter().chain(pypi)
+/// What an agent is called on `PATH`.
+pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
+    let Distribution { npx, uvx, binary } = &entry.distribution;
+    let npx = npx.as_ref().and_then(|package| {
+        Some(OnPath {
+            program: npm_program(package)?,
+            package: npm_name(&package.package)?,
+            args: &package.args,
+            env: &package.env,
+        })
+    });
+    let uvx = uvx.as_ref().and_then(|package| {
+        let name = pypi_name(&package.package)?;
+        Some(OnPath {
+            program: name,
+            package: name,
+            args: &package.args,
+            env: &package.env,
+        })
+    });
+    let binary = binary.get(&platform()).and_then(|Binary { cmd, args, env, .. }| {
+        Some(OnPath {
+            program: cmd.rsplit('/').next()?,
+            package: known::package_of(&entry.id).unwrap_or_default(),
+            args,
+            env,
+        })
+    });
+    npx.into_iter().chain(uvx).chain(binary).collect()
 }
 
-/// The variables to pass on to an agent.
-pub(super) fn pass_env(entry: &Entry) -> Vec<String> {
-    let mut all: Vec<_> = packages(entry).flat_map(known::pass_env).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
-/// Where an agent keeps its own files. What else its document says opens nothing.
-fn homes(entry: &Entry) -> Vec<&'static str> {
-    let names = packages(entry).chain([entry.id.as_str()]);
-    names.flat_map(known::homes_of).copied().collect()
-}
-
-/// The command line for an agent of the registry. `path` is searched for programs.
+/// The command line for an agent of the registry. `path` is searched for programs. What runs opens its own files, and nothing else that
+/// the document names does.
 pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Result<Launch, CatalogError> {
-    for (program, args, env) in programs(entry) {
-        if let Some(command) = find_program(program, path) {
+    for own in programs(entry) {
+        if let Some(command) = find_program(own.program, path) {
             return Ok(Launch {
                 command,
                 before: Vec::new(),
-                args: args.to_vec(),
-                env: env.clone(),
-                pass_env: pass_env(entry),
-                homes: homes(entry),
+                args: own.args.to_vec(),
+                env: own.env.clone(),
+                pass_env: known::pass_env(own.package),
+                homes: known::homes_of(own.package).to_vec(),
                 how: LaunchMethod::Path,
             });
         }
     }
     if let Some(installed) = installed {
-        return Ok(installed.launch(homes(entry)));
+        return Ok(installed.launch());
     }
-    let run = |package: &Package, runner: &str, before: &[&str], how| {
+    let run = |package: &Package, name: Option<&str>, runner: &str, before: &[&str], how| {
         let mut before: Vec<_> = before.iter().map(|&arg| arg.to_owned()).collect();
         before.push(package.package.clone());
         find_program(runner, path).map(|command| Launch {
@@ -138,20 +136,32 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
             before,
             args: package.args.clone(),
             env: package.env.clone(),
-            pass_env: pass_env(entry),
-            homes: homes(entry),
+            pass_env: known::pass_env(name.unwrap_or_default()),
+            homes: known::homes_of(name.unwrap_or_default()).to_vec(),
             how,
         })
     };
-    let npx = entry.distribution.npx.as_ref();
-    if let Some(launch) = npx.and_then(|package| run(package, "npx", &["--yes"], LaunchMethod::Npx)) {
-        return Ok(launch);
-    }
-    let uvx = entry.distribution.uvx.as_ref();
-    if let Some(launch) = uvx.and_then(|package| run(package, "uvx", &[], LaunchMethod::Uvx)) {
-        return Ok(launch);
-    }
-    Err(missing(entry))
+    let Distribution { npx, uvx, .. } = &entry.distribution;
+    let npx = npx.as_ref().and_then(|package| {
+        run(
+            package,
+            npm_name(&package.package),
+            "npx",
+            &["--yes"],
+            LaunchMethod::Npx,
+        )
+    });
+    let uvx = || {
+        let package = uvx.as_ref()?;
+        run(
+            package,
+            pypi_name(&package.package),
+            "uvx",
+            &[],
+            LaunchMethod::Uvx,
+        )
+    };
+    npx.or_else(uvx).ok_or_else(|| missing(entry))
 }
 
 /// What to tell a person whose machine cannot run the agent as it is.

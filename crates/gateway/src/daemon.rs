@@ -142,7 +142,7 @@ impl Daemon {
             limits,
             keeper,
         } = config;
-        sandbox::announce(&agents, &sandbox);
+        sandbox::announce(&agents, &sandbox, &reserved);
         let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
         let ServerConfig {
             hosts,

@@ -1,10 +1,10 @@
 //! Files and terminals, on behalf of an agent.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_host::{
-    Fit, Program, Reserved, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+    Fit, Program, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
 };
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_config::AgentConfig;
 use crate::budget::{Budget, Charge};
 use crate::metrics::Metrics;
+use crate::off_thread::off_thread;
 use crate::terminals::{Terminals, TrackedTerminal};
 
 /// What the machine tells a thread.
@@ -54,7 +55,7 @@ pub struct Host {
     workspace: Arc<Workspace>,
     agent: AgentConfig,
     sandbox: Option<Sandbox>,
-    terminals: Terminals,
+    terminals: Arc<Mutex<Terminals>>,
     messages_tx: mpsc::Sender<Box<HostMessage>>,
     budget: Budget,
     /// Ends those that wait for room in it.
@@ -69,24 +70,20 @@ impl Drop for Host {
 }
 
 impl Host {
-    /// Serves the `workspace` of a thread, but for what is `reserved` or other agents' own. What callbacks bring into memory is
-    /// taken from `budget`.
+    /// Serves the `workspace` of a thread. What callbacks bring into memory is taken from `budget`.
     pub fn new(
         workspace: Workspace,
         agent: AgentConfig,
         sandbox: Option<Sandbox>,
-        reserved: &Reserved,
         messages_tx: mpsc::Sender<Box<HostMessage>>,
         budget: Budget,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
-        let reserved = Arc::new(reserved.and(agent.homes_of_others(), &directories));
         Self {
-            workspace: Arc::new(workspace.without(reserved)),
+            workspace: Arc::new(workspace),
             agent,
             sandbox,
-            terminals: Terminals::default(),
+            terminals: Arc::default(),
             messages_tx,
             budget,
             ends: CancellationToken::new(),
@@ -133,10 +130,6 @@ impl Host {
                 cwd,
                 output_bytes,
             } => {
-                let cwd = match self.inside(&cwd) {
-                    Ok(cwd) => cwd,
-                    Err(failure) => return self.answer(call, async { Err(failure) }),
-                };
                 let mut environment = self.agent.environment();
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
                 environment.extend(env);
@@ -144,17 +137,14 @@ impl Host {
                     command,
                     args,
                     env: environment,
-                    cwd,
+                    cwd: PathBuf::from(&cwd),
                     sandbox: self.sandbox.clone(),
                 };
-                return self.create(
-                    call,
-                    terminal_id,
-                    &TerminalSpec {
-                        program,
-                        output_bytes,
-                    },
-                );
+                let spec = TerminalSpec {
+                    program,
+                    output_bytes,
+                };
+                return self.create(call, terminal_id, cwd, spec);
             }
             HostCall::TerminalOutput { terminal_id } => self.output(call, &terminal_id),
             HostCall::WaitForTerminalExit { terminal_id } => {
@@ -172,7 +162,7 @@ impl Host {
                 HostReply::Done
             }),
             HostCall::ReleaseTerminal { terminal_id } => {
-                let terminal = self.terminals.remove(&terminal_id);
+                let terminal = lock(&self.terminals).remove(&terminal_id);
                 return self.answer(call, async move {
                     // One that is not there was released before, or is another's and is none of ours.
                     if let Some(TrackedTerminal::Whole(terminal)) = terminal {
@@ -199,33 +189,7 @@ impl Host {
             code: exit.code,
             signal: exit.signal.clone(),
         };
-        self.terminals.ended(terminal_id, exit, bytes);
-    }
-
-    /// Where a command may begin: in the workspace. Where it goes from there is its own affair.
-    fn inside(&self, cwd: &str) -> Result<PathBuf, Failure> {
-        let named = Path::new(cwd);
-        if !named.is_absolute() {
-            return Err(Failure::invalid_params(format!(
-                "the terminal's cwd {cwd:?} is not absolute"
-            )));
-        }
-        let real = named.canonicalize().map_err(|error| {
-            Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
-        })?;
-        let mut roots = self.workspace.real_directories();
-        if !roots.any(|root| real.starts_with(root)) {
-            return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
-        }
-        if self.workspace.reserves(cwd) {
-            return Err(Failure::new(
-                ErrorCode::Forbidden,
-                format!(
-                    "the terminal's cwd {cwd:?} belongs to acpd or to another agent: no command of this agent starts there"
-                ),
-            ));
-        }
-        Ok(named.to_owned())
+        lock(&self.terminals).ended(terminal_id, exit, bytes);
     }
 
     /// Does what brings a file's text into memory, once there is room for it, of which each byte takes up to `growth`. How long
@@ -244,9 +208,7 @@ impl Host {
             loop {
                 let charge = memory.take(room * growth).await?;
                 let (work, workspace) = (Arc::clone(&work), Arc::clone(&workspace));
-                let done = tokio::task::spawn_blocking(move || work(&workspace, room)).await;
-                let unhandled = |_| Failure::new(ErrorCode::Internal, "the file could not be handled");
-                match done.map_err(unhandled)?? {
+                match off_thread(move || work(&workspace, room)).await? {
                     Fit::Done(reply) => return Ok((reply, Some(charge))),
                     Fit::Needs(bytes) => room = bytes,
                 }
@@ -271,17 +233,33 @@ impl Host {
         Ok(())
     }
 
-    fn create(&mut self, call: u64, terminal_id: String, spec: &TerminalSpec) {
-        let (updates, mut updated) = mpsc::channel(16);
-        let terminal = match Terminal::spawn(spec, updates) {
-            Ok(terminal) => terminal,
-            Err(failure) => return self.answer(call, async { Err(failure) }),
-        };
-        self.terminals.insert(terminal_id.clone(), terminal);
+    /// Starts a command, if it may begin in `cwd`.
+    fn create(&self, call: u64, terminal_id: String, cwd: String, spec: TerminalSpec) {
+        let workspace = Arc::clone(&self.workspace);
+        // Whoever drops the machine ends what has begun, and what would begin later does not.
+        let terminals = Arc::downgrade(&self.terminals);
         let messages_tx = self.messages_tx.clone();
-        let running = self.metrics.terminal();
+        let metrics = Arc::clone(&self.metrics);
         tokio::spawn(async move {
-            let _running = running;
+            let (updates, mut updated) = mpsc::channel(16);
+            let checked = off_thread(move || inside(&workspace, &cwd)).await;
+            let begun = checked.and_then(|()| {
+                let gone = || Failure::agent("the agent is gone");
+                let terminals = terminals.upgrade().ok_or_else(gone)?;
+                let terminal = Terminal::spawn(&spec, updates)?;
+                lock(&terminals).insert(terminal_id.clone(), terminal);
+                Ok(())
+            });
+            if let Err(failure) = begun {
+                let result = Err(failure);
+                let charge = None;
+                // A thread that is gone has no agent to answer.
+                let _ = messages_tx
+                    .send(Box::new(HostMessage::Done { call, result, charge }))
+                    .await;
+                return;
+            }
+            let _running = metrics.terminal();
             // First that it runs, then what it says.
             let mut next = HostMessage::Done {
                 call,
@@ -334,7 +312,7 @@ impl Host {
     }
 
     fn held(&self, terminal_id: &str) -> Result<TrackedTerminal, Failure> {
-        let held = self.terminals.get(terminal_id).cloned();
+        let held = lock(&self.terminals).get(terminal_id).cloned();
         held.ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))
     }
 
@@ -358,6 +336,37 @@ impl Host {
             let _ = messages_tx.send(Box::new(done)).await;
         });
     }
+}
+
+fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {
+    terminals.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a directory in which no command may begin: it must be in the workspace. Where the command goes from there is its own
+/// affair. Waits for the disk.
+fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
+    let named = Path::new(cwd);
+    if !named.is_absolute() {
+        return Err(Failure::invalid_params(format!(
+            "the terminal's cwd {cwd:?} is not absolute"
+        )));
+    }
+    let real = named.canonicalize().map_err(|error| {
+        Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
+    })?;
+    let mut roots = workspace.real_directories();
+    if !roots.any(|root| real.starts_with(root)) {
+        return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
+    }
+    if workspace.reserves(cwd) {
+        return Err(Failure::new(
+            ErrorCode::Forbidden,
+            format!(
+                "the terminal's cwd {cwd:?} belongs to acpd or to another agent: no command of this agent starts there"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// Room for what callbacks bring into memory, as long as the agent is there.
@@ -400,6 +409,7 @@ pub fn directories(spec: &Spec) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use acpd_host::Reserved;
     use acpd_model::limits::ENDED_TERMINALS;
 
     use super::*;
@@ -410,7 +420,6 @@ mod tests {
             Workspace::open(std::iter::once(cwd)),
             AgentConfig::default(),
             None,
-            &Reserved::default(),
             messages_tx,
             Budget::default(),
             metrics,
@@ -425,10 +434,8 @@ mod tests {
         std::fs::create_dir_all(work.join("data/deep")).unwrap();
         std::os::unix::fs::symlink("/", work.join("out")).unwrap();
         std::os::unix::fs::symlink("data/deep", work.join("to-data")).unwrap();
-        let mut machine = machine(work.clone(), mpsc::channel(1).0);
         let reserved = Reserved::new(vec![work.join("data")], Vec::new());
-        let workspace = Workspace::open(std::iter::once(work.clone()));
-        machine.workspace = Arc::new(workspace.without(Arc::new(reserved)));
+        let workspace = Workspace::open(std::iter::once(work.clone())).without(Arc::new(reserved));
         for (cwd, inside) in [
             ("", true),
             ("/sub", true),
@@ -442,9 +449,9 @@ mod tests {
             ("/to-data", false),
         ] {
             let cwd = format!("{}{cwd}", work.display());
-            assert_eq!(machine.inside(&cwd).is_ok(), inside, "{cwd}");
+            assert_eq!(super::inside(&workspace, &cwd).is_ok(), inside, "{cwd}");
         }
-        assert!(machine.inside("sub").is_err());
+        assert!(super::inside(&workspace, "sub").is_err());
         std::fs::remove_dir_all(place).unwrap();
     }
 
@@ -486,6 +493,26 @@ mod tests {
                 HostMessage::Terminal { .. } | HostMessage::Resolved { .. } => {}
             }
         }
+    }
+
+    #[tokio::test]
+    async fn no_command_begins_for_an_agent_that_is_gone() {
+        let (tells, mut messages_tx) = mpsc::channel(16);
+        let dir = tempfile::tempdir().unwrap();
+        let mut machine = machine(dir.path().to_owned(), tells);
+        let create = HostCall::CreateTerminal {
+            terminal_id: "t".into(),
+            command: "touch".into(),
+            args: vec!["made".into()],
+            env: Vec::new(),
+            cwd: dir.path().display().to_string(),
+            output_bytes: 100,
+        };
+        machine.handle(0, create);
+        drop(machine);
+        let failure = answer(&mut messages_tx).await.unwrap_err();
+        assert!(failure.message.contains("the agent is gone"), "{failure}");
+        assert!(!dir.path().join("made").exists());
     }
 
     #[tokio::test]

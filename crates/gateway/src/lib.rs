@@ -34,6 +34,7 @@ mod lifecycle;
 mod many_clients;
 pub mod mcp;
 mod metrics;
+mod off_thread;
 pub mod paths;
 mod peer;
 mod policies;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::agent_config::AgentConfig;
+use crate::off_thread::off_thread;
 use crate::sandbox::Confinement;
 
 /// What a look at an agent found.
@@ -63,7 +64,9 @@ const PROTOCOL_VERSION: i64 = 1;
 
 /// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
-    let (sandbox, confinement) = config.confine_to_look(reserved, &cwd);
+    let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
+    let looked = off_thread(move || Ok(own.confine_to_look(&all, &place))).await;
+    let (sandbox, confinement) = looked.unwrap_or_else(|failure| config.not_looked_at(failure));
     let mut report = ProbeReport {
         command: std::iter::once(&config.command)
             .chain(&config.args)
@@ -164,8 +167,11 @@ impl Login {
     ) -> Result<Self, Failure> {
         let (sandbox, _) = config.confine_to_look(reserved, cwd);
         let wanted = method.env.clone().unwrap_or_default();
-        let (dropped, env): (BTreeMap<_, _>, _) =
-            wanted.into_iter().partition(|(name, _)| names_programs(name));
+        // Programs take their configuration, helpers and libraries from variables of any name: so the agent's own are listed, and
+        // not the others.
+        let (env, dropped): (_, BTreeMap<_, _>) = wanted
+            .into_iter()
+            .partition(|(name, _)| Environment::is_prefixed(&config.pass_env, name));
         let words = std::iter::once(&config.command)
             .chain(&config.args)
             .chain(method.args.iter().flatten());
@@ -193,30 +199,6 @@ impl Login {
         }
         command
     }
-}
-
-/// Whether a variable decides which programs, libraries or settings are loaded, from where, or over which way.
-fn names_programs(name: &str) -> bool {
-    const PREFIXES: [&str; 16] = [
-        "LD_", "DYLD_", "NODE_", "PYTHON", "PERL", "RUBY", "GEM_", "BUNDLE_", "JAVA_", "JDK_", "_JAVA",
-        "NPM_", "UV_", "PIP_", "GIT_", "ACPD_",
-    ];
-    const NAMES: [&str; 10] = [
-        "BASH_ENV",
-        "ENV",
-        "IFS",
-        "PS4",
-        "GCONV_PATH",
-        "BROWSER",
-        "EDITOR",
-        "VISUAL",
-        "PAGER",
-        "PROMPT_COMMAND",
-    ];
-    let upper = name.to_ascii_uppercase();
-    let is_loader =
-        PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || NAMES.contains(&upper.as_str());
-    is_loader || Environment::is_built_in(name)
 }
 
 /// Why there is no answer.
@@ -296,3 +278,31 @@ fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(InitializeRe
 
 /// How much of a stray line is repeated.
 const STRAY_CHARS: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_in_sets_only_the_agents_own_variables() {
+        let config = AgentConfig {
+            pass_env: vec!["MY_*".into(), "LD_LIBRARY_PATH".into(), "*".into()],
+            sandbox: crate::sandbox::SandboxSettings {
+                mode: Some(crate::sandbox::Mode::Off),
+                ..Default::default()
+            },
+            ..AgentConfig::default()
+        };
+        let foreign = "BASH_FUNC_x%% BUN_CONFIG_X CORECLR_PROFILER DENO_CERT DOTNET_STARTUP_HOOKS GTK_MODULES HOME LD_LIBRARY_PATH \
+                       LD_PRELOAD LESSCLOSE LESSOPEN LUA_INIT MANPAGER NODE_OPTIONS OPENSSL_CONF PATH PHPRC QT_PLUGIN_PATH SHELLOPTS WAY";
+        let names = ["MY_WAY"].into_iter().chain(foreign.split_whitespace());
+        let env = names.map(|name| (name.to_owned(), "x".to_owned())).collect();
+        let method = AuthMethod {
+            env: Some(env),
+            ..serde_json::from_str(r#"{"id":"tui","name":"TUI","type":"terminal"}"#).unwrap()
+        };
+        let login = Login::new(&config, &Reserved::default(), Path::new("/"), &method).unwrap();
+        assert_eq!(login.env.keys().collect::<Vec<_>>(), ["MY_WAY"]);
+        assert_eq!(login.dropped, foreign.split_whitespace().collect::<Vec<_>>());
+    }
+}

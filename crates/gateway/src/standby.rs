@@ -22,6 +22,7 @@ use crate::agent_config::AgentConfig;
 use crate::agent_start::start;
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::off_thread::off_thread;
 use crate::process_table::{ProcessUse, Rank};
 
 /// A process and what it has said so far.
@@ -72,12 +73,14 @@ impl Standby {
             quirks: config.quirks,
             ..Start::new(cwd.clone(), patience)
         };
+        let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
         let workspace = [cwd.clone().into()];
-        let sandbox = match config.confine(&context.reserved, &workspace) {
-            Ok(sandbox) => sandbox,
-            // No session can be opened in this directory, so all that is asked is what needs none.
-            Err(_) => config.confine(&context.reserved, &[])?,
+        // If no session can be opened in this directory, all that is asked is what needs none.
+        let confine = move || {
+            own.confine(&reserved, &workspace)
+                .or_else(|_| own.confine(&reserved, &[]))
         };
+        let sandbox = off_thread(confine).await?;
         let handle = start(context, name, config, sandbox.clone(), held).await;
         let handle = handle.map_err(|failure| cannot(name, failure))?;
         let mut standby = Self {

@@ -1,5 +1,6 @@
 //! The thread actor: owns one thread's machine and carries its effects out, log first.
 
+mod begin;
 mod settle;
 
 use std::collections::HashMap;

@@ -77,6 +77,12 @@ impl Environment {
         ALLOWED.iter().any(|pattern| matches(pattern, name))
     }
 
+    /// Whether `name` begins as a `PREFIX*` in `pass`, and is not in the built-in list.
+    pub fn is_prefixed(pass: &[String], name: &str) -> bool {
+        let mut prefixes = pass.iter().filter_map(|pattern| pattern.strip_suffix('*'));
+        !Self::is_built_in(name) && prefixes.any(|prefix| !prefix.is_empty() && name.starts_with(prefix))
+    }
+
     /// What of `from` passes the built-in list and the names in `pass`, with `set` added on top.
     pub fn build(
         from: impl Iterator<Item = (String, String)>,

@@ -23,6 +23,7 @@ mod pty;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seal;
+mod small;
 mod supervision;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -38,7 +39,8 @@ pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit};
-pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError};
+pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
+pub use small::read_small;
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;
 #[cfg(target_os = "linux")]

@@ -254,6 +254,11 @@ pub const ELICITATIONS: usize = 256;
 pub const SHARED_INBOX: usize = 64;
 /// Tool calls of one thread that may be open at once. When one more begins, the oldest that nobody is asked about is ended.
 pub const OPEN_TOOL_CALLS: usize = 4096;
+/// Bytes of the tool calls of one thread that are open, with all that is said of them; of more, the oldest is ended.
+pub const OPEN_TOOL_BYTES: usize = 64 << 20;
+/// Bytes of the ids of a session's tool calls that have ended, so that what is said of them late is told apart; of more, the oldest is
+/// forgotten.
+pub const ENDED_TOOL_BYTES: usize = 4 << 20;
 /// Files of all those that are shown as changes of their own; of more, only the tool calls tell.
 pub const OPEN_FILE_CHANGES: usize = 1024;
 /// Bytes of the files that one turn has changed: what they were before it, and their diffs.
@@ -386,11 +391,11 @@ pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
 pub const CERTIFICATE_BYTES: u64 = 1 << 20;
 /// Seconds that the daemon waits for its threads and agents when it is told to stop.
 pub const SHUTDOWN_SECS: u64 = 10;
-/// Longest command line that the permission policy reads, in bytes; a longer one counts as unreadable.
+/// Longest command line, or program with its arguments, that the permission policy reads, in bytes; a longer one counts as unreadable.
 pub const COMMAND_LINE_BYTES: usize = 64 << 10;
 /// Command substitutions, subshells and `sh -c` scripts inside one another that the permission policy follows.
 pub const COMMAND_DEPTH: usize = 16;
-/// Simple commands and redirections of one command line that the permission policy looks at.
+/// Simple commands and redirections of one command line, with those of its `sh -c` scripts, that the permission policy looks at.
 pub const COMMAND_PARTS: usize = 512;
 /// Paths or URLs of one tool call that the permission policy looks at.
 pub const REQUEST_PATHS: usize = 512;

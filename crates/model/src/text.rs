@@ -9,37 +9,72 @@ pub fn shorten(text: &str, chars: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// `text` with what a terminal or a page would act on made visible. Lines of a command's terminal end in `\r\n`, and a piece of its
+/// Prose, with what a terminal or a page would act on made visible. Lines of a command's terminal end in `\r\n`, and a piece of its
 /// output may end between the two.
 pub fn plain(text: &str) -> String {
+    without(text, misleads)
+}
+
+/// The same for what names something that a person decides on, where nothing may be hidden.
+pub fn visible(text: &str) -> String {
+    without(text, is_unseen)
+}
+
+/// The same for what has one line of its own: nothing in it can look like the next one.
+pub fn plain_line(text: &str) -> String {
+    visible(text).replace(['\n', '\t'], "\u{fffd}")
+}
+
+/// `text` with marks in place of characters; line ends and tabs stay.
+fn without(text: &str, is_marked: fn(char) -> bool) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\r' if matches!(chars.peek(), None | Some('\n')) => {}
             '\n' | '\t' => plain.push(c),
-            c if misleads(c) => plain.push('\u{fffd}'),
+            c if is_marked(c) => plain.push('\u{fffd}'),
             c => plain.push(c),
         }
     }
     plain
 }
 
-/// The same for what has one line of its own: nothing in it can look like the next one.
-pub fn plain_line(text: &str) -> String {
-    plain(text).replace(['\n', '\t'], "\u{fffd}")
+/// Control characters, and those that change the direction of what is around them or begin another line.
+pub fn misleads(c: char) -> bool {
+    let reorders = matches!(
+        c,
+        '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    reorders || c.is_control()
 }
 
-/// Control characters, and those that change the direction of what is around them.
-pub fn misleads(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || c.is_control()
+/// Those, and what takes no place: with it, a name can look like another one.
+fn is_unseen(c: char) -> bool {
+    let is_invisible = matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    );
+    is_invisible || misleads(c)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shorten;
+    use std::collections::BTreeMap;
+    use std::ops::RangeInclusive;
+
+    use super::{is_unseen, misleads, plain, plain_line, shorten, visible};
 
     #[test]
     fn what_is_cut_ends_with_an_ellipsis() {
@@ -51,6 +86,43 @@ mod tests {
             ("ééééé", "ééé…"),
         ] {
             assert_eq!(shorten(text, 4), short);
+        }
+    }
+
+    #[test]
+    fn a_line_of_an_agent_is_one_line_and_hides_nothing() {
+        for (text, line) in [
+            ("a\u{2028}b\u{2029}c", "a\u{fffd}b\u{fffd}c"),
+            ("a\n\tb", "a\u{fffd}\u{fffd}b"),
+            ("pa\u{200b}ss\u{2060}wd\u{feff}", "pa\u{fffd}ss\u{fffd}wd\u{fffd}"),
+            ("Привет مرحبا 👍🏽", "Привет مرحبا 👍🏽"),
+        ] {
+            assert_eq!(plain_line(text), line);
+        }
+        assert_eq!(visible("a\n\tb\u{200d}\u{2028}c"), "a\n\tb\u{fffd}\u{fffd}c");
+        // Prose keeps what joins an emoji.
+        assert_eq!(plain("👩\u{200d}💻\u{2028}x"), "👩\u{200d}💻\u{fffd}x");
+    }
+
+    /// The web UI has the same rules, and a test that holds them to this file as well.
+    #[test]
+    fn characters_are_those_of_the_fixture() {
+        let written: BTreeMap<String, Vec<String>> =
+            serde_json::from_str(include_str!("../fixtures/unseen.json")).unwrap();
+        let code = |hex: &str| u32::from_str_radix(hex, 16).unwrap();
+        let range = |range: &String| -> RangeInclusive<u32> {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            code(first)..=code(last)
+        };
+        let ranges: BTreeMap<&str, Vec<_>> = written
+            .iter()
+            .map(|(name, ranges)| (name.as_str(), ranges.iter().map(range).collect()))
+            .collect();
+        let has = |name: &str, c: char| ranges[name].iter().any(|range| range.contains(&u32::from(c)));
+        for c in '\0'..=char::MAX {
+            let moves = has("controls", c) || has("reorders", c);
+            assert_eq!(misleads(c), moves, "{c:?}");
+            assert_eq!(is_unseen(c), moves || has("invisible", c), "{c:?}");
         }
     }
 }

@@ -7,9 +7,10 @@ use acpd_model::BlobId;
 use acpd_model::limits::RULE_BYTES;
 use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::request::{Access, Request, Subject};
+use super::tool_call::{diffs_of, locations_of};
 
 /// So many characters of a directory stand in a sentence.
 const NAMED_CHARS: usize = 200;
@@ -89,13 +90,11 @@ impl Bounds {
 
 /// Hashes the rest of a call beside its input: all that decides what the call does, and nothing that is text for people.
 pub(super) fn call_id(call: &Map<String, Value>, tool_name: Option<&str>) -> BlobId {
-    let items = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
-    let locations: Vec<_> = items("locations").map(|location| &location["path"]).collect();
-    let diffs: Vec<_> = items("content")
-        .filter(|content| content["type"] == "diff")
-        .collect();
-    let call = json!([call.get("kind"), tool_name, locations, diffs]);
-    BlobId::of(call.to_string().as_bytes())
+    let locations: Vec<_> = locations_of(call).collect();
+    let diffs: Vec<_> = diffs_of(call).collect();
+    // A diff holds a whole file, so none is copied. What cannot be written as JSON does not come out of JSON.
+    let call = serde_json::to_vec(&(call.get("kind"), tool_name, locations, diffs));
+    BlobId::of(&call.unwrap_or_default())
 }
 
 /// What an answer to `request` that is to hold would hold for, in words.
@@ -131,5 +130,26 @@ pub(super) fn in_words(request: &Request) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((only, _)) => only.clone(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers are kept with it, so it stays what it is.
+    #[test]
+    fn a_call_is_identified_by_its_kind_tool_locations_and_diffs() {
+        let call = serde_json::from_str(
+            r#"{"title":"t","kind":"edit","rawInput":{"x":1},"locations":[{"path":"/w/a","line":3},{}],
+            "content":[{"type":"diff","path":"/w/é","newText":"x\n","n":1.50},{"type":"content"}]}"#,
+        );
+        let written =
+            r#"["edit","Edit",["/w/a",null],[{"n":1.5,"newText":"x\n","path":"/w/é","type":"diff"}]]"#;
+        assert_eq!(
+            call_id(&call.unwrap(), Some("Edit")),
+            BlobId::of(written.as_bytes())
+        );
+        assert_eq!(call_id(&Map::new(), None), BlobId::of(b"[null,null,[],[]]"));
     }
 }

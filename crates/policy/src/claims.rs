@@ -6,79 +6,11 @@
 
 use serde_json::{Map, Value};
 
+use super::member_names::{CODE, DESTINATIONS, FLAGS, INSTRUCTIONS, NAMES, OPERATIONS, TEXTS};
 use super::request::Kind;
 use super::tool_names::kind_of_name;
 
 type Object = Map<String, Value>;
-
-/// Members that hold what a file is to contain, or how it is to be changed.
-pub(super) const CONTENTS: [&str; 21] = [
-    "content",
-    "contents",
-    "file_text",
-    "fileText",
-    "new_string",
-    "newString",
-    "new_str",
-    "newStr",
-    "newText",
-    "new_text",
-    "new_source",
-    "new_content",
-    "newContent",
-    "replacement",
-    "edits",
-    "changes",
-    "patch",
-    "patch_text",
-    "patchText",
-    "diff",
-    "insert_text",
-];
-/// Members that hold code, or a command in a form that is not read.
-pub(super) const CODE: [&str; 9] = [
-    "code",
-    "script",
-    "shell",
-    "bash",
-    "shell_command",
-    "shellCommand",
-    "argv",
-    "chars",
-    "program",
-];
-/// Members that name one of several things that a tool can do.
-pub(super) const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
-/// Members that say where something goes.
-pub(super) const DESTINATIONS: [&str; 6] = [
-    "destination",
-    "destination_path",
-    "dest",
-    "dst",
-    "new_path",
-    "newPath",
-];
-/// Members that turn reading into writing if they are true.
-const FLAGS: [&str; 5] = ["write", "overwrite", "append", "delete", "remove"];
-/// Members that name the tool.
-pub(super) const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
-/// Members of what is thought, or left to another agent, whose calls are judged by themselves.
-pub(super) const THOUGHTS: [&str; 14] = [
-    "thought",
-    "thoughts",
-    "text",
-    "plan",
-    "steps",
-    "todos",
-    "task_list",
-    "title",
-    "summary",
-    "explanation",
-    "description",
-    "prompt",
-    "subagent_type",
-    "kind",
-];
 
 /// What file editing tools call their operations; those of the first kind change nothing.
 fn operation(word: &str) -> Option<Kind> {
@@ -123,7 +55,7 @@ pub fn kinds(input: &Object) -> Vec<Kind> {
             .is_some_and(|text| text.contains("*** Begin Patch"))
     };
     let is_set = |value: &Value| *value == Value::Bool(true);
-    if has(&CONTENTS) || named(input, &FLAGS).any(is_set) || input.values().any(is_patch) {
+    if has(&TEXTS) || has(&INSTRUCTIONS) || named(input, &FLAGS).any(is_set) || input.values().any(is_patch) {
         kinds.push(Kind::Edit);
     }
     if has(&DESTINATIONS) {

@@ -6,22 +6,23 @@
 //! and ask rules also see what stands behind them.
 
 use acpd_model::BlobId;
-use acpd_model::limits::COMMAND_DEPTH;
+use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS, PATH_BYTES};
 
 use super::builtins;
+use super::command_words::CommandWords;
 use super::path::{absolute, climbs, normalise};
 use super::request::Subject;
-use super::shell::{self, Assignment, Found, Simple, Word};
+use super::shell::{self, Assignment, Found, Simple, TOO_LONG, TOO_MANY_PARTS, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
-use super::wrapper::{SHELLS, Script, Wrapper, launched, launches, plain_name, script, unwrapped};
+use super::wrapper::{Script, Wrapper, is_shell, launched, launches, plain_name, script, unwrapped};
 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// The program and its arguments; the program is no expansion.
-    pub(super) words: Vec<Word>,
+    pub(super) words: CommandWords,
     /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
-    pub(super) also: Vec<Vec<Word>>,
+    pub(super) also: Vec<CommandWords>,
     /// Where the program is, if its name is a path.
     pub(super) program: Option<Program>,
     /// Files it reads by redirection; `None` is one that cannot be told.
@@ -63,13 +64,18 @@ impl Command {
 
     /// All forms that deny and ask rules see.
     pub(super) fn forms(&self) -> impl Iterator<Item = &[Word]> {
-        std::iter::once(self.words.as_slice()).chain(self.also.iter().map(Vec::as_slice))
+        std::iter::once(&self.words)
+            .chain(&self.also)
+            .map(|words| &**words)
     }
 }
 
 /// Subjects of a line run by a shell in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
     let mut reading = Reading::new(line, BlobId::of(line.as_bytes()), cwd);
+    if reading.is_too_long() {
+        return reading.done();
+    }
     if !env.iter().all(is_harmless) {
         reading.unreadable(POISONED);
     }
@@ -81,6 +87,9 @@ pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
 pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject> {
     let text = argv.join(" ");
     let mut reading = Reading::new(&text, BlobId::of(argv.join("\0").as_bytes()), cwd);
+    if reading.is_too_long() {
+        return reading.done();
+    }
     let simple = Simple {
         assignments: env,
         words: argv.iter().map(Word::plain).collect(),
@@ -104,8 +113,10 @@ struct Reading<'a> {
     cwd: &'a str,
     /// Whether a command has more to it than its words: its input.
     has_input: bool,
-    /// Whether the directory may have changed.
+    /// Whether the directory may have changed, or has too long a name to be held with each command.
     moved: bool,
+    /// Commands and redirections so far, wherever they are.
+    parts: usize,
     subjects: Vec<Subject>,
 }
 
@@ -116,7 +127,8 @@ impl<'a> Reading<'a> {
             line,
             cwd,
             has_input: false,
-            moved: false,
+            moved: cwd.len() > PATH_BYTES,
+            parts: 0,
             subjects: Vec::new(),
         }
     }
@@ -133,6 +145,15 @@ impl<'a> Reading<'a> {
             }
         }
         self.subjects
+    }
+
+    /// Says of a text that is too long that it is.
+    fn is_too_long(&mut self) -> bool {
+        let is_too_long = self.whole.len() > COMMAND_LINE_BYTES;
+        if is_too_long {
+            self.unreadable(TOO_LONG);
+        }
+        is_too_long
     }
 
     /// Deny rules look through the whole text, whichever part of it is at fault.
@@ -158,7 +179,7 @@ impl<'a> Reading<'a> {
         normalise(&self.named(word)?, "/", None)
     }
 
-    fn line(&mut self, line: &str, depth: usize, outer: &[Vec<Word>]) {
+    fn line(&mut self, line: &str, depth: usize, outer: &[CommandWords]) {
         let (found, result) = shell::read(line, depth);
         // Behind a `cd`, a relative path is somewhere else.
         let moves = |found: &Found| match found {
@@ -172,6 +193,10 @@ impl<'a> Reading<'a> {
         };
         self.moved |= found.iter().any(moves);
         for found in found {
+            self.parts += 1;
+            if self.parts > COMMAND_PARTS {
+                return self.unreadable(TOO_MANY_PARTS);
+            }
             match found {
                 Found::Command(simple) => self.simple(simple, depth, outer),
                 Found::Write(word) => {
@@ -186,10 +211,10 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes the wrappers off, outermost first.
-    fn simple(&mut self, simple: Simple, depth: usize, outer: &[Vec<Word>]) {
+    fn simple(&mut self, simple: Simple, depth: usize, outer: &[CommandWords]) {
         let mut also = outer.to_vec();
         let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
-        let mut words = simple.words;
+        let mut words = CommandWords::from(simple.words);
         self.has_input |= simple.fed || !reads.is_empty();
         let is_harmless = if words.is_empty() {
             is_harmless_in_line
@@ -225,7 +250,7 @@ impl<'a> Reading<'a> {
             if let Some(why) = builtins::unreadable(name, args) {
                 return self.unreadable(why);
             }
-            if SHELLS.contains(&name) {
+            if is_shell(name) {
                 match script(args) {
                     Script::Inline(text, has_arguments) => {
                         if has_arguments {
@@ -255,7 +280,7 @@ impl<'a> Reading<'a> {
                     break;
                 }
                 Wrapper::Runs(at) => {
-                    let inner = args[at..].to_vec();
+                    let inner = words.starting_at(1 + at);
                     also.push(std::mem::replace(&mut words, inner));
                 }
             }
@@ -276,7 +301,8 @@ impl<'a> Reading<'a> {
 
     /// Where the line is started.
     fn directory(&self) -> Option<String> {
-        (!climbs(self.cwd)).then(|| self.cwd.to_owned())
+        let is_known = self.cwd.len() <= PATH_BYTES && !climbs(self.cwd);
+        is_known.then(|| self.cwd.to_owned())
     }
 
     /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
@@ -289,5 +315,77 @@ impl<'a> Reading<'a> {
             program.path = program.by_name().filter(|_| !climbs(&word.text));
             program
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Bytes of the words that `subjects` hold; those that several share count once.
+    fn held(subjects: &[Subject]) -> usize {
+        let commands = subjects.iter().filter_map(|subject| match subject {
+            Subject::Command(command) => Some(command),
+            _ => None,
+        });
+        let words = commands.flat_map(Command::forms).flatten();
+        let texts: BTreeMap<_, _> = words.map(|word| (word.text.as_ptr(), word.text.len())).collect();
+        texts.values().sum()
+    }
+
+    fn whys(subjects: &[Subject]) -> Vec<&str> {
+        let whys = subjects.iter().filter_map(|subject| match subject {
+            Subject::Unreadable { why, .. } => Some(why.as_str()),
+            _ => None,
+        });
+        whys.collect()
+    }
+
+    #[test]
+    fn commands_share_the_words_around_them() {
+        let script: String = (0..200).map(|number| format!("true {number};")).collect();
+        let line = format!("env sh -c '{script} # {}'", "x".repeat(4 << 10));
+        let subjects = of_line_with(&line, &[], "/w");
+        assert_eq!(subjects.len(), 200);
+        assert!(held(&subjects) < 4 * line.len(), "{}", held(&subjects));
+    }
+
+    #[test]
+    fn what_a_launcher_may_run_shares_its_words() {
+        let line = format!("sudo {}", format!("{} ", "x".repeat(128)).repeat(60));
+        let subjects = of_line_with(&line, &[], "/w");
+        assert!(held(&subjects) < 2 * line.len(), "{}", held(&subjects));
+    }
+
+    #[test]
+    fn all_commands_of_a_line_count_wherever_they_are() {
+        let scripts = (0..COMMAND_PARTS / 20).map(|script| {
+            let commands: String = (0..40).map(|number| format!("true {script} {number};")).collect();
+            format!("sh -c '{commands}';")
+        });
+        let subjects = of_line_with(&scripts.collect::<String>(), &[], "/w");
+        assert!(subjects.len() <= COMMAND_PARTS + 1, "{}", subjects.len());
+        assert_eq!(whys(&subjects), ["has too many parts to be looked into"]);
+    }
+
+    #[test]
+    fn a_program_with_too_many_arguments_is_unreadable() {
+        let argv: Vec<String> = std::iter::once("sudo".to_owned())
+            .chain((0..COMMAND_LINE_BYTES / 64).map(|_| "x".repeat(64)))
+            .collect();
+        let subjects = of_argv(&argv, Vec::new(), "/w");
+        assert_eq!(whys(&subjects), ["is too long to be looked into"]);
+        assert_eq!(held(&subjects), 0);
+    }
+
+    #[test]
+    fn no_command_holds_a_directory_with_too_long_a_name() {
+        let directory = format!("/{}", "x".repeat(PATH_BYTES));
+        let subjects = of_line_with("true 1 < a; ./true 2 > b; /bin/true 3", &[], &directory);
+        assert_eq!(subjects.len(), 4);
+        let text = format!("{subjects:?}");
+        assert!(text.len() < PATH_BYTES, "{} bytes", text.len());
     }
 }

@@ -6,9 +6,12 @@
 use acpd_model::text::shorten;
 use serde_json::{Map, Value};
 
-use super::claims::{self, CODE, CONTENTS, DESTINATIONS, NAMES, OPERATIONS, THOUGHTS};
+use super::claims;
+use super::member_names::{
+    ARGUMENTS, CODE, COMMANDS, DESTINATIONS, DIRECTORIES, INSTRUCTIONS, MCP_SERVERS, MCP_TOOLS, MOVES, NAMES,
+    OPERATIONS, PATHS, REPLACED, SEARCHED, TEXTS, THOUGHTS, URLS,
+};
 use super::request::Kind;
-use super::tool_call::{ARGUMENTS, COMMANDS, DIRECTORIES, MCP_SERVERS, MOVES, PATHS, SEARCHED, URLS};
 use super::tool_names::kind_of_name;
 
 /// Words for people, and ids of a call: members of calls of any kind that change nothing of what the call does.
@@ -117,8 +120,8 @@ const SEARCH: [&str; 32] = [
     "context_lines",
     "file_pattern",
 ];
-/// What is replaced, and where.
-const EDIT: [&str; 24] = [
+/// Where something is replaced, and how often, beside [`REPLACED`].
+const EDIT: [&str; 18] = [
     "all",
     "allow_multiple",
     "append",
@@ -132,12 +135,6 @@ const EDIT: [&str; 24] = [
     "insert_line",
     "instruction",
     "line",
-    "old_str",
-    "old_string",
-    "old_text",
-    "oldStr",
-    "oldString",
-    "oldText",
     "overwrite",
     "replace_all",
     "replaceAll",
@@ -171,8 +168,6 @@ const NOTE: [&str; 12] = [
     "text",
     "title",
 ];
-/// Members that name the tool of an MCP server.
-const MCP_TOOLS: [&str; 3] = ["tool", "tool_name", "toolName"];
 
 /// The names of members that say more than what a call of `kinds` is judged by, each short enough to be shown. Of a call of no
 /// kind, and of kinds of which all of the input is shown, there are none.
@@ -207,7 +202,7 @@ fn is_read(kind: Kind, name: &str, value: &Value) -> bool {
     let is_path = || is_in(&PATHS) && is_plain(value, &["path"]);
     match kind {
         Kind::Read | Kind::Search => is_path() || (is_in(&SEARCHED) && is_plain(value, &[])),
-        Kind::Edit => is_path() || is_in(&CONTENTS),
+        Kind::Edit => is_path() || is_in(&TEXTS) || is_in(&INSTRUCTIONS),
         Kind::Delete => is_path() || name == "changes",
         Kind::Move => {
             is_path()
@@ -233,7 +228,7 @@ fn says_no_more(kind: Kind, name: &str, value: &Value) -> bool {
             let is_target = name == "target" && matches!(text, Some("content" | "files"));
             READ.contains(&name) || SEARCH.contains(&name) || is_target || is_operation()
         }
-        Kind::Edit => EDIT.contains(&name) || is_operation(),
+        Kind::Edit => EDIT.contains(&name) || REPLACED.contains(&name) || is_operation(),
         Kind::Delete | Kind::Move => is_operation(),
         Kind::Execute if CODEX.contains(&name) => return true,
         Kind::Execute => EXECUTE.contains(&name),

@@ -47,6 +47,22 @@ impl Kind {
             _ => return None,
         })
     }
+
+    /// ACP's word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Move => "move",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Think => "think",
+            Self::Fetch => "fetch",
+            Self::SwitchMode => "switch_mode",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// What is done with a file.
@@ -385,12 +401,15 @@ impl Request {
     /// The same call without anything that it does.
     pub(super) fn without_parts(&self) -> Self {
         Self {
-            subjects: Vec::new(),
-            shown: Vec::new(),
-            texts: Vec::new(),
-            input_texts: InputTexts::default(),
-            named: Vec::new(),
-            ..self.clone()
+            roots: self.roots.clone(),
+            programs: self.programs.clone(),
+            tool_name: self.tool_name.clone(),
+            input: self.input,
+            call: self.call,
+            unknown_members: self.unknown_members.clone(),
+            base: self.base.clone(),
+            home: self.home.clone(),
+            ..Self::empty(&self.workspace)
         }
     }
 
@@ -448,15 +467,18 @@ impl Request {
         }
     }
 
-    /// One subject for each path; one with an unknown path if there is none, or there are too many.
+    /// One subject for each path; one with an unknown path if there is none, or there are too many of them, those that name one
+    /// file included.
     pub(super) fn add_paths<'a>(&mut self, access: Access, paths: impl IntoIterator<Item = &'a str>) {
         let before = self.subjects.len();
+        let mut seen = BTreeSet::new();
         for path in paths {
+            if !seen.insert(path) {
+                continue;
+            }
+            let is_within = seen.len() <= REQUEST_PATHS;
             let named = absolute(path, &self.base, self.home.as_deref());
-            let path = match normalise(path, &self.base, self.home.as_deref()) {
-                Some(path) if self.subjects.len() - before < REQUEST_PATHS => Some(path),
-                _ => None,
-            };
+            let path = self.tidy(path).filter(|_| is_within);
             if let Some(named) = named.filter(|_| path.is_some()) {
                 let named = (access, named);
                 if !self.named.contains(&named) {
@@ -469,6 +491,9 @@ impl Request {
             let subject = Subject::File { access, path };
             if !self.subjects.contains(&subject) {
                 self.subjects.push(subject);
+            }
+            if !is_within {
+                return;
             }
         }
         if self.subjects.len() == before {

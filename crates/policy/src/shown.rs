@@ -8,7 +8,7 @@ use acpd_model::subject::{CallSubject, FileAccess, Variable};
 use super::address::host;
 use super::members;
 use super::path::normalise;
-use super::request::{Access, Kind, Request, Subject};
+use super::request::{Access, Request, Subject};
 
 impl From<Access> for FileAccess {
     fn from(access: Access) -> Self {
@@ -164,22 +164,4 @@ fn unknown(subject: &Subject) -> Option<String> {
         Subject::Unknown => "the call does not say what it would do".to_owned(),
         _ => return None,
     })
-}
-
-impl Kind {
-    /// ACP's word for it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Move => "move",
-            Self::Search => "search",
-            Self::Execute => "execute",
-            Self::Think => "think",
-            Self::Fetch => "fetch",
-            Self::SwitchMode => "switch_mode",
-            Self::Other => "other",
-        }
-    }
 }

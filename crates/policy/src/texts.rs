@@ -3,25 +3,16 @@
 //! In: the input of a call and the changes that it shows. Out: the texts that an answer is about, and whether the input is shown
 //! beside the changes. Never: a text that the question does not show.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use acpd_model::BlobId;
 use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::CallSubject;
 use serde_json::{Map, Value};
 
-use super::claims::CONTENTS;
+use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
 use super::request::Request;
-
-/// Members that hold the text that an edit replaces.
-const REPLACED: [&str; 6] = [
-    "old_string",
-    "oldString",
-    "old_str",
-    "oldStr",
-    "oldText",
-    "old_text",
-];
-/// Members that hold instructions for an edit, not a text that a file will contain.
-const INSTRUCTIONS: [&str; 6] = ["edits", "changes", "patch", "patch_text", "patchText", "diff"];
 
 /// Some agents leave out the end of the last line.
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
@@ -41,10 +32,37 @@ pub struct FileText {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InputTexts {
     /// The files that it names: absolute, without `..`.
-    paths: Vec<String>,
-    texts: Vec<String>,
-    replaced: Vec<String>,
+    paths: BTreeSet<String>,
+    texts: Vec<InputText>,
+    replaced: Vec<InputText>,
     has_instructions: bool,
+}
+
+/// A text of an input, in the forms that changes are compared with. There may be many changes, and a text may be long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct InputText {
+    /// All of it.
+    content: BlobId,
+    /// Without the end of its last line.
+    text: String,
+    /// In `text`, without blanks around it.
+    trimmed: Range<usize>,
+}
+
+impl InputText {
+    fn new(given: &str) -> Self {
+        let text = given.trim_end_matches(LINE_ENDS);
+        let start = text.len() - text.trim_start().len();
+        Self {
+            content: BlobId::of(given.as_bytes()),
+            text: text.to_owned(),
+            trimmed: start..start + text.trim().len(),
+        }
+    }
+
+    fn trimmed(&self) -> &str {
+        &self.text[self.trimmed.clone()]
+    }
 }
 
 /// A change of a file that a call shows.
@@ -75,12 +93,12 @@ enum Agreement {
 
 impl InputTexts {
     fn compare(&self, change: &ShownChange<'_>) -> Agreement {
-        if self.texts.iter().any(|text| !change.new.contains(text.trim())) {
+        if (self.texts.iter()).any(|text| !change.new.contains(text.trimmed())) {
             return Agreement::Different;
         }
         let all_of = change.new.trim_end_matches(LINE_ENDS);
-        let is_shown = (self.texts.iter()).all(|text| text.trim_end_matches(LINE_ENDS) == all_of)
-            && (self.replaced.iter()).all(|text| change.old.unwrap_or_default().contains(text.trim()));
+        let is_shown = (self.texts.iter()).all(|text| text.text == all_of)
+            && (self.replaced.iter()).all(|text| change.old.unwrap_or_default().contains(text.trimmed()));
         if is_shown && !self.has_instructions {
             Agreement::Same
         } else {
@@ -97,22 +115,19 @@ impl Request {
         paths: impl Iterator<Item = &'a str>,
     ) {
         let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
-        let text = |key: &&str| given(key).and_then(Value::as_str).map(str::to_owned);
-        let texts = CONTENTS.iter().filter(|key| !INSTRUCTIONS.contains(key));
+        let text = |key: &&str| given(key).and_then(Value::as_str).map(InputText::new);
         let is_odd = |key: &&str| given(key).is_some_and(|value| !value.is_string());
         self.input_texts = InputTexts {
             paths: paths.filter_map(|path| self.tidy(path)).collect(),
-            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some())
-                || texts.clone().any(is_odd),
-            texts: texts.filter_map(text).collect(),
+            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some()) || TEXTS.iter().any(is_odd),
+            texts: TEXTS.iter().filter_map(text).collect(),
             replaced: REPLACED.iter().filter_map(text).collect(),
         };
         let InputTexts { paths, texts, .. } = &self.input_texts;
         let noted = texts.iter().flat_map(|text| {
-            let content = BlobId::of(text.as_bytes());
-            paths.iter().map(move |path| FileText {
+            paths.iter().map(|path| FileText {
                 path: path.clone(),
-                content,
+                content: text.content,
                 replaces: None,
             })
         });
@@ -131,8 +146,8 @@ impl Request {
             .filter(|(_, path)| path.as_ref().is_some_and(is_named))
             .map(|(change, _)| input.compare(change))
             .max();
-        self.texts
-            .retain(|text| paths.iter().flatten().all(|path| *path != text.path));
+        let changed: BTreeSet<&String> = paths.iter().flatten().collect();
+        self.texts.retain(|text| !changed.contains(&text.path));
         let all_differ = changes.iter().all(|change| !change.diff.is_empty());
         if agreement == Some(Agreement::Same) && all_differ && !self.has_unknown_members() {
             self.hide_arguments();

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::bounds::call_id;
 use super::claims;
+use super::member_names::{COMMANDS, DIRECTORIES, MCP_SERVERS, MCP_TOOLS, MOVES, PATHS, SEARCHED, URLS};
 use super::members;
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
@@ -22,65 +23,6 @@ use super::tool_names::{kind_by_words, kind_of_name};
 use super::variables::is_harmless;
 
 type Object = Map<String, Value>;
-
-/// Members of a raw input that hold a command: a line, or a program with its arguments.
-pub(super) const COMMANDS: [&str; 4] = ["command", "cmd", "commandLine", "command_line"];
-/// Members that hold the directory it runs in.
-pub(super) const DIRECTORIES: [&str; 5] = [
-    "cwd",
-    "workdir",
-    "working_directory",
-    "workingDirectory",
-    "dir_path",
-];
-/// Members that hold the directory that is listed or searched.
-pub(super) const SEARCHED: [&str; 1] = ["dir_path"];
-/// Members that hold a path, or a list of them.
-pub(super) const PATHS: [&str; 24] = [
-    "path",
-    "file_path",
-    "filePath",
-    "filepath",
-    "abs_path",
-    "absPath",
-    "absolute_path",
-    "notebook_path",
-    "notebookPath",
-    "target_file",
-    "targetFile",
-    "file",
-    "filename",
-    "old_path",
-    "new_path",
-    "oldPath",
-    "newPath",
-    "source_path",
-    "destination_path",
-    "paths",
-    "files",
-    "file_paths",
-    "filePaths",
-    "absolutePath",
-];
-/// Members that hold a path if something is moved.
-pub(super) const MOVES: [&str; 9] = [
-    "source",
-    "destination",
-    "src",
-    "dst",
-    "dest",
-    "from",
-    "to",
-    "target",
-    "uri",
-];
-/// Members that hold an address.
-pub(super) const URLS: [&str; 3] = ["url", "uri", "urls"];
-
-/// Members that name an MCP server.
-pub(super) const MCP_SERVERS: [&str; 3] = ["server", "server_name", "serverName"];
-/// Members that are read with a command.
-pub(super) const ARGUMENTS: [&str; 2] = ["args", "env"];
 
 impl Request {
     /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
@@ -132,6 +74,20 @@ impl Written {
         let inputs = self.raw_input.as_ref().zip(self.input.as_ref());
         inputs.is_some_and(|(raw, other)| raw.get() != other.get())
     }
+}
+
+fn items<'a>(call: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    call.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The paths of a call's locations; `null` of one without.
+pub(super) fn locations_of(call: &Object) -> impl Iterator<Item = &Value> {
+    items(call, "locations").map(|location| &location["path"])
+}
+
+/// The diffs that a call shows.
+pub(super) fn diffs_of(call: &Object) -> impl Iterator<Item = &Value> {
+    items(call, "content").filter(|content| content["type"] == "diff")
 }
 
 /// Whether a call of `kind` changes nothing, so that presets allow it.
@@ -297,7 +253,7 @@ impl<'a> Reading<'a> {
         }
         // A command's locations say where it runs.
         if self.kind != Some(Kind::Execute) {
-            paths.extend(self.items("locations").map(|location| location["path"].as_str()));
+            paths.extend(locations_of(self.call).map(Value::as_str));
         }
         paths.extend(self.diffs());
         let wanders = |key| self.given(key).and_then(Value::as_str);
@@ -323,14 +279,9 @@ impl<'a> Reading<'a> {
         self.input.get(key).filter(|value| !value.is_null())
     }
 
-    fn items(&self, key: &str) -> impl Iterator<Item = &'a Value> {
-        self.call.get(key).and_then(Value::as_array).into_iter().flatten()
-    }
-
     /// Paths of the diffs that the call shows; `None` for one without.
     fn diffs(&self) -> Vec<Option<&'a str>> {
-        let diffs = self.items("content").filter(|content| content["type"] == "diff");
-        diffs.map(|diff| diff["path"].as_str()).collect()
+        diffs_of(self.call).map(|diff| diff["path"].as_str()).collect()
     }
 
     /// Paths that the input names; `None` for one that is no text.
@@ -403,7 +354,7 @@ impl<'a> Reading<'a> {
         }
         let text = |keys: [&str; 3]| keys.into_iter().find_map(|key| self.given(key)?.as_str());
         let server = text(MCP_SERVERS)?;
-        let tool = text(["tool", "tool_name", "toolName"]);
+        let tool = text(MCP_TOOLS);
         // The server alone is enough only where nothing else is known.
         if tool.is_none() && (self.kind.is_some() || self.name.is_some() || self.has_command()) {
             return None;
@@ -480,12 +431,10 @@ impl<'a> Reading<'a> {
             Some(args) => serde_json::from_value(args.clone()).ok(),
             None => Some(Vec::new()),
         };
-        let mut any = false;
-        for value in claims::named(&self.input, &COMMANDS) {
-            if self.is_editor_word(value) {
-                continue;
-            }
-            any = true;
+        let commands = claims::named(&self.input, &COMMANDS).filter(|value| !self.is_editor_word(value));
+        let mut commands = commands.peekable();
+        let any = commands.peek().is_some();
+        for value in commands.by_ref().take(COMMANDS.len()) {
             let argv: Option<Vec<String>> = match value {
                 Value::String(program) => Some(vec![program.clone()]),
                 other => serde_json::from_value(other.clone()).ok(),
@@ -505,6 +454,9 @@ impl<'a> Reading<'a> {
                     .subjects
                     .push(unreadable("has a form that cannot be read")),
             }
+        }
+        if commands.next().is_some() {
+            request.subjects.push(unreadable("is given more than once"));
         }
         if claims::has_code(&self.input) {
             request

@@ -3,7 +3,7 @@
 //! In: the parts of a call. Out: text. Never: an agent's title, or text of an agent that can be taken for a line of ours.
 
 use acpd_model::subject::{CallSubject, Variable};
-use acpd_model::text::{plain, plain_line, shorten};
+use acpd_model::text::{plain, plain_line, shorten, visible};
 
 use super::shell::{quoted, shell_line};
 
@@ -85,12 +85,12 @@ pub fn in_lines(parts: &[CallSubject]) -> String {
     let mut text = String::new();
     for part in parts.iter().map(part_in_words) {
         let first = if part.verb == "run" { "$" } else { part.verb };
-        text.push_str(&format!("  {first} {}\n", inside(&part.what)));
+        text.push_str(&format!("  {first} {}\n", inside(&visible(&part.what))));
         for detail in &part.details {
-            text.push_str(&format!("    {}\n", inside(detail)));
+            text.push_str(&format!("    {}\n", inside(&visible(detail))));
         }
         if let Some(diff) = part.diff {
-            text.push_str(&format!("  | {}\n", inside(diff.trim_end_matches('\n'))));
+            text.push_str(&format!("  | {}\n", inside(&plain(diff.trim_end_matches('\n')))));
         }
     }
     text
@@ -110,5 +110,5 @@ pub fn in_one_line(parts: &[CallSubject], chars: usize) -> Option<String> {
 
 /// Text of several lines, none of which can be taken for one of ours.
 fn inside(text: &str) -> String {
-    plain(text).replace('\n', "\n  | ")
+    text.replace('\n', "\n  | ")
 }

@@ -4,12 +4,13 @@
 
 use acpd_model::limits::COMMAND_DEPTH;
 
+use super::command_words::CommandWords;
 use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
 use super::variables::is_harmless;
 
 /// Programs that run a command line.
-pub const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 /// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
 const LAUNCHERS: [&str; 72] = [
     "sudo",
@@ -95,13 +96,13 @@ pub fn launches(program: &str) -> bool {
 const LAUNCHED_MAX: usize = 64;
 
 /// What a launcher may run: its arguments from any of them on, and any of them as a command line.
-pub fn launched(words: &[Word], also: &mut Vec<Vec<Word>>) {
+pub fn launched(words: &CommandWords, also: &mut Vec<CommandWords>) {
     for at in 1..words.len().min(LAUNCHED_MAX) {
-        also.push(words[at..].to_vec());
+        also.push(words.starting_at(at));
         if words[at].text.contains([' ', '\t', '\n', ';']) {
             let (found, _) = shell::read(&words[at].text, COMMAND_DEPTH - 1);
             also.extend(found.into_iter().filter_map(|found| match found {
-                Found::Command(simple) => Some(simple.words),
+                Found::Command(simple) => Some(simple.words.into()),
                 Found::Write(_) => None,
             }));
         }
@@ -117,6 +118,11 @@ pub fn plain_name(word: &str) -> Option<&str> {
     let (directory, _) = path.rsplit_once('/')?;
     let is_known = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"].contains(&directory);
     base_name(word).filter(|name| is_known && path.ends_with(name))
+}
+
+/// Whether `program` is a shell that is found on PATH, or where systems have theirs.
+pub fn is_shell(program: &str) -> bool {
+    plain_name(program).is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// The last segment of a program's path.

@@ -130,6 +130,8 @@ export type AgentRunningParams = NoParams;
 
 /** How an agent is confined. */
 export interface AgentSandbox {
+  /** Directories that may be written, in which no new files can be made, because acpd's own files are in them. */
+  closed: string[];
   /** What the kernel does not enforce. */
   gaps: string[];
   /** Paths of the configuration that do not exist, for which nothing is granted. */

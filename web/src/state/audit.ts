@@ -2,7 +2,7 @@
 
 import type { By, ThreadEvent } from "@acpd/client";
 
-import { inOneLine } from "./subjects.ts";
+import { inOneLine, isAlways } from "./subjects.ts";
 
 export interface AuditEntry {
   readonly seq: number;
@@ -32,7 +32,7 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
       case "serverRequest/resolved": {
         const { seq, ts, requestId, outcome, by, optionKind, reason } = event.params;
         const effects = { accepted: "allow", declined: "deny", cancelled: "void", void: "void" } as const;
-        const always = optionKind === "allow_always" || optionKind === "reject_always" ? "for good" : undefined;
+        const always = isAlways(optionKind) ? "for good" : undefined;
         return {
           seq,
           ts,

@@ -1,4 +1,4 @@
-// What a question is about, in words. The daemon says what a call would do, part by part: that is what an answer is about. The
+// What a question is about, in words, and for how long its answer holds. The daemon says what a call would do, part by part: that is what an answer is about. The
 // agent's title is only what the agent says of it. Pure.
 
 import type { Approval, CallSubject } from "@acpd/client";
@@ -51,4 +51,9 @@ export function heading(subjects: readonly CallSubject[]): string {
     subject.type === "file" ? `${FILES[subject.access]} a file` : (OBJECTS[subject.type] ?? OBJECTS.unknown),
   );
   return [...new Set(kinds.length === 0 ? [OBJECTS.unknown] : kinds)].join(", ");
+}
+
+/** Whether an option of this kind is to hold for good. */
+export function isAlways(kind: string | null | undefined): boolean {
+  return kind === "allow_always" || kind === "reject_always";
 }

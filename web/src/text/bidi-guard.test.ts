@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import characters from "../../../crates/model/fixtures/unseen.json?raw";
 import { visible, visibleLine, visibleOrder } from "./bidi-guard.ts";
 
 test("what turns text around in a file's name is written out", () => {
@@ -29,4 +30,21 @@ test("on one line, newlines are written too", () => {
 
 test("in code only what changes the order of reading is written: emoji of several parts stay whole", () => {
   expect(visibleOrder("👩‍💻 if (admin\u202E) {")).toBe("👩‍💻 if (admin⟨U+202E⟩) {");
+});
+
+test("the daemon and this page write out the same characters", () => {
+  const ranges = JSON.parse(characters) as Record<"controls" | "reorders" | "invisible", string[]>;
+  const all = (names: readonly (keyof typeof ranges)[]) =>
+    names.flatMap((name) => ranges[name]).flatMap((range) => {
+      const [first = 0, last = first] = range.split("-").map((hex) => parseInt(hex, 16));
+      return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    });
+  const written = (write: (text: string) => string) =>
+    Array.from({ length: 0x110000 }, (_, point) => point).filter((point) => {
+      const character = String.fromCodePoint(point);
+      return write(character) !== character;
+    });
+  const sorted = (points: number[]) => points.sort((a, b) => a - b);
+  expect(written(visibleLine)).toEqual(sorted(all(["controls", "reorders", "invisible"])));
+  expect(written(visibleOrder)).toEqual(sorted(all(["reorders"])));
 });

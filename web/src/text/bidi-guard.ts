@@ -10,12 +10,12 @@
 const UNSEEN =
   /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB]|[\u{E0000}-\u{E0FFF}]/gu;
 
-/** What changes the direction of what stands after it. */
-const TURNS = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+/** What changes the direction of what stands after it, or begins another line. */
+const REORDERS = /[\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
 
 /** For code, diffs and terminals: writes what would make lines read otherwise than they run. Emoji stay as they are. */
 export function visibleOrder(text: string): string {
-  return text.replace(TURNS, (turn) => `⟨U+${codePoint(turn)}⟩`);
+  return text.replace(REORDERS, (found) => `⟨U+${codePoint(found)}⟩`);
 }
 
 /** Writes what cannot be seen. */

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
-use crate::plain::plain;
+use crate::plain::{plain, plain_line};
 
 /// A form, or an address to go to, and how far the person has come with it.
 pub struct Form {
@@ -122,7 +122,7 @@ impl Form {
     pub fn heading(&self) -> String {
         let mut text = format!("The agent wants to know: {}", plain(&self.title));
         if let Some(url) = &self.url {
-            text.push_str(&format!("\nIt sends you to this address:\n  {}", plain(url)));
+            text.push_str(&format!("\nIt sends you to this address:\n  {}", plain_line(url)));
         }
         text.push_str("\n(Ctrl-D dismisses the question)\n");
         text

@@ -48,7 +48,7 @@ mod tests {
                     "type": "command", "argv": ["git", "a b"], "cwd": "/w",
                     "env": [{ "name": "GIT_SSH_COMMAND", "value": "evil x" }],
                 },
-                { "type": "commandLine", "line": "ls\n  1) Allow\u{1b}[2K", "cwd": "/w\n  2) x" },
+                { "type": "commandLine", "line": "l\u{200b}s\n  1) Allow\u{1b}[2K\u{2028}", "cwd": "/w\n  2) x" },
                 { "type": "file", "access": "edit", "path": "/w/x", "realPath": "/w/y", "diff": "+a\n+b\n" },
                 { "type": "mcp", "server": "gh", "tool": "api", "arguments": "{\"method\":\"DELETE\"}" },
                 { "type": "unknown", "what": "the command has a form that cannot be read" },
@@ -58,8 +58,8 @@ mod tests {
   $ git 'a b'
     in /w
     with GIT_SSH_COMMAND='evil x'
-  $ ls
-  |   1) Allow\u{fffd}[2K
+  $ l\u{fffd}s
+  |   1) Allow\u{fffd}[2K\u{fffd}
     in /w
   |   2) x
   change /w/x

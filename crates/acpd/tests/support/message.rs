@@ -96,7 +96,12 @@ impl Turn {
             Value::String(block) => block.clone(),
             _ => message.text("text").to_owned(),
         };
-        self.of("item/agentMessage/delta").iter().map(text).collect()
+        let deltas = self.of("item/agentMessage/delta");
+        // Those of earlier turns may still be on their way when this one starts.
+        let own = deltas
+            .iter()
+            .filter(|delta| delta.params["turnId"] == self.end["id"]);
+        own.map(text).collect()
     }
 
     /// What came under one method.

@@ -303,7 +303,7 @@ fn a_record_that_points_elsewhere_is_none() {
         ("v1", "missing"),
     ] {
         let record = format!(
-            r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "pass_env": [] }}"#
+            r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "package": "a" }}"#
         );
         std::fs::write(home.join("installed.json"), record).unwrap();
         assert!(

@@ -156,3 +156,57 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
         )
     );
 }
+
+/// A document may name several packages of other agents: only what runs opens its files.
+#[test]
+fn only_the_package_that_runs_opens_its_files() {
+    let machine = Machine::new();
+    let entry = format!(
+        r#"{{ "id": "goose", "name": "G", "version": "1.0.0", "distribution": {{
+            "npx": {{ "package": "@google/gemini-cli@2.0.0" }}, "uvx": {{ "package": "fast-agent-mcp==1.0.0" }},
+            "binary": {{ "{}": {{ "archive": "https://x/y.zip", "cmd": "./goose" }} }} }} }}"#,
+        super::super::registry::platform()
+    );
+    machine.registry(&entry);
+    let launch = || machine.catalog().look().launch("goose", &machine.path()).unwrap();
+    let homes = || launch().homes;
+    machine.program("uvx", "");
+    assert_eq!(
+        (homes(), launch().pass_env),
+        (vec!["$HOME/.fast-agent"], vec!["FAST_AGENT_*".to_owned()])
+    );
+    machine.program("npx", "");
+    assert_eq!(homes(), ["$HOME/.gemini"]);
+    assert_eq!(launch().pass_env, ["GEMINI_*", "GOOGLE_*"]);
+    machine.program("npm", super::install::NPM);
+    machine
+        .catalog()
+        .install("goose", false, &machine.path())
+        .unwrap();
+    std::fs::remove_file(machine.bin().join("npx")).unwrap();
+    assert_eq!(homes(), ["$HOME/.gemini"], "it is installed");
+    machine.program("goose", "");
+    assert_eq!(homes()[0], "$XDG_CONFIG_HOME/goose");
+    assert!(launch().pass_env.is_empty());
+    machine.program("fast-agent-mcp", "");
+    assert_eq!(homes(), ["$HOME/.fast-agent"]);
+}
+
+/// Some agents are published as a package and as a binary.
+#[test]
+fn a_binary_opens_the_files_of_its_package() {
+    let machine = Machine::new();
+    machine.registry(&format!(
+        r#"{{ "id": "opencode", "name": "O", "version": "1.0.0", "distribution": {{
+            "binary": {{ "{}": {{ "archive": "https://x/y.zip", "cmd": "./opencode" }} }} }} }}"#,
+        super::super::registry::platform()
+    ));
+    machine.program("opencode", "");
+    let launch = machine
+        .catalog()
+        .look()
+        .launch("opencode", &machine.path())
+        .unwrap();
+    assert_eq!(launch.homes[0], "$XDG_CONFIG_HOME/opencode");
+    assert_eq!(launch.pass_env, ["OPENCODE_*"]);
+}

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use acpd_model::Role;
 use axum::extract::{Request, State};
@@ -12,7 +13,7 @@ use axum::response::Response;
 
 use super::peer_address::PeerAddress;
 use super::sessions::SessionSecret;
-use super::store::{AuthError, Identity, Source};
+use super::store::{AuthError, AuthStore, Identity, Source};
 use super::unauthenticated::AuthProgress;
 use super::unix_socket::{NOT_FOR_AGENTS, Peer};
 use super::{ServerState, host_check, peer, refuse, slow_down, stopping, unauthenticated};
@@ -72,25 +73,11 @@ async fn enter(server: &ServerState, parts: &Parts) -> Result<Identity, Box<Resp
     let Some(shown) = read_credential(server, parts)? else {
         return Err(Box::new(unauthenticated(HOW)));
     };
-    let identity = check(server, shown, &parts.extensions).await?;
     // Of WebSockets there are as many as there is room for, and each counts its own requests; what is sent to an
     // editor's connection is counted there, too.
-    if is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp" {
-        return Ok(identity);
-    }
-    let counted = identity.clone();
-    match server
-        .auth
-        .ask(move |store, now| store.request(&counted, now))
-        .await
-    {
-        Some(Ok(())) => Ok(identity),
-        Some(Err(wait)) => Err(Box::new(slow_down(
-            wait.as_secs() + 1,
-            "too many requests: wait a moment",
-        ))),
-        None => Err(Box::new(stopping())),
-    }
+    let is_counted_there =
+        is_socket(parts) || parts.headers.contains_key(acp::CONNECTION_ID) && parts.uri.path() == "/acp";
+    check(server, shown, &parts.extensions, !is_counted_there).await
 }
 
 /// Asks the guard. A connection on which something valid is shown is no newcomer any more.
@@ -98,32 +85,47 @@ pub async fn check(
     server: &ServerState,
     shown: Credential,
     from: &Extensions,
+    is_counted: bool,
 ) -> Result<Identity, Box<Response>> {
     if let Credential::Ticket(ticket) = &shown {
         peer::may_show(server, ticket, from).await?;
     }
-    let (source, progress) = (source_of(from), from.get::<Arc<AuthProgress>>());
-    let asked = server.auth.ask(move |store, now| match shown {
-        Credential::Token(token) => store.token(&token, source, now),
-        Credential::Ticket(ticket) => store.ticket(&ticket, source, now),
-        Credential::Connection(identity) => store.connection(identity, now),
-        Credential::Session(secret) => store.session(&secret, now),
-        Credential::User => Ok(store.owner()),
+    let (source, progress) = (source_of(from), from.get::<Arc<AuthProgress>>().cloned());
+    let asked = server.auth.ask(move |store, now| {
+        let admit = |store: &mut AuthStore, identity: &Identity| {
+            if progress.is_some_and(|progress| !progress.admit()) {
+                return Err(AuthError::Full);
+            }
+            if is_counted {
+                store.request(identity, now)
+            } else {
+                Ok(())
+            }
+        };
+        let identity = match shown {
+            Credential::Ticket(ticket) => return store.ticket(&ticket, source, now, admit),
+            Credential::Token(token) => store.token(&token, source, now)?,
+            Credential::Connection(identity) => store.connection(identity, now)?,
+            Credential::Session(secret) => store.session(&secret, now)?,
+            Credential::User => store.owner(),
+        };
+        admit(store, &identity)?;
+        Ok(identity)
     });
-    match asked.await {
-        Some(Ok(identity)) if progress.is_none_or(|progress| progress.admit()) => Ok(identity),
-        Some(Ok(_)) => Err(Box::new(refuse(
+    let too_many = |wait: Duration, told| slow_down(wait.as_secs() + 1, told);
+    let refused = match asked.await {
+        Some(Ok(identity)) => return Ok(identity),
+        Some(Err(AuthError::Wrong)) => unauthenticated(HOW),
+        Some(Err(AuthError::Wait(wait))) => too_many(wait, "too many wrong tokens: wait a moment"),
+        Some(Err(AuthError::Busy(wait))) => too_many(wait, "too many requests: wait a moment"),
+        Some(Err(AuthError::Full)) => refuse(
             StatusCode::SERVICE_UNAVAILABLE,
             "overloaded",
             "too many connections: close some, or raise limits.connections",
-        ))),
-        Some(Err(AuthError::Wrong)) => Err(Box::new(unauthenticated(HOW))),
-        Some(Err(AuthError::Wait(wait))) => Err(Box::new(slow_down(
-            wait.as_secs() + 1,
-            "too many wrong tokens: wait a moment",
-        ))),
-        None => Err(Box::new(stopping())),
-    }
+        ),
+        None => stopping(),
+    };
+    Err(Box::new(refused))
 }
 
 /// Where a request comes from.

@@ -28,6 +28,13 @@ struct Login {
     ticket: Option<String>,
 }
 
+/// What `POST /api/tickets/used` takes.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Used {
+    ticket: Option<String>,
+}
+
 /// What `POST /api/tickets` takes, or nothing.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -66,10 +73,8 @@ pub async fn ticket(
 pub async fn used(State(server): State<ServerState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
-        Ok(Login {
-            ticket: Some(ticket), ..
-        }) => ticket,
-        Ok(_) => return invalid("give {\"ticket\": …}"),
+        Ok(Used { ticket: Some(ticket) }) => ticket,
+        Ok(Used { ticket: None }) => return invalid("give {\"ticket\": …}"),
         Err(refused) => return *refused,
     };
     let Some(gone) = server.auth.ask(move |store, _| store.ticket_gone(&ticket)).await else {
@@ -106,7 +111,7 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
-    let identity = match check(&server, given, &parts.extensions).await {
+    let identity = match check(&server, given, &parts.extensions, false).await {
         Ok(identity) => identity,
         Err(refused) => return *refused,
     };

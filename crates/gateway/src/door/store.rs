@@ -87,6 +87,10 @@ pub enum AuthError {
     Wrong,
     /// They have tried too often.
     Wait(Duration),
+    /// They make too many requests.
+    Busy(Duration),
+    /// There is no room for their connection.
+    Full,
 }
 
 /// Why there is no ticket.
@@ -214,17 +218,28 @@ impl AuthStore {
         }
     }
 
-    /// Somebody shows a ticket: it is used up.
-    pub fn ticket(&mut self, shown: &str, source: Source, now: Now) -> Result<Identity, AuthError> {
-        match self.tickets.remove(&Hash::of(shown)) {
-            Some(Ticket { identity, until, .. }) if until > now.mono && self.holds(&identity, now.wall) => {
-                Ok(Identity {
-                    by_ticket: true,
-                    ..identity
-                })
-            }
-            _ => Err(self.failed(source, now)),
-        }
+    /// Somebody shows a ticket: it is used up, unless `authenticate` has no room for what it opens.
+    pub fn ticket(
+        &mut self,
+        shown: &str,
+        source: Source,
+        now: Now,
+        admit: impl FnOnce(&mut Self, &Identity) -> Result<(), AuthError>,
+    ) -> Result<Identity, AuthError> {
+        let shown = Hash::of(shown);
+        let ticket = self.tickets.get(&shown);
+        let ticket =
+            ticket.filter(|ticket| ticket.until > now.mono && self.holds(&ticket.identity, now.wall));
+        let Some(Ticket { identity, .. }) = ticket else {
+            return Err(self.failed(source, now));
+        };
+        let identity = Identity {
+            by_ticket: true,
+            ..identity.clone()
+        };
+        admit(self, &identity)?;
+        self.tickets.remove(&shown);
+        Ok(identity)
     }
 
     /// Somebody shows the id of a connection that `identity` has opened. A connection that is over is no attempt at
@@ -257,8 +272,10 @@ impl AuthStore {
     }
 
     /// Whether a principal may make one more request by HTTP.
-    pub fn request(&mut self, identity: &Identity, now: Now) -> Result<(), Duration> {
-        self.requests.take(&identity.principal, now.mono)
+    pub fn request(&mut self, identity: &Identity, now: Now) -> Result<(), AuthError> {
+        self.requests
+            .take(&identity.principal, now.mono)
+            .map_err(AuthError::Busy)
     }
 
     /// Takes a ticket in.

@@ -1,19 +1,89 @@
 //! Files that a user's git configuration names. Git ends with an error where it cannot read one.
 //!
-//! In: a configuration file. Out: the files that it names, and those that these name. Never: runs git.
+//! In: a configuration file. Out: its settings, and the files that it and those that it includes name. Never: runs git, or names a
+//! directory.
 
 use std::path::{Path, PathBuf};
+
+use acpd_host::read_small;
 
 /// A configuration is not longer, and names not more files.
 const FILE_BYTES: u64 = 256 << 10;
 const FILES: usize = 64;
 
-/// The files that `config` and what it includes name, wherever they are.
-pub fn named_files(config: &Path, home: &Path) -> Vec<PathBuf> {
+/// Settings that name files of another kind.
+const NAMING: [(&str, &str); 3] = [
+    ("core", "excludesfile"),
+    ("core", "attributesfile"),
+    ("commit", "template"),
+];
+
+/// A line `key = value` of a configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// In lower case, as the key.
+    section: String,
+    has_subsection: bool,
+    key: String,
+    value: String,
+}
+
+impl Setting {
+    /// Whether it is a setting of this section without a subsection. Names are in lower case.
+    pub fn is(&self, section: &str, key: &str) -> bool {
+        self.section == section && !self.has_subsection && self.key == key
+    }
+
+    /// Without quotation marks.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+/// Returns the settings of a file; none of one that cannot be read.
+pub fn settings(file: &Path) -> Vec<Setting> {
+    let text = read_small(file, FILE_BYTES).unwrap_or_default();
+    let (mut section, mut has_subsection) = (String::new(), false);
+    let mut settings = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let mut rest = line;
+        if let Some(header) = line.strip_prefix('[') {
+            let end = if header.contains('"') { "\"]" } else { "]" };
+            let (inside, behind) = header.split_once(end).unwrap_or((header, ""));
+            let (name, subsection) = inside.split_once([' ', '\t', '"']).unwrap_or((inside, ""));
+            section = name.to_ascii_lowercase();
+            has_subsection = !subsection.is_empty();
+            rest = behind;
+        }
+        if let Some((key, value)) = rest.split_once('=') {
+            settings.push(Setting {
+                section: section.clone(),
+                has_subsection,
+                key: key.trim().to_ascii_lowercase(),
+                value: unquoted(value.trim()).to_owned(),
+            });
+        }
+    }
+    settings
+}
+
+/// A value without quotation marks, or without the comment behind it.
+fn unquoted(value: &str) -> &str {
+    match value.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+        None => value.split(['#', ';']).next().unwrap_or_default().trim_end(),
+    }
+}
+
+/// Returns the files that `config` and what it includes name, wherever they are. Only files that are trusted are read.
+pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![config.to_owned()];
     while let Some(file) = left.pop() {
-        for (is_config, path) in read(&file, home) {
+        if !is_trusted(&file) {
+            continue;
+        }
+        for (is_config, path) in named_in(&file, home) {
             if found.len() < FILES && !found.contains(&path) {
                 if is_config {
                     left.push(path.clone());
@@ -26,37 +96,21 @@ pub fn named_files(config: &Path, home: &Path) -> Vec<PathBuf> {
 }
 
 /// The files that one file names, and whether they are configuration as well.
-fn read(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
-    let is_small = file
-        .metadata()
-        .is_ok_and(|found| found.is_file() && found.len() <= FILE_BYTES);
-    let text = Some(file)
-        .filter(|_| is_small)
-        .and_then(|file| std::fs::read_to_string(file).ok());
-    let mut section = String::new();
-    let mut files = Vec::new();
-    for line in text.unwrap_or_default().lines().map(str::trim) {
-        if let Some(header) = line.strip_prefix('[') {
-            let name = header.split([']', ' ', '\t', '"']).next();
-            section = name.unwrap_or_default().to_ascii_lowercase();
-            continue;
-        }
-        let Some((key, value)) = line.split_once('=') else {
-            continue;
+fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
+    let named = settings(file).into_iter().filter_map(|setting| {
+        let is_config = match &*setting.section {
+            "include" | "includeif" if setting.key == "path" => true,
+            _ if NAMING.iter().any(|(section, key)| setting.is(section, key)) => false,
+            _ => return None,
         };
-        let is_config = match (&*section, &*key.trim().to_ascii_lowercase()) {
-            ("include" | "includeif", "path") => true,
-            ("core", "excludesfile" | "attributesfile") | ("commit", "template") => false,
-            _ => continue,
-        };
-        let value = value.trim().trim_matches('"');
-        let path = match value.strip_prefix("~/") {
+        let path = match setting.value().strip_prefix("~/") {
             Some(below) => home.join(below),
-            None => file.parent().unwrap_or(home).join(value),
+            None => file.parent().unwrap_or(home).join(setting.value()),
         };
-        files.push((is_config, path));
-    }
-    files
+        // An empty value leads to a directory, whose files nobody named.
+        path.is_file().then_some((is_config, path))
+    });
+    named.collect()
 }
 
 #[cfg(test)]
@@ -67,26 +121,60 @@ mod tests {
     fn what_a_configuration_names_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path();
+        for name in ["ignore", "t", "x y", "no"] {
+            std::fs::write(home.join(name), "").unwrap();
+        }
+        let absolute = home.join("x y").display().to_string();
         std::fs::write(
             home.join(".gitconfig"),
-            "# path = no\n[user]\n\tname = path\n[core]\n  excludesFile = ~/ignore\n[Include]\n path = work.conf\n\
-             [includeIf \"gitdir:~/w/\"]\n\tpath = \"/x/y\"\n[other]\npath = no\n",
+            format!(
+                "# path = no\n[user]\n\tname = path\n[core]\n  excludesFile = ~/ignore # mine\n[Include]\n path = work.conf\n\
+                 [includeIf \"gitdir:~/w[1]/\"]\n\tpath = \"{absolute}\" ; x\n[other]\npath = no\n"
+            ),
         )
         .unwrap();
         // It includes itself, and what is not there.
         std::fs::write(
             home.join("work.conf"),
-            "[include]\npath=work.conf\npath=none\n[commit]\ntemplate=t\n",
+            "[include] path=work.conf\npath=none\n[commit]\ntemplate=t\n",
         )
         .unwrap();
-        let mut found = named_files(&home.join(".gitconfig"), home);
+        let mut found = named_files(&home.join(".gitconfig"), home, |_| true);
         found.sort();
-        let mut expected: Vec<_> = ["ignore", "none", "t", "work.conf"]
-            .map(|name| home.join(name))
-            .into();
-        expected.push("/x/y".into());
-        expected.sort();
-        assert_eq!(found, expected);
-        assert!(named_files(&home.join("none"), home).is_empty());
+        assert_eq!(
+            found,
+            ["ignore", "t", "work.conf", "x y"].map(|name| home.join(name))
+        );
+        assert!(named_files(&home.join("none"), home, |_| true).is_empty());
+        // What an agent may have written names nothing.
+        let is_trusted = |file: &Path| !file.ends_with("work.conf");
+        let mut found = named_files(&home.join(".gitconfig"), home, is_trusted);
+        found.sort();
+        assert_eq!(found, ["ignore", "work.conf", "x y"].map(|name| home.join(name)));
+    }
+
+    #[test]
+    fn only_files_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path();
+        std::fs::create_dir(home.join("keys")).unwrap();
+        let empty = "[core]\nexcludesfile =\nattributesfile = ~/\n[commit]\ntemplate = \"\"\n[include]\npath = ~/keys\npath = /\n";
+        std::fs::write(home.join(".gitconfig"), empty).unwrap();
+        assert_eq!(
+            named_files(&home.join(".gitconfig"), home, |_| true),
+            [""; 0].map(PathBuf::from)
+        );
+    }
+
+    #[test]
+    fn a_setting_is_told_apart_by_its_section() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config");
+        std::fs::write(&file, "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n").unwrap();
+        let found: Vec<_> = settings(&file)
+            .into_iter()
+            .filter(|setting| setting.is("core", "worktree"))
+            .collect();
+        assert_eq!(found.iter().map(Setting::value).collect::<Vec<_>>(), ["../w"]);
     }
 }

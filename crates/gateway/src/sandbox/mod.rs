@@ -9,11 +9,11 @@ mod package;
 mod places;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use acpd_catalog::{self as catalog, find_program};
-use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError};
+use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError, cut};
 use acpd_model::Failure;
 use serde::Serialize;
 
@@ -98,8 +98,15 @@ impl AgentConfig {
             .ok()
             .and_then(Option::as_ref)
             .map(Sandbox::grants);
-        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing());
+        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing(), reserved);
         (sandbox, confinement)
+    }
+
+    /// The same, where the look itself failed.
+    pub fn not_looked_at(&self, failure: Failure) -> (Result<Option<Sandbox>, Failure>, Confinement) {
+        let reason = Some(failure.message.clone());
+        let confinement = Confinement::new(self.wall(), None, reason, &[], &Reserved::default());
+        (Err(failure), confinement)
     }
 
     /// Paths of its own lists that are not there, so that nothing is granted for them.
@@ -110,6 +117,16 @@ impl AgentConfig {
         missing.cloned().collect()
     }
 
+    /// What it may write, the workspace aside.
+    fn write(&self, places: Places<'_>) -> Vec<PathBuf> {
+        let listed = self.sandbox.write.iter().filter_map(|path| listed(places, path));
+        let homes = self
+            .own_homes()
+            .into_iter()
+            .filter_map(|place| places.path(place));
+        listed.chain(homes).chain(places.write()).collect()
+    }
+
     /// What it may use.
     fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
         let env = self.variables();
@@ -117,43 +134,35 @@ impl AgentConfig {
         let of = |paths: &[String]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| listed(places, path)).collect()
         };
-        let homes = self.own_homes().into_iter().filter_map(|place| {
-            let home = places.path(place)?;
+        for place in self.own_homes() {
             // A place with a dot inside of its name is a file.
-            if Path::new(place).extension().is_none() {
+            if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
                 places::make(&home);
             }
-            Some(home)
-        });
-        let mut write = of(&self.sandbox.write);
-        write.extend(homes);
-        write.extend(places.write());
+        }
+        places.make_caches();
+        let mut write = self.write(places);
         let (mut read, spared) = self.program_files(&env, reserved);
         read.extend(of(&self.sandbox.read));
         read.extend(places.read());
-        if let Some(home) = places.path("$HOME") {
-            let configs = ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"];
-            let configs = configs.iter().filter_map(|config| places.path(config));
-            read.extend(configs.flat_map(|config| git_config::named_files(&config, &home)));
-        }
-        // A home that is a repository is not granted for that.
-        let home = places.path("$HOME");
-        let is_apart = |root: &Path| home.as_ref().is_none_or(|home| !home.starts_with(root));
         let repositories: Vec<_> = workspace
             .iter()
             .filter_map(|directory| git::repository(directory))
-            .filter(|repository| !repository.ends_with(".git") || repository.parent().is_none_or(is_apart))
+            .filter(|repository| {
+                !repository.ends_with(".git")
+                    || !repository.parent().is_some_and(|root| places.holds_home(root))
+            })
             .collect();
         let roots = workspace
             .iter()
             .filter_map(|directory| git::root(directory))
-            .filter(|root| is_apart(root));
+            .filter(|root| !places.holds_home(root));
         read.extend(roots.map(Path::to_owned));
         match mode {
             Mode::Readonly => read.extend(repositories),
             _ => write.extend(repositories),
         }
-        Grants {
+        let mut grants = Grants {
             workspace: workspace.to_vec(),
             readonly: mode == Mode::Readonly,
             read,
@@ -161,7 +170,18 @@ impl AgentConfig {
             withheld: reserved.paths().map(Path::to_owned).collect(),
             spared,
             network: self.sandbox.network.clone().unwrap_or_default(),
+        };
+        // What an agent may have written names nothing.
+        let writable = grants.writable();
+        let is_trusted = |file: &Path| !writable.decides(file);
+        if let Some(home) = places.path("$HOME") {
+            for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
+                let config = places.path(config).into_iter();
+                let named = config.flat_map(|config| git_config::named_files(&config, &home, is_trusted));
+                grants.read.extend(named);
+            }
         }
+        grants
     }
 
     /// Where its own program and those of its MCP servers are, what their arguments name, and the packages of both: to read; and where
@@ -201,9 +221,7 @@ impl AgentConfig {
             .chain(packages)
             .map(Path::to_owned)
             .collect();
-        let home = Places(env).path("$HOME");
-        // A program in the home directory itself does not open that.
-        read.retain(|directory| home.as_ref().is_none_or(|home| !home.starts_with(directory)));
+        read.retain(|directory| !Places(env).holds_home(directory));
         read.extend(programs);
         read.extend(scripts);
         (read, installed)
@@ -213,12 +231,7 @@ impl AgentConfig {
     pub fn environment(&self) -> BTreeMap<String, String> {
         let mut env = Environment::here(&self.pass_env, &self.env);
         if let Wall::Stands(mode) = self.wall() {
-            let mode = if mode == Mode::Readonly {
-                "readonly"
-            } else {
-                "workspace"
-            };
-            env.insert(VARIABLE.to_owned(), mode.to_owned());
+            env.insert(VARIABLE.to_owned(), mode.name().to_owned());
         }
         env
     }
@@ -250,8 +263,23 @@ pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> R
     }
 }
 
+/// The directories of `write` in which nothing new can be made.
+fn closed_of(write: &[PathBuf], reserved: &Reserved) -> Vec<PathBuf> {
+    let there = cut(write, reserved).filter(|path| path.exists());
+    there.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Says what does not work in such a directory, and what helps.
+pub fn closed(directory: &Path) -> String {
+    format!(
+        "agents cannot make new files directly in {}, because acpd's own files are in it: move the data directory and the configuration \
+         elsewhere",
+        directory.display()
+    )
+}
+
 /// Says in the daemon's log what is not confined, and what the kernel does not enforce.
-pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) {
+pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, reserved: &Reserved) {
     let kernel = Kernel::here();
     let mut known: Vec<_> = agents
         .iter()
@@ -267,6 +295,9 @@ pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) {
                 let network = config.sandbox.network.clone().unwrap_or_default();
                 for gap in kernel.gaps(&network) {
                     tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
+                }
+                for directory in closed_of(&config.write(Places(&config.variables())), reserved) {
+                    tracing::warn!(agent, "{}", closed(&directory));
                 }
             }
         }
@@ -290,15 +321,22 @@ pub struct Confinement {
     pub network: String,
     /// Paths of the configuration that are not there.
     pub missing: Vec<String>,
+    /// Directories that may be written, in which nothing new can be made: acpd's own files are in them.
+    pub closed: Vec<PathBuf>,
 }
 
 impl Confinement {
-    fn new(wall: Wall, grants: Option<&Grants>, reason: Option<String>, missing: &[String]) -> Self {
+    fn new(
+        wall: Wall,
+        grants: Option<&Grants>,
+        reason: Option<String>,
+        missing: &[String],
+        reserved: &Reserved,
+    ) -> Self {
         let (mode, cannot) = match wall {
-            Wall::Stands(Mode::Readonly) => ("readonly", None),
-            Wall::Stands(_) => ("workspace", None),
-            Wall::Off => ("off", None),
-            Wall::Cannot(why) => ("off", Some(why.to_owned())),
+            Wall::Stands(mode) => (mode, None),
+            Wall::Off => (Mode::Off, None),
+            Wall::Cannot(why) => (Mode::Off, Some(why.to_owned())),
         };
         let there = |paths: &[PathBuf]| -> Vec<PathBuf> {
             let mut paths: Vec<_> = paths.iter().filter(|path| path.exists()).cloned().collect();
@@ -307,7 +345,7 @@ impl Confinement {
             paths
         };
         Self {
-            mode,
+            mode: mode.name(),
             reason: reason.or(cannot),
             gaps: grants
                 .map(|grants| Kernel::here().gaps(&grants.network))
@@ -324,6 +362,9 @@ impl Confinement {
                     .join(", "),
             },
             missing: missing.to_vec(),
+            closed: grants
+                .map(|grants| closed_of(&grants.write, reserved))
+                .unwrap_or_default(),
         }
     }
 }

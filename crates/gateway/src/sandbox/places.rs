@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use acpd_catalog::find_program;
 
 /// Defaults of variables; each may name an earlier one.
-const DEFAULTS: [(&str, &str); 23] = [
+const DEFAULTS: [(&str, &str); 24] = [
     ("XDG_CONFIG_HOME", "$HOME/.config"),
     ("XDG_CACHE_HOME", "$HOME/.cache"),
     ("XDG_DATA_HOME", "$HOME/.local/share"),
@@ -31,6 +31,7 @@ const DEFAULTS: [(&str, &str); 23] = [
     ("PYENV_ROOT", "$HOME/.pyenv"),
     ("PIP_CACHE_DIR", "$XDG_CACHE_HOME/pip"),
     ("UV_CACHE_DIR", "$XDG_CACHE_HOME/uv"),
+    ("UV_TOOL_DIR", "$XDG_DATA_HOME/uv/tools"),
     ("GRADLE_USER_HOME", "$HOME/.gradle"),
     ("CLAUDE_CONFIG_DIR", "$HOME/.claude"),
     ("CODEX_HOME", "$HOME/.codex"),
@@ -182,11 +183,15 @@ const CACHES: [(&str, &[&str]); 16] = [
     ("ccache", &["$XDG_CACHE_HOME/ccache"]),
 ];
 
-/// Files of the same kind: locks, without which a toolchain shares its caches unguarded.
-const LOCKS: [(&str, &[&str]); 1] = [(
-    "cargo",
-    &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate"],
-)];
+/// Files of the same kind: locks, without which a toolchain shares its caches unguarded, or does nothing.
+const LOCKS: [(&str, &[&str]); 2] = [
+    (
+        "cargo",
+        &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate"],
+    ),
+    // uvx takes the lock of the tools that were installed, and makes the other file where it is missing.
+    ("uv", &["$UV_TOOL_DIR/.lock", "$UV_TOOL_DIR/.gitignore"]),
+];
 
 /// Variables of an agent, and where they lead.
 #[derive(Debug, Clone, Copy)]
@@ -215,16 +220,22 @@ impl Places<'_> {
         Some(path).filter(|path| path.is_absolute())
     }
 
+    /// Whether `directory` is the home directory or holds it, by its name or by where that leads. A program or a repository there does
+    /// not open it.
+    pub fn holds_home(self, directory: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.path("$HOME")
+            .is_some_and(|home| home.starts_with(directory) || real(&home).starts_with(real(directory)))
+    }
+
     /// All that may be read whatever the agent.
     pub fn read(self) -> Vec<PathBuf> {
         let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);
         let mut paths: Vec<_> = places.filter_map(|place| self.path(place)).collect();
-        let home = self.path("$HOME");
         let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
         let directories = std::env::split_paths(search);
         for directory in directories.filter(|directory| directory.is_absolute()) {
-            // A home that stands on PATH is not granted for that.
-            if home.as_ref().is_some_and(|home| home.starts_with(&directory)) {
+            if self.holds_home(&directory) {
                 continue;
             }
             if directory.ends_with("bin") {
@@ -232,7 +243,7 @@ impl Places<'_> {
                 paths.extend(beside.iter().map(|name| directory.with_file_name(name)));
                 let context = directory.parent().filter(|context| {
                     let marks = ["pyvenv.cfg", "conda-meta"];
-                    marks.iter().any(|mark| context.join(mark).exists())
+                    !self.holds_home(context) && marks.iter().any(|mark| context.join(mark).exists())
                 });
                 paths.extend(context.map(Path::to_owned));
             }
@@ -241,20 +252,34 @@ impl Places<'_> {
         paths
     }
 
-    /// All that may be written whatever the agent. Caches of toolchains that are there are made.
+    /// All that may be written whatever the agent.
     pub fn write(self) -> Vec<PathBuf> {
-        let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
-        let used = |(program, places): &(&str, &'static [&'static str])| {
-            let is_there = find_program(program, search).is_some();
-            places
-                .iter()
-                .filter(move |_| is_there)
-                .filter_map(|place| self.path(place))
-        };
-        let caches = CACHES.iter().flat_map(used).inspect(|cache| make(cache));
-        let locks = LOCKS.iter().flat_map(used).inspect(|lock| make_file(lock));
         let scratch = SCRATCH.iter().filter_map(|place| self.path(place));
-        scratch.chain(caches).chain(locks).collect()
+        scratch
+            .chain(self.used(&CACHES))
+            .chain(self.used(&LOCKS))
+            .collect()
+    }
+
+    /// Makes the caches and locks of toolchains that are there.
+    pub fn make_caches(self) {
+        for cache in self.used(&CACHES) {
+            make(&cache);
+        }
+        for lock in self.used(&LOCKS) {
+            make_file(&lock);
+        }
+    }
+
+    /// The places of those programs that are there.
+    fn used(self, table: &[(&str, &'static [&'static str])]) -> Vec<PathBuf> {
+        let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
+        let there = table
+            .iter()
+            .filter(|(program, _)| find_program(program, search).is_some());
+        there
+            .flat_map(|(_, places)| places.iter().filter_map(|place| self.path(place)))
+            .collect()
     }
 }
 
@@ -265,9 +290,12 @@ pub fn make(directory: &Path) {
     let _ = private.recursive(true).mode(0o700).create(directory);
 }
 
-/// Makes a file for the user alone.
+/// Makes a file for the user alone, and the directory that it is in.
 fn make_file(file: &Path) {
     use std::os::unix::fs::OpenOptionsExt;
+    if let Some(directory) = file.parent() {
+        make(directory);
+    }
     let mut private = std::fs::OpenOptions::new();
     let _ = private.create_new(true).write(true).mode(0o600).open(file);
 }
@@ -294,6 +322,34 @@ mod tests {
         assert_eq!(path("$TMPDIR").as_deref(), Some("/tmp"));
         assert_eq!(path("$UNKNOWN/x"), None);
         assert_eq!(Places(&BTreeMap::new()).path("$RUSTUP_HOME"), None);
+    }
+
+    #[test]
+    fn a_home_is_known_under_every_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for made in ["u/bin", "x"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("u/pyvenv.cfg"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("u"), root.join("home")).unwrap();
+        let text = |path: &str| root.join(path).display().to_string();
+        let search = ["u", "home", "home/bin", "x"].map(text).join(":");
+        let env = [("HOME".to_owned(), text("home")), ("PATH".to_owned(), search)].into();
+        for (path, holds) in [
+            ("u", true),
+            ("home", true),
+            ("", true),
+            ("u/bin", false),
+            ("x", false),
+        ] {
+            assert_eq!(Places(&env).holds_home(&root.join(path)), holds, "{path}");
+        }
+        let read = Places(&env).read();
+        assert!(read.contains(&root.join("x")));
+        for home in ["u", "home"] {
+            assert!(!read.contains(&root.join(home)), "{home}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use acpd_host::Network;
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -30,6 +30,17 @@ pub enum Mode {
     Readonly,
     /// There is no sandbox.
     Off,
+}
+
+impl Mode {
+    /// Its word in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::Readonly => "readonly",
+            Self::Off => "off",
+        }
+    }
 }
 
 impl SandboxSettings {
@@ -71,12 +82,8 @@ impl<'de> Visitor<'de> for WordOrTable {
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
-        let mode = match word {
-            "workspace" => Mode::Workspace,
-            "readonly" => Mode::Readonly,
-            "off" => Mode::Off,
-            _ => return Err(E::invalid_value(Unexpected::Str(word), &self)),
-        };
+        let mode = Mode::deserialize(StrDeserializer::<E>::new(word));
+        let mode = mode.map_err(|_| E::invalid_value(Unexpected::Str(word), &self))?;
         Ok(SandboxSettings {
             mode: Some(mode),
             ..SandboxSettings::default()

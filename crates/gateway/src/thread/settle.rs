@@ -1,6 +1,5 @@
 //! What the machine wants is carried out: first the log, then callers and clients, then the rest.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use acpd_host::Sandbox;
@@ -12,16 +11,16 @@ use acpd_proto::projection::{Chunks, extract};
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
 
+use super::begin::{Begun, begin_agent};
 use super::{PendingDeletion, ThreadActor, from_agent};
 use crate::agent::AgentHandle;
 use crate::agent_config::AgentConfig;
 use crate::agent_start;
-use crate::agents::Runnable;
 use crate::batch::Batch;
 use crate::directory::log_failure;
 use crate::history::{collect_exchanges, collect_history};
-use crate::host;
 use crate::host::Host;
+use crate::off_thread::off_thread;
 use crate::paths;
 use crate::process_table::Rank;
 
@@ -142,26 +141,28 @@ impl ThreadActor {
             // Done before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
             Effect::StartAgent(mut start) => {
-                let wanted = self.machine.live().spec.params.cwd.as_ref();
-                if wanted.is_some_and(|cwd| !Path::new(cwd).is_dir()) {
+                if let Some(cwd) = &self.machine.live().spec.params.cwd
+                    && !tokio::fs::metadata(cwd).await.is_ok_and(|found| found.is_dir())
+                {
                     start.cwd = self.machine.session_directory_gone(self.context.clock.now());
                 }
-                let spec = &self.machine.live().spec;
-                let found = self
-                    .context
-                    .agents
-                    .find(&spec.agent)
-                    .and_then(|Runnable { config, .. }| {
-                        let sandbox = config.confine(&self.context.reserved, &host::directories(spec))?;
-                        let workspace = paths::open(spec, sandbox.as_ref())?;
-                        Ok((config, sandbox, workspace))
-                    });
-                let started = match found {
-                    Ok((config, sandbox, workspace)) => {
+                let spec = self.machine.live().spec.clone();
+                let agent = spec.agent.clone();
+                let (agents, reserved) = (
+                    Arc::clone(&self.context.agents),
+                    Arc::clone(&self.context.reserved),
+                );
+                let begun = off_thread(move || begin_agent(&agents, &reserved, &spec)).await;
+                let started = match begun {
+                    Ok(begun) => {
+                        let Begun {
+                            config,
+                            sandbox,
+                            workspace,
+                        } = begun;
                         start.quirks = config.quirks;
                         start.mcp_servers = crate::mcp::servers(start.mcp_servers, &config.mcp_servers);
                         let single = config.chunks == Some(Chunks::Single);
-                        let agent = spec.agent.clone();
                         self.machine.set_single_chunks(single);
                         let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
                         started.inspect(|handle| {
@@ -169,7 +170,6 @@ impl ThreadActor {
                                 workspace,
                                 config,
                                 sandbox,
-                                &self.context.reserved,
                                 self.host_tx.clone(),
                                 handle.process.budget().clone(),
                                 Arc::clone(&self.context.metrics),

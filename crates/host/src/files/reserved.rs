@@ -1,9 +1,9 @@
 //! What no workspace hands out, whatever directories it has: the daemon's own files, and what other agents keep.
 //!
-//! They are told apart by device and inode, looked up each time: so neither another name nor a hard link leads to them, and
-//! a file that was replaced since is still known.
+//! They are told apart by device and inode, looked up for each walk along a path: so neither another name nor a link leads to them, nor a
+//! hard link to a file directly in one of the directories; and a file that was replaced since is still known.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,20 @@ impl Reserved {
         Self { directories, files }
     }
 
+    /// Looks up what is reserved, for the steps of one walk.
+    pub(super) fn look(&self) -> Known {
+        let file = |file: &PathBuf| KnownFile {
+            own: FileId::of_path(file),
+            above: file.parent().and_then(FileId::of_path),
+            name: file.file_name().map(OsStr::to_owned),
+        };
+        let directories = self.directories.iter();
+        Known {
+            directories: directories.filter_map(|path| FileId::of_path(path)).collect(),
+            files: self.files.iter().map(file).collect(),
+        }
+    }
+
     /// Whether `path` leads into one of the directories or to one of the files, by whatever name.
     pub(super) fn holds(&self, path: &str) -> bool {
         if self.directories.is_empty() && self.files.is_empty() {
@@ -77,7 +91,8 @@ impl Reserved {
         let Some(real) = real_name(path) else {
             return false;
         };
-        let is_inside = |place: &Path| FileId::of_path(place).is_some_and(|id| self.has_directory(id));
+        let known = self.look();
+        let is_inside = |place: &Path| FileId::of_path(place).is_some_and(|id| known.has_directory(id));
         let named = |file: &PathBuf| file.to_str().and_then(real_name).is_some_and(|file| file == real);
         real.ancestors().any(is_inside)
             || self.files.iter().any(named)
@@ -111,9 +126,41 @@ impl Reserved {
         self.directories().chain(self.files.iter().map(PathBuf::as_path))
     }
 
+    /// Whether an open file is one of the files, or one directly in one of the directories, under another name.
+    pub(super) fn is_file(&self, found: &std::fs::Metadata) -> bool {
+        let id = Some(FileId::of(found));
+        if self.files.iter().any(|file| FileId::of_path(file) == id) {
+            return true;
+        }
+        // A file with one name is where it was found, and that is not in the directories.
+        found.nlink() > 1
+            && self.directories.iter().any(|directory| {
+                let entries = directory.read_dir().into_iter().flatten().flatten();
+                let mut ids = entries.filter_map(|entry| entry.metadata().ok());
+                ids.any(|entry| Some(FileId::of(&entry)) == id)
+            })
+    }
+}
+
+/// What was reserved at one moment, and what it was then.
+#[derive(Debug)]
+pub(super) struct Known {
+    directories: Vec<FileId>,
+    files: Vec<KnownFile>,
+}
+
+#[derive(Debug)]
+struct KnownFile {
+    /// `None` if it is not there yet.
+    own: Option<FileId>,
+    /// The directory that it is in, or would be.
+    above: Option<FileId>,
+    name: Option<OsString>,
+}
+
+impl Known {
     /// Whether `dir` is one of the directories.
     pub(super) fn is_directory(&self, dir: &Dir) -> bool {
-        // Most workspaces in tests reserve nothing.
         !self.directories.is_empty() && FileId::of_directory(dir).is_some_and(|id| self.has_directory(id))
     }
 
@@ -150,29 +197,12 @@ impl Reserved {
         let there = dir.symlink_metadata(name).ok();
         let there = there.map(|found| FileId::found(&found));
         self.files.iter().any(|file| {
-            let named =
-                file.file_name() == Some(name) && file.parent().and_then(FileId::of_path) == Some(here);
-            named || there.is_some() && FileId::of_path(file) == there
+            let named = file.name.as_deref() == Some(name) && file.above == Some(here);
+            named || there.is_some() && file.own == there
         })
     }
 
-    /// Whether an open file is one of the files, or one directly in one of the directories, under another name.
-    pub(super) fn is_file(&self, found: &std::fs::Metadata) -> bool {
-        let id = Some(FileId::of(found));
-        if self.files.iter().any(|file| FileId::of_path(file) == id) {
-            return true;
-        }
-        // A file with one name is where it was found, and that is not in the directories.
-        found.nlink() > 1
-            && self.directories.iter().any(|directory| {
-                let entries = directory.read_dir().into_iter().flatten().flatten();
-                let mut ids = entries.filter_map(|entry| entry.metadata().ok());
-                ids.any(|entry| Some(FileId::of(&entry)) == id)
-            })
-    }
-
     fn has_directory(&self, id: FileId) -> bool {
-        let mut known = self.directories.iter().filter_map(|path| FileId::of_path(path));
-        known.any(|directory| directory == id)
+        self.directories.contains(&id)
     }
 }

@@ -166,6 +166,7 @@ impl Workspace {
         parents: Parents,
         on_link: Links,
     ) -> Result<WalkResult, Failure> {
+        let mut known = self.reserved.look();
         let mut links = 0;
         let mut steps = 0;
         'again: loop {
@@ -174,7 +175,7 @@ impl Workspace {
                 Err(_) if parents == Parents::NameOnly => return elsewhere(&text, path),
                 Err(failure) => return Err(failure),
             };
-            if self.reserved.is_inside(&root.dir) {
+            if known.is_inside(&root.dir) {
                 return Err(reserved(path));
             }
             let mut dir = root.dir.try_clone().map_err(|error| of_io(path, &error))?;
@@ -203,8 +204,13 @@ impl Workspace {
                     let real = walked.join(name).join(rest);
                     return Ok(WalkResult { real, place: None });
                 }
-                match next.map_err(|errno| of_errno(path, errno))? {
-                    Step::Leaf if self.reserved.is_name(&dir, name) => return Err(reserved(path)),
+                let next = next.map_err(|errno| of_errno(path, errno))?;
+                if matches!(next, Step::Made(_)) {
+                    // What is reserved may be what was missing.
+                    known = self.reserved.look();
+                }
+                match next {
+                    Step::Leaf if known.is_name(&dir, name) => return Err(reserved(path)),
                     Step::Leaf => {
                         walked.push(name);
                         let place = Place {
@@ -218,8 +224,10 @@ impl Workspace {
                         });
                     }
                     Step::Link(_) if on_link == Links::Refused => return Err(moved(path)),
-                    Step::Into(next) if self.reserved.is_directory(&next) => return Err(reserved(path)),
-                    Step::Into(next) => {
+                    Step::Into(next) | Step::Made(next) if known.is_directory(&next) => {
+                        return Err(reserved(path));
+                    }
+                    Step::Into(next) | Step::Made(next) => {
                         dir = next;
                         walked.push(name);
                     }
@@ -333,6 +341,8 @@ enum Step {
     /// The last name of the path, and no link.
     Leaf,
     Into(Dir),
+    /// The same, where there was nothing before.
+    Made(Dir),
     /// Where the link leads, as it says itself.
     Link(PathBuf),
 }
@@ -349,7 +359,7 @@ fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
         Err(Errno::NOENT) if make => {
             // The umask is applied, as to any program's directory. Somebody else may be faster.
             match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(Step::Into),
+                Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(Step::Made),
                 Err(errno) => Err(errno),
             }
         }

@@ -6,49 +6,41 @@
 //! Landlock grants directories as a whole. Of a directory that contains what is withheld, all other entries are granted one by one:
 //! those that it has now. What appears in it later, and its list of names, stay out of reach.
 //!
-//! What is named below a directory that sandboxes may write may have been replaced by a link since, by an agent. So it is granted only
-//! if it really is below that directory.
+//! A link in a directory that sandboxes may write may have been made by an agent. What it leads to is granted only if that is below the
+//! same directory.
 
 use std::path::{Path, PathBuf};
 
 use acpd_model::limits::SANDBOX_ENTRIES;
 
+use super::writable::{Writable, real_name};
 use super::{SandboxError, overlap};
 
 /// Paths that are out of reach, and those that agents may have changed.
 pub(super) struct Reach {
     /// By their real names.
     withheld: Vec<PathBuf>,
-    /// Directories that may be written, as they were named and by their real names.
-    writable: Vec<(PathBuf, PathBuf)>,
+    writable: Writable,
 }
 
 impl Reach {
     pub fn new(withheld: &[PathBuf]) -> Self {
         Self {
             withheld: withheld.iter().map(|path| real_name(path)).collect(),
-            writable: Vec::new(),
+            writable: Writable::default(),
         }
     }
 
-    /// With directories that may be written.
-    pub fn writable<'a>(mut self, paths: impl Iterator<Item = &'a PathBuf>) -> Self {
-        self.writable = paths.map(|path| (path.clone(), real_name(path))).collect();
-        self
-    }
-
-    /// Whether `path` may have been made a link by an agent, and leads elsewhere.
-    fn leads_out(&self, path: &Path, real: &Path) -> bool {
-        let mut around = self.writable.iter();
-        around
-            .any(|(named, writable)| path != named && path.starts_with(named) && !real.starts_with(writable))
+    /// With directories that agents may write.
+    pub fn writable(self, writable: Writable) -> Self {
+        Self { writable, ..self }
     }
 
     /// What to grant for `path`: itself, parts of it, or nothing.
     pub fn carve(&self, path: &Path) -> Vec<PathBuf> {
         let mut parts = Vec::new();
         if let Ok(real) = path.canonicalize()
-            && !self.leads_out(path, &real)
+            && !self.writable.leads_out(path)
         {
             self.add(real, &mut parts);
         }
@@ -84,7 +76,7 @@ impl Reach {
     /// A directory of the workspace by its real name.
     pub fn workspace(&self, path: &Path) -> Result<PathBuf, SandboxError> {
         let real = real_name(path);
-        if self.leads_out(path, &real) {
+        if self.writable.leads_out(path) {
             return Err(SandboxError::Elsewhere {
                 workspace: path.to_owned(),
                 real,
@@ -101,17 +93,6 @@ impl Reach {
                 withheld: withheld.clone(),
             }),
         }
-    }
-}
-
-/// The real name of a path, of which the last parts need not exist yet.
-fn real_name(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real_name(parent).join(name),
-        _ => path.to_owned(),
     }
 }
 
@@ -173,7 +154,7 @@ mod tests {
         symlink(root.join("work/sub"), root.join("work/inner")).unwrap();
         symlink(root.join("keys"), root.join("users")).unwrap();
         let writable = [root.join("work")];
-        let reach = Reach::new(&[]).writable(writable.iter());
+        let reach = Reach::new(&[]).writable(Writable::new(writable.iter()));
         let granted = |path: &str| reach.carve(&root.join(path)).len();
         assert_eq!(
             [granted("work"), granted("work/real"), granted("work/inner")],

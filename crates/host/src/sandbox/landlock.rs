@@ -45,8 +45,7 @@ impl Ruleset {
         if version() == 0 {
             return Err(SandboxError::Unavailable);
         }
-        let writable = grants.write.iter().chain(&grants.workspace);
-        let reach = Reach::new(&grants.withheld).writable(writable);
+        let reach = Reach::new(&grants.withheld).writable(grants.writable());
         let workspace: Vec<_> = grants
             .workspace
             .iter()

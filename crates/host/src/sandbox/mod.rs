@@ -10,6 +10,7 @@ mod landlock;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
 mod landlock;
+mod writable;
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,10 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use kernel::Kernel;
+pub use writable::Writable;
 
 use landlock::Ruleset;
 
-use crate::files::FileId;
+use crate::files::{FileId, Reserved};
 
 /// What processes in a sandbox may use; nothing else. What does not exist is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +41,22 @@ pub struct Grants {
     pub spared: Vec<PathBuf>,
     /// TCP.
     pub network: Network,
+}
+
+/// Which of `paths` contain what is withheld, so that not all that is in them is granted: nothing new can be made there.
+pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item = &'a PathBuf> {
+    let withheld: Vec<_> = withheld.paths().map(writable::real_name).collect();
+    paths.iter().filter(move |path| {
+        let real = writable::real_name(path);
+        withheld.iter().any(|withheld| withheld.starts_with(&real))
+    })
+}
+
+impl Grants {
+    /// The directories that agents may write. The workspace counts also where it may only be read: other sessions may write it.
+    pub fn writable(&self) -> Writable {
+        Writable::new(self.write.iter().chain(&self.workspace))
+    }
 }
 
 /// TCP connections, and ports to listen on. Nothing restricts UDP.

@@ -79,6 +79,11 @@ pub enum Found {
 /// Why a command line cannot be read; the sentence goes on from "the command …".
 pub type Why = &'static str;
 
+/// Of a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`].
+pub const TOO_LONG: Why = "is too long to be looked into";
+/// Of a line with more than [`COMMAND_PARTS`] commands and redirections.
+pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
+
 /// Takes `line` apart. If it cannot be read to its end, what was found up to there comes with the reason.
 pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     let mut reader = Reader {
@@ -89,7 +94,7 @@ pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
         here_docs: Vec::new(),
     };
     let result = if line.len() > COMMAND_LINE_BYTES {
-        Err("is too long to be looked into")
+        Err(TOO_LONG)
     } else if line.contains('\0') {
         Err("contains a NUL character")
     } else {
@@ -174,7 +179,7 @@ impl Reader<'_> {
 
     fn push(&mut self, found: Found) -> Result<(), Why> {
         if self.found.len() >= COMMAND_PARTS {
-            return Err("has too many parts to be looked into");
+            return Err(TOO_MANY_PARTS);
         }
         self.found.push(found);
         Ok(())

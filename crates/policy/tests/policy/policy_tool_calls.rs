@@ -1,7 +1,9 @@
 //! What is read from an ACP tool call.
 
 use acpd_model::RawJson;
-use acpd_policy::{Effect, Layers, RealPaths, Request};
+use acpd_model::limits::REQUEST_PATHS;
+use acpd_policy::{Access, Effect, Layers, RealPaths, Request, ShownChange, Subject};
+use serde_json::{Value, json};
 
 use crate::table::{check, policy};
 
@@ -136,4 +138,68 @@ fn policy_takes_paths_that_the_caller_resolved() {
         layers.decide(&Request::from_tool_call(&call, "/w")).effect,
         Effect::Allow
     );
+}
+
+fn tool_call(kind: &str, input: &Value) -> Request {
+    Request::from_tool_call(&json!({ "kind": kind, "rawInput": input }).into(), "/w")
+}
+
+/// Upper and lower case are the same for acpd, so that a call has thousands of names for a command.
+#[test]
+fn policy_reads_no_more_commands_than_there_are_names_for_them() {
+    let spelled = |number: usize| -> String {
+        let letters = "command".chars().enumerate();
+        let letters = letters.map(|(at, letter)| match number >> at & 1 {
+            1 => letter.to_ascii_uppercase(),
+            _ => letter,
+        });
+        letters.collect()
+    };
+    let commands = |count: usize| {
+        let input = (0..count).map(|number| (spelled(number), json!(format!("true {number}"))));
+        tool_call("execute", &Value::Object(input.collect()))
+    };
+    assert_eq!(commands(4).subjects().len(), 4);
+    for count in [5, 100] {
+        let request = commands(count);
+        let unreadable = request.subjects().last().map(Subject::to_string);
+        assert_eq!(
+            unreadable.as_deref(),
+            Some("a command that is given more than once")
+        );
+        assert_eq!(request.subjects().len(), 5);
+        assert_eq!(request.shown().len(), 5);
+    }
+}
+
+/// Each name is looked up, also several of one file.
+#[test]
+fn policy_looks_at_so_many_names_of_files_and_no_more() {
+    let names = (0..REQUEST_PATHS + 100).map(|times| format!("{}a", "./".repeat(times)));
+    let request = tool_call("edit", &json!({ "paths": names.collect::<Vec<_>>() }));
+    assert_eq!(request.files().count(), REQUEST_PATHS);
+    let unknown = Subject::File {
+        access: Access::Edit,
+        path: None,
+    };
+    assert_eq!(request.subjects().last(), Some(&unknown));
+    assert_eq!(request.subjects().len(), 2);
+}
+
+/// Each path, each change and the text are looked at once; otherwise this takes minutes.
+#[test]
+fn policy_compares_many_changes_with_a_long_text() {
+    let names: Vec<String> = (0..50_000).map(|number| format!("/w/{number}")).collect();
+    let text = format!("x{}", "\n".repeat(1 << 20));
+    let mut request = tool_call("edit", &json!({ "paths": names, "content": text }));
+    let changes = names.iter().map(|path| ShownChange {
+        path,
+        old: None,
+        new: "x",
+        diff: String::new(),
+        is_complete: true,
+    });
+    let before = request.shown();
+    request.show_changes(&changes.collect::<Vec<_>>());
+    assert_eq!(request.shown(), before, "the input and the changes agree");
 }

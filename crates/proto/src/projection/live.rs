@@ -12,6 +12,7 @@ use acpd_model::{
 
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
+use super::known_tools::{KnownTools, ToolRef};
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::thread_names::ThreadNames;
@@ -51,15 +52,6 @@ pub struct ClientTurn {
     pub id: TurnId,
     /// How it ended, once it has.
     pub status: Option<TurnStatus>,
-}
-
-/// A tool call of the session, finished or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolRef {
-    /// Its item.
-    pub item: ItemId,
-    /// Its status.
-    pub status: ToolStatus,
 }
 
 /// A question that nobody has answered.
@@ -117,8 +109,8 @@ pub struct Live {
     pub client_turns: BTreeMap<String, ClientTurn>,
     /// Unfinished items, in the order in which they began.
     pub items: OpenItems,
-    /// The session's tool calls by the agent's id.
-    pub tools: BTreeMap<String, ToolRef>,
+    /// The session's tool calls by the agent's ids.
+    pub tools: KnownTools,
     /// Unanswered questions by number.
     pub requests: BTreeMap<u32, OpenRequest>,
     /// The highest number in the name of a terminal.
@@ -172,7 +164,7 @@ impl Live {
             queue: VecDeque::new(),
             client_turns: BTreeMap::new(),
             items: OpenItems::default(),
-            tools: BTreeMap::new(),
+            tools: KnownTools::default(),
             requests: BTreeMap::new(),
             last_terminal: 0,
             last_item: 0,
@@ -366,13 +358,8 @@ impl Live {
                     tool_call_id, status, ..
                 } = start
                 {
-                    self.tools.insert(
-                        tool_call_id.clone(),
-                        ToolRef {
-                            item: *item,
-                            status: *status,
-                        },
-                    );
+                    let (item, status) = (*item, *status);
+                    self.tools.begin(tool_call_id, ToolRef { item, status });
                 }
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
                     let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
@@ -397,9 +384,7 @@ impl Live {
             | EventKind::ItemUpdated { item, .. }
             | EventKind::UserMessageAdded { item, .. }
             | EventKind::TerminalOutput { item, .. } => {
-                if let Some(open) = self.items.get_mut(*item) {
-                    open.view.apply(&event.kind, event.raw.as_ref());
-                }
+                self.items.apply(*item, &event.kind, event.raw.as_ref());
             }
             _ => {}
         }
@@ -412,7 +397,7 @@ impl Live {
             ToolStatus::Failed
         };
         if let Some(id) = tool.read::<String>("toolCallId") {
-            self.tools.insert(id, ToolRef { item, status });
+            self.tools.end(&id, ToolRef { item, status });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use acpd_model::ItemId;
+use acpd_model::{EventKind, ItemId, RawJson};
 
 use super::item::ItemView;
 
@@ -22,8 +22,17 @@ pub struct OpenItem {
 pub struct OpenItems {
     items: BTreeMap<ItemId, OpenItem>,
     tools: BTreeSet<ItemId>,
+    /// Bytes of all of these.
+    tool_bytes: usize,
     /// File changes of tool calls: the call, then the change.
     files: BTreeSet<(ItemId, ItemId)>,
+}
+
+fn tool_bytes(view: &ItemView) -> usize {
+    match view {
+        ItemView::Tool(tool) => tool.bytes(),
+        _ => 0,
+    }
 }
 
 impl Deref for OpenItems {
@@ -40,6 +49,7 @@ impl OpenItems {
         match (&item.view, item.parent) {
             (ItemView::Tool(_), _) => {
                 self.tools.insert(id);
+                self.tool_bytes += tool_bytes(&item.view);
             }
             (ItemView::File { .. }, Some(tool)) => {
                 self.files.insert((tool, id));
@@ -53,20 +63,31 @@ impl OpenItems {
     pub fn remove(&mut self, id: ItemId) -> Option<OpenItem> {
         let item = self.items.remove(&id)?;
         self.tools.remove(&id);
+        self.tool_bytes -= tool_bytes(&item.view);
         if let Some(tool) = item.parent {
             self.files.remove(&(tool, id));
         }
         Some(item)
     }
 
-    /// One goes on.
-    pub fn get_mut(&mut self, id: ItemId) -> Option<&mut OpenItem> {
-        self.items.get_mut(&id)
+    /// One goes on with an event about it.
+    pub fn apply(&mut self, id: ItemId, kind: &EventKind, raw: Option<&RawJson>) {
+        let Some(open) = self.items.get_mut(&id) else {
+            return;
+        };
+        let before = tool_bytes(&open.view);
+        open.view.apply(kind, raw);
+        self.tool_bytes = self.tool_bytes - before + tool_bytes(&open.view);
     }
 
     /// The tool calls, the oldest first.
     pub fn tools(&self) -> &BTreeSet<ItemId> {
         &self.tools
+    }
+
+    /// Bytes that the tool calls hold.
+    pub fn tool_bytes(&self) -> usize {
+        self.tool_bytes
     }
 
     /// How many file changes belong to tool calls.

@@ -84,6 +84,13 @@ impl ToolView {
         diffs
     }
 
+    /// Bytes that it holds, earlier diffs included.
+    pub fn bytes(&self) -> usize {
+        let members = self.members.iter().map(|(key, json)| key.len() + json.len());
+        let earlier = self.earlier.iter().map(FileDiff::bytes);
+        members.sum::<usize>() + earlier.sum::<usize>()
+    }
+
     /// The whole call.
     pub fn to_json(&self) -> RawJson {
         let mut json = String::from("{");
@@ -120,6 +127,10 @@ pub struct FileDiff {
 }
 
 impl FileDiff {
+    fn bytes(&self) -> usize {
+        self.path.len() + self.old_text.as_ref().map_or(0, String::len) + self.new_text.len()
+    }
+
     /// What the agent says was there.
     pub fn before(&self) -> PreviousContent {
         self.old_text

@@ -2,6 +2,8 @@
 //! are kept outside, and what became of them is an event here. Where the daemon remembers an answer the agent is told "once", so
 //! that there is one place where it can be seen and taken back.
 
+use std::collections::BTreeSet;
+
 use acpd_model::event::{Always, Level, Outcome, PermissionOption};
 use acpd_model::{EventKind, Failure, Origin, RawJson};
 use serde_json::json;
@@ -67,8 +69,8 @@ impl Thread {
             Scope::Daemon => return,
             here => here,
         };
-        let known = self.live.remembered.clone();
-        let mut remembered = known.clone();
+        let known: BTreeSet<u64> = self.live.remembered.iter().map(|rule| rule.id).collect();
+        let mut remembered = self.live.remembered.clone();
         if let Err(error) = remembered.remember(request, allow, scope) {
             let told_always = outcome.is_always()
                 && matches!(
@@ -85,10 +87,7 @@ impl Thread {
             };
             return self.not_remembered(&format!("{error}; {then}"));
         }
-        for rule in remembered
-            .iter()
-            .filter(|rule| known.iter().all(|k| k.id != rule.id))
-        {
+        for rule in remembered.iter().filter(|rule| !known.contains(&rule.id)) {
             self.note_remembered(by, rule);
         }
     }

@@ -8,10 +8,7 @@ use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, PreviousContent};
 
 use crate::agent::Call;
-use acpd_policy::{Access, FileText, Request, Subject, shell_line};
-
-/// Shells whose `-c` runs the same line as a command without them.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
+use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
 
 /// What is left of one allowed question.
 #[derive(Debug)]
@@ -30,6 +27,25 @@ pub(super) enum Coverage {
     /// Only if the file holds what the question showed as its old text.
     Depends,
     Full,
+}
+
+/// What a file that is written holds, read and hashed once for all texts of all grants.
+#[derive(Debug, Clone, Copy)]
+enum Old {
+    NotRead,
+    /// It has no text, or it is not known.
+    NoText,
+    Text(BlobId),
+}
+
+impl From<Option<&PreviousContent>> for Old {
+    fn from(before: Option<&PreviousContent>) -> Self {
+        match before.map(PreviousContent::text) {
+            None => Self::NotRead,
+            Some(None) => Self::NoText,
+            Some(Some(text)) => Self::Text(BlobId::of(text.as_bytes())),
+        }
+    }
 }
 
 /// A command as it was shown.
@@ -76,10 +92,12 @@ fn is_run(subject: &Subject) -> bool {
     )
 }
 
+/// The line that is run. A line is covered only if all shells read it the same way, so that it makes no difference which shell
+/// the call names, or that it names none.
 fn line_of(argv: &[String]) -> String {
     match argv {
         [line] => line.clone(),
-        [shell, option, line] if SHELLS.contains(&shell.as_str()) && option == "-c" => line.clone(),
+        [shell, option, line] if is_shell(shell) && option == "-c" => line.clone(),
         [program, args @ ..] => shell_line(program, args.iter().map(String::as_str)),
         [] => String::new(),
     }
@@ -106,8 +124,8 @@ impl Grant {
         }
     }
 
-    /// Whether all that a call wants is in it. `old` is what a file that is written holds.
-    fn covers(&self, wanted: &Self, old: Option<&PreviousContent>) -> Coverage {
+    /// Whether all that a call wants is in it. `old` is the text that a file that is written holds.
+    fn covers(&self, wanted: &Self, old: Old) -> Coverage {
         let runs = match (&self.run, &wanted.run) {
             (_, None) => true,
             (Some(grants), Some(wanted)) => grants.is_same(wanted),
@@ -121,15 +139,13 @@ impl Grant {
         texts.min().unwrap_or(Coverage::Full)
     }
 
-    fn covers_text(&self, wanted: &FileText, old: Option<&PreviousContent>) -> Coverage {
+    fn covers_text(&self, wanted: &FileText, old: Old) -> Coverage {
         let is_same = |text: &&FileText| (&text.path, text.content) == (&wanted.path, wanted.content);
         let coverage = |text: &FileText| match (text.replaces, old) {
             (None, _) => Coverage::Full,
-            (Some(_), None) => Coverage::Depends,
-            (Some(shown), Some(old)) => match old.text() {
-                Some(old) if BlobId::of(old.as_bytes()) == shown => Coverage::Full,
-                _ => Coverage::None,
-            },
+            (Some(_), Old::NotRead) => Coverage::Depends,
+            (Some(shown), Old::Text(old)) if old == shown => Coverage::Full,
+            (Some(_), Old::Text(_) | Old::NoText) => Coverage::None,
         };
         let texts = self.texts.iter().filter(is_same);
         texts.map(coverage).max().unwrap_or(Coverage::None)
@@ -169,6 +185,7 @@ pub(super) fn use_up(
             replaces: None,
         }];
     }
+    let old = Old::from(old);
     let covers = grants.iter().map(|grant| grant.covers(&wanted, old)).enumerate();
     let Some((at, coverage)) = covers.max_by_key(|(_, coverage)| *coverage) else {
         return Coverage::None;

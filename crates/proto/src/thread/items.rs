@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::event::Level;
+use acpd_model::event::{Level, Outcome};
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_CALLS, VIOLATIONS};
+use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use super::thread::{OpenMessage, Thread};
@@ -190,7 +190,7 @@ impl Thread {
         asked: bool,
     ) {
         self.end_partial_echo();
-        let known = self.live.tools.get(tool.id.as_str()).copied();
+        let known = self.live.tools.get(tool.id.as_str());
         let open = known.filter(|known| self.live.items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {
@@ -211,6 +211,7 @@ impl Thread {
                 };
                 self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
                 self.follow_tool(known.item, status, tool.has_diff);
+                self.bound_tool_bytes(asked.then_some(known.item));
             }
             (None, Some(known)) if (!asked && self.refused_items.remove(&known.item)) || !tool.opens => {
                 let kind = EventKind::ItemUpdated {
@@ -242,6 +243,7 @@ impl Thread {
                     self.unreported.insert(item, false);
                 }
                 self.follow_tool(item, status, tool.has_diff);
+                self.bound_tool_bytes(asked.then_some(item));
             }
         }
     }
@@ -252,18 +254,49 @@ impl Thread {
         if self.live.items.tools().len() < OPEN_TOOL_CALLS {
             return;
         }
-        let question_requests = self.live.requests.values();
-        let asked: BTreeSet<ItemId> = question_requests
-            .filter_map(|open| open.event.kind.item())
-            .collect();
-        let mut tools = self.live.items.tools().iter();
-        if let Some(oldest) = tools.find(|tool| !asked.contains(tool)).copied() {
+        if let Some(oldest) = self.oldest_tool(None) {
             self.violation(
                 None,
                 "left more tool calls open than are followed: the oldest are ended",
             );
             self.complete_tool(oldest, ItemOutcome::Failed);
         }
+    }
+
+    /// Ends tool calls, the oldest first, that hold too much together. Where there is none but those that somebody is asked about,
+    /// their questions end too. `next` is the one that somebody is about to be asked about.
+    fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
+        while self.live.items.tool_bytes() > OPEN_TOOL_BYTES {
+            let mut tools = self.live.items.tools().iter().copied();
+            let oldest = self.oldest_tool(next);
+            let Some(oldest) = oldest.or_else(|| tools.find(|tool| Some(*tool) != next)) else {
+                return;
+            };
+            self.violation(
+                None,
+                "said more of its open tool calls than is held: the oldest are ended",
+            );
+            let question_requests = self.live.requests.iter();
+            let about: Vec<u32> = question_requests
+                .filter(|(_, open)| open.event.kind.item() == Some(oldest))
+                .map(|(number, _)| *number)
+                .collect();
+            for number in about {
+                self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
+            }
+            self.complete_tool(oldest, ItemOutcome::Failed);
+        }
+    }
+
+    /// The oldest open tool call that nobody is asked about, now or `next`.
+    fn oldest_tool(&self, next: Option<ItemId>) -> Option<ItemId> {
+        let question_requests = self.live.requests.values();
+        let asked: BTreeSet<ItemId> = question_requests
+            .filter_map(|open| open.event.kind.item())
+            .chain(next)
+            .collect();
+        let mut tools = self.live.items.tools().iter();
+        tools.find(|tool| !asked.contains(tool)).copied()
     }
 
     /// Records what the agent did against the protocol, once for each item; it is not shown as if it were right.

@@ -148,16 +148,17 @@ impl Thread {
         } = question;
         let number = self.live.last_request + 1;
         self.question_calls.insert(number, call);
-        let always = self.always(&request);
         let subjects = subjects(&mut request).into();
-        let ruled = self.decide_question(number, request, &options);
+        let ruled = self.decide_question(&request, &options);
         let (always, agent_remembers, whole) = match ruled {
             Some(_) => (None, Vec::new(), None),
             None => {
+                let always = self.always(&request);
                 let agent_remembers = agent_remembers(&always, &options);
                 (Some(Box::new(always)), agent_remembers, whole)
             }
         };
+        self.question_requests.insert(number, request);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
                 thread: self.live.thread,

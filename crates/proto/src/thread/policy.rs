@@ -1,6 +1,7 @@
 //! The permission policy at work: what it decides about an agent's question, and about a file or a command that the
 //! agent wants without having asked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::{Always, Outcome, PermissionOption, QuestionTopic, Ruling};
@@ -16,8 +17,8 @@ use super::thread::Thread;
 use crate::agent::Call;
 use crate::projection::{is_computed, unified_diff};
 use acpd_policy::{
-    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, Request, ShownChange, Subject,
-    shell_line,
+    Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, RememberedRule, Request, ShownChange,
+    Subject, shell_line,
 };
 
 /// The policies of the configuration that hold for a thread.
@@ -86,10 +87,12 @@ impl Thread {
         let before = std::mem::replace(&mut self.policies, policies);
         let now = &self.policies;
         // One more answer takes nothing back of what was allowed in this turn.
+        let known: BTreeMap<u64, &RememberedRule> =
+            now.answers.iter().map(|answer| (answer.id, answer)).collect();
         let taken_back = before
             .answers
             .iter()
-            .any(|answer| now.answers.iter().all(|known| known != answer));
+            .any(|answer| known.get(&answer.id) != Some(&answer));
         if taken_back || (&before.daemon, &before.agent) != (&now.daemon, &now.agent) {
             self.grants.clear();
         }
@@ -163,15 +166,13 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// The policy's answer to the agent's question `number`, if it has one and the agent offers it.
+    /// The policy's answer to a question of the agent's, if it has one and the agent offers it.
     pub(super) fn decide_question(
-        &mut self,
-        number: u32,
-        request: Request,
+        &self,
+        request: &Request,
         options: &[PermissionOption],
     ) -> Option<(Origin, Outcome)> {
-        let decision = self.layers().decide(&request);
-        self.question_requests.insert(number, request);
+        let decision = self.layers().decide(request);
         let answer = match decision.effect {
             Ruled::Ask => return None,
             Ruled::Allow => Answer::Accept { always: false },

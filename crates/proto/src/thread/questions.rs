@@ -87,7 +87,7 @@ impl Thread {
             has_diff: true,
         };
         self.handle_tool(update, Some(tool.clone()), None, true);
-        let Some(known) = self.live.tools.get(&id).copied() else {
+        let Some(known) = self.live.tools.get(&id) else {
             return;
         };
         let (title, kind) = match self.live.items.get(&known.item).map(|open| &open.view) {

@@ -1,8 +1,8 @@
 //! "Always" as an answer: acpd remembers it where it can, and then the agent is told "once".
 
+use acpd_model::EventKind;
 use acpd_model::event::Outcome;
 use acpd_model::limits::REMEMBERED_RULES;
-use acpd_model::{EventKind, RequestId};
 use acpd_policy::Scope;
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
@@ -79,17 +79,7 @@ fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
             check(|s| {
                 s.open_turn();
                 asks(s, 7, STORABLE, &others);
-                let request = RequestId {
-                    thread: s.id,
-                    number: 1,
-                };
-                let answer = answer.clone();
-                s.ask(Command::Answer {
-                    request,
-                    answer,
-                    scope,
-                })
-                .unwrap();
+                s.decide_for(1, answer.clone(), scope).unwrap();
                 assert_eq!(remembered(s), [""; 0]);
                 assert!(!settled(s).allows() && !settled(s).is_always());
                 // It is no grant either: what was asked is asked again.
@@ -228,13 +218,8 @@ fn a_full_list_is_known_before_the_answer() {
     check(|s| {
         s.open_turn();
         let answer = |s: &mut Scene, number: u32, scope: Option<Scope>| {
-            let request = RequestId { thread: s.id, number };
-            s.ask(Command::Answer {
-                request,
-                answer: Answer::Accept { always: true },
-                scope,
-            })
-            .unwrap();
+            s.decide_for(number, Answer::Accept { always: true }, scope)
+                .unwrap();
         };
         let most = 4;
         for number in 1..=most {
@@ -265,16 +250,8 @@ fn an_answer_that_cannot_be_stored_after_all_holds_once() {
         s.open_turn();
         s.answers_fail = true;
         asks(s, 7, STORABLE, ALL);
-        let request = RequestId {
-            thread: s.id,
-            number: 1,
-        };
-        s.ask(Command::Answer {
-            request,
-            answer: Answer::Accept { always: true },
-            scope: Some(Scope::Agent),
-        })
-        .unwrap();
+        s.decide_for(1, Answer::Accept { always: true }, Some(Scope::Agent))
+            .unwrap();
         assert_eq!((told(s), remembered(s)), ("allow_once".to_owned(), Vec::new()));
         assert_eq!(notice(s).unwrap(), "acpd keeps no rule: the disk is full");
         s.stops_with("end_turn");
@@ -321,18 +298,9 @@ fn a_choice_of_a_mode_reaches_the_agent_as_it_is() {
             ],
         });
         s.calls("7", "session/request_permission", &params.to_string());
-        let request = RequestId {
-            thread: s.id,
-            number: 1,
-        };
         let announced = &s.params("item/permissions/requestApproval")[0]["agentRemembers"];
         assert_eq!(*announced, json!(["acceptEdits"]));
-        s.ask(Command::Answer {
-            request,
-            answer: Answer::Option("acceptEdits".into()),
-            scope: None,
-        })
-        .unwrap();
+        s.decide(1, Answer::Option("acceptEdits".into())).unwrap();
         assert_eq!(told(s), "acceptEdits");
         assert!(remembered(s).is_empty());
     });

@@ -1,6 +1,6 @@
 //! Answers that hold for every thread of an agent.
 
-use acpd_model::{ErrorCode, Origin, RequestId};
+use acpd_model::{ErrorCode, Origin};
 use acpd_policy::{AGENT_IDS, Policy, Remembered, Scope};
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
@@ -25,14 +25,7 @@ fn asks_to_run(s: &mut Scene, id: i64, command: &str) {
 }
 
 fn answer(s: &mut Scene, number: u32, answer: Answer, scope: Scope) {
-    let request = RequestId { thread: s.id, number };
-    let scope = Some(scope);
-    s.ask(Command::Answer {
-        request,
-        answer,
-        scope,
-    })
-    .unwrap();
+    s.decide_for(number, answer, Some(scope)).unwrap();
 }
 
 fn list(s: &mut Scene) -> Value {

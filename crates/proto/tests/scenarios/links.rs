@@ -225,18 +225,8 @@ fn an_answer_that_holds_is_about_the_place_too() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
         asks_to_edit(s, 7, "/workspace/link", "input");
-        let request = acpd_model::RequestId {
-            thread: s.id,
-            number: 1,
-        };
         let answer = Answer::Accept { always: true };
-        let scope = Some(Scope::Thread);
-        s.ask(Command::Answer {
-            request,
-            answer,
-            scope,
-        })
-        .unwrap();
+        s.decide_for(1, answer, Some(Scope::Thread)).unwrap();
         let rules: Vec<_> = s
             .params("policy/remembered")
             .iter()

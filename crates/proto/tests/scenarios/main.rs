@@ -44,5 +44,6 @@ mod shown;
 mod start;
 mod steer;
 mod stuck;
+mod terminals;
 mod tools;
 mod transcripts;

@@ -243,14 +243,8 @@ fn an_agent_that_has_asked_is_not_asked_about_again() {
 }
 
 fn always(s: &mut Scene, number: u32, scope: Option<Scope>) {
-    let request = acpd_model::RequestId { thread: s.id, number };
-    let answer = Answer::Accept { always: true };
-    s.ask(Command::Answer {
-        request,
-        answer,
-        scope,
-    })
-    .unwrap();
+    s.decide_for(number, Answer::Accept { always: true }, scope)
+        .unwrap();
 }
 
 #[test]
@@ -301,19 +295,8 @@ fn an_answer_for_the_session_ends_with_it_and_one_for_the_thread_does_not() {
     check(|s| {
         under(s, json!({ "ask": ["Bash"] }));
         asks_to_run(s, "7", "a", "cargo test");
-        let request = acpd_model::RequestId {
-            thread: s.id,
-            number: 1,
-        };
         let answer = Answer::Accept { always: true };
-        let scope = Some(Scope::Daemon);
-        let refused = s
-            .ask(Command::Answer {
-                request,
-                answer,
-                scope,
-            })
-            .unwrap_err();
+        let refused = s.decide_for(1, answer, Some(Scope::Daemon)).unwrap_err();
         assert_eq!(refused.code, ErrorCode::Unsupported);
         s.decide(1, Answer::Cancel).unwrap();
     });

@@ -7,7 +7,7 @@ use acpd_policy::{Layers, Preset, Request};
 use acpd_proto::projection::ToolView;
 use serde_json::Value;
 
-use crate::support::recording::Recording;
+use crate::support::recording::{Line, Recording};
 
 const AGENTS: [&str; 8] = [
     "codex",
@@ -20,25 +20,38 @@ const AGENTS: [&str; 8] = [
     "zed-codex",
 ];
 
+/// The calls that an agent told of, by process, session and id, as a thread has them.
+#[derive(Default)]
+struct Calls(BTreeMap<(u32, String, String), ToolView>);
+
+impl Calls {
+    /// Takes what a line says of a call; returns that, and the call with all that was said of it before.
+    fn hear<'a>(&mut self, line: &'a Line) -> Option<(&'a Value, &ToolView)> {
+        let params = &line.json["params"];
+        let call = match line.method()? {
+            "session/update" => &params["update"],
+            "session/request_permission" => &params["toolCall"],
+            _ => return None,
+        };
+        let id = call["toolCallId"].as_str()?.to_owned();
+        let session = line.session().unwrap_or_default().to_owned();
+        let view = self.0.entry((line.process, session, id)).or_default();
+        view.apply(&RawJson::from(call));
+        Some((call, view))
+    }
+}
+
 /// Every call that the recorded agents told of, as it was known in the end: only reads are allowed.
 #[test]
 fn policy_presets_judge_every_recorded_call() {
     let mut shown = BTreeSet::new();
     for agent in AGENTS {
-        let mut calls: BTreeMap<(u32, String), ToolView> = BTreeMap::new();
-        for line in &Recording::read(agent).lines {
-            let params = &line.json["params"];
-            let call = match line.method() {
-                Some("session/update") => &params["update"],
-                Some("session/request_permission") => &params["toolCall"],
-                _ => continue,
-            };
-            if let Some(id) = call["toolCallId"].as_str() {
-                let key = (line.process, format!("{:?} {id}", line.session()));
-                calls.entry(key).or_default().apply(&RawJson::from(call));
-            }
+        let recording = Recording::read(agent);
+        let mut calls = Calls::default();
+        for line in &recording.lines {
+            calls.hear(line);
         }
-        for view in calls.values() {
+        for view in calls.0.values() {
             let call = view.to_json();
             let request = Request::from_tool_call(&call, "/workspace");
             let effect = |preset: Preset| {
@@ -68,25 +81,12 @@ fn policy_reads_every_recorded_permission() {
     let mut count = 0;
     for agent in AGENTS {
         shown += &format!("{agent}\n");
-        // What the agent said of a call before, as a thread has it.
-        let mut calls: BTreeMap<(u32, String, String), ToolView> = BTreeMap::new();
-        for line in &Recording::read(agent).lines {
-            let params = &line.json["params"];
-            let call = match line.method() {
-                Some("session/update") => &params["update"],
-                Some("session/request_permission") => &params["toolCall"],
-                _ => continue,
-            };
-            let Some(id) = call["toolCallId"].as_str() else {
+        let recording = Recording::read(agent);
+        let mut calls = Calls::default();
+        for line in &recording.lines {
+            let Some((call, view)) = calls.hear(line) else {
                 continue;
             };
-            let key = (
-                line.process,
-                line.session().unwrap_or_default().to_owned(),
-                id.to_owned(),
-            );
-            let view = calls.entry(key).or_default();
-            view.apply(&RawJson::from(call));
             if line.method() != Some("session/request_permission") {
                 continue;
             }

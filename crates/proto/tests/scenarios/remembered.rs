@@ -457,17 +457,8 @@ fn answers_that_know_only_the_input_are_asked_again() {
             } else {
                 Answer::Option("ra".into())
             };
-            let request = acpd_model::RequestId {
-                thread: s.id,
-                number: s.thread.live().last_request,
-            };
-            let scope = Some(Scope::Thread);
-            s.ask(Command::Answer {
-                request,
-                answer,
-                scope,
-            })
-            .unwrap();
+            let number = s.thread.live().last_request;
+            s.decide_for(number, answer, Some(Scope::Thread)).unwrap();
             s.stops_with("end_turn");
         });
         let mut log: Vec<Event> = before.log.clone();

@@ -1,6 +1,6 @@
 //! Tool calls and plans: sparse, out of order, late, repeated.
 
-use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_CALLS};
+use acpd_model::limits::{ENDED_TOOL_BYTES, OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use acpd_proto::projection::Item;
 use acpd_proto::thread::Answer;
@@ -435,6 +435,64 @@ fn of_too_many_open_tool_calls_the_oldest_is_ended() {
         assert_eq!(s.params("item/toolCall/completed").len(), 3);
         s.stops_with("end_turn");
         assert_eq!(s.params("item/toolCall/completed").len(), OPEN_TOOL_CALLS + 2);
+    });
+}
+
+#[test]
+fn open_tool_calls_hold_so_many_bytes_and_no_more() {
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "asked");
+        open_calls(s, 0, 2);
+        // Each part of an update is kept, so that one call may become as large as many.
+        let says = |s: &mut Scene, call: &str, part: usize| {
+            let text = "x".repeat(OPEN_TOOL_BYTES / 6);
+            s.update(&tool(call, true, &format!(r#","part{part}":"{text}""#)));
+            let held = s.thread.live().items.tool_bytes();
+            assert!(held <= OPEN_TOOL_BYTES, "{held}");
+        };
+        for part in 0..3 {
+            says(s, "t0", part);
+            says(s, "t1", part);
+        }
+        let ended = s.params("item/toolCall/completed");
+        assert_eq!(ended.len(), 1, "the oldest that nobody is asked about");
+        assert_eq!(ended[0]["itemId"], "item_3");
+        assert_eq!(told(s, "said more of its open tool calls"), 1);
+        assert_eq!(s.thread.live().requests.len(), 1);
+        // Of a call that somebody is asked about, the question ends as well.
+        for part in 0..6 {
+            says(s, "asked", part);
+        }
+        assert_eq!(s.params("item/toolCall/completed").len(), 3);
+        assert!(s.thread.live().requests.is_empty());
+        assert_eq!(
+            s.answer_to(&json!(7))["result"]["outcome"]["outcome"],
+            "cancelled"
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
+    check(|s| {
+        s.open_turn();
+        let calls: Vec<String> = (0..5)
+            .map(|number| format!("{number}{}", "x".repeat(ENDED_TOOL_BYTES / 4)))
+            .collect();
+        for call in &calls {
+            s.update(&tool(call, false, r#","status":"completed""#));
+        }
+        let held = s.thread.live().tools.ended_bytes();
+        assert!(held <= ENDED_TOOL_BYTES, "{held}");
+        // What is said of one that is known is recorded; one that is not begins.
+        let started = |s: &Scene| s.params("item/toolCall/started").len();
+        s.update(&tool(&calls[4], true, r#","rawOutput":1"#));
+        assert_eq!(started(s), 5);
+        s.update(&tool(&calls[0], true, r#","rawOutput":1"#));
+        assert_eq!(started(s), 6);
+        s.stops_with("end_turn");
     });
 }
 

@@ -2,6 +2,7 @@
 
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Origin, RawJson, RequestId, TurnId};
+use acpd_policy::Scope;
 use acpd_proto::projection::{SessionChange, Spec, text_block};
 use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
 
@@ -101,6 +102,11 @@ impl Scene {
 
     /// Answers question `number`.
     pub fn decide(&mut self, number: u32, answer: Answer) -> Result<(), Failure> {
+        self.decide_for(number, answer, None)
+    }
+
+    /// The same with an answer that is to hold for `scope`.
+    pub fn decide_for(&mut self, number: u32, answer: Answer, scope: Option<Scope>) -> Result<(), Failure> {
         let request = RequestId {
             thread: self.id,
             number,
@@ -108,7 +114,7 @@ impl Scene {
         self.ask(Command::Answer {
             request,
             answer,
-            scope: None,
+            scope,
         })
         .map(|reply| assert_eq!(reply, Reply::Done))
     }

@@ -1,4 +1,4 @@
-/** What a look at an agent found: what it is and can do, or why it does not work. */
+/** What a look at an agent found: what it is and can do, or why it does not work; and what it may use. */
 
 import type { AgentExamined, AgentHello } from "@acpd/client";
 
@@ -6,11 +6,12 @@ import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { objects, text } from "../thread/acp.ts";
 import { duration } from "../thread/format.ts";
 import { abilities } from "./capabilities.ts";
+import { Sandbox } from "./Sandbox.tsx";
 
 /** A quick start is told in milliseconds. */
 const took = (millis: number): string => (millis < 1_000 ? `${Math.round(millis)} ms` : duration(millis));
 
-export function Examined({ error, hello, millis, stderr, strayLines }: AgentExamined) {
+export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: AgentExamined) {
   const works = hello != null && error == null;
   return (
     <div class="examined">
@@ -25,6 +26,7 @@ export function Examined({ error, hello, millis, stderr, strayLines }: AgentExam
         </p>
       )}
       {works && <Hello {...hello} />}
+      {sandbox != null && <Sandbox {...sandbox} />}
       {strayLines.length > 0 && (
         <div class="examined-stray">
           <p>It wrote lines to its standard output that are no messages:</p>

@@ -14,11 +14,12 @@ const SCOPES: Record<string, string> = {
 };
 
 /** With what an answer holds, beside its rule. */
-function bounds({ cwd, line, arguments: input }: RememberedAnswer): string[] {
+export function bounds({ cwd, line, arguments: input, call }: RememberedAnswer): string[] {
   const parts = [
     cwd != null && `run in ${visibleLine(cwd)}`,
     line != null && "as a part of the same command line",
     input != null && "with the same arguments",
+    call != null && "of the same kind and tool, with the same locations and changes",
   ];
   return parts.filter((part) => part !== false);
 }

@@ -4,10 +4,10 @@
 import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
 import { useId } from "preact/hooks";
 
-import { heading, inOneLine } from "../../state/subjects.ts";
+import { heading, inOneLine, isAlways } from "../../state/subjects.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
-import { effectOf, isAlways, nameBeside } from "./answers.ts";
+import { effectOf, iconOf, nameBeside } from "./answers.ts";
 import { Icon } from "./Icon.tsx";
 import { who } from "./Notice.tsx";
 import { Subjects } from "./Subjects.tsx";
@@ -65,7 +65,7 @@ export function Approval(props: ApprovalProps) {
             disabled={off}
             onClick={() => onAnswer(option)}
           >
-            <Icon name={icon(option.kind)} />
+            <Icon name={iconOf(option.kind)} />
             <Label option={option} always={question.always} />
             {question.agentRemembers?.includes(option.optionId) && (
               <span class="th-tag">the agent may remember this by itself</span>
@@ -101,15 +101,10 @@ function Label({ option, always }: { option: PermissionOption; always: Always | 
   );
 }
 
-function icon(kind: string): "check" | "cross" | "info" {
-  if (kind === "allow_once" || kind === "allow_always") return "check";
-  return kind === "reject_once" || kind === "reject_always" ? "cross" : "info";
-}
-
 /** Only a yes to this one thing is the plain way on. */
 function looks(kind: string): string {
   if (kind === "allow_once") return "primary";
-  return icon(kind) === "cross" ? "danger" : "";
+  return iconOf(kind) === "cross" ? "danger" : "";
 }
 
 const OUTCOMES = {

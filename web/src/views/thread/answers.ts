@@ -3,13 +3,14 @@
 
 import type { Always, PermissionOption, QuestionAnswered } from "@acpd/client";
 
+import { isAlways } from "../../state/subjects.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 
-const KINDS: Record<string, { meaning: string; decision: string }> = {
-  allow_once: { meaning: "Allow once", decision: "accept" },
-  allow_always: { meaning: "Always allow", decision: "acceptForSession" },
-  reject_once: { meaning: "Reject", decision: "decline" },
-  reject_always: { meaning: "Always reject", decision: "declineForSession" },
+const KINDS: Record<string, { meaning: string; decision: string; icon: "check" | "cross" }> = {
+  allow_once: { meaning: "Allow once", decision: "accept", icon: "check" },
+  allow_always: { meaning: "Always allow", decision: "acceptForSession", icon: "check" },
+  reject_once: { meaning: "Reject", decision: "decline", icon: "cross" },
+  reject_always: { meaning: "Always reject", decision: "declineForSession", icon: "cross" },
 };
 
 /** What an option of this kind does. */
@@ -17,9 +18,9 @@ export function meaningOf(kind: string): string {
   return KINDS[kind]?.meaning ?? "Other answer";
 }
 
-/** Whether an option of this kind is to hold for good. */
-export function isAlways(kind: string | null | undefined): boolean {
-  return kind === "allow_always" || kind === "reject_always";
+/** The icon of an option of this kind. */
+export function iconOf(kind: string): "check" | "cross" | "info" {
+  return KINDS[kind]?.icon ?? "info";
 }
 
 /** What an option does, and for what an "always" holds. */

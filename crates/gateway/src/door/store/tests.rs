@@ -36,6 +36,11 @@ fn secret(name: &str) -> SessionSecret {
     }
 }
 
+/// Shows a ticket where there is room.
+fn show(store: &mut AuthStore, ticket: &str, now: Now) -> Result<Identity, AuthError> {
+    store.ticket(ticket, HERE, now, |_, _| Ok(()))
+}
+
 #[test]
 fn each_token_opens_what_it_is_for() {
     let keys = Role::ALL.map(|role| key(role.name(), role, &format!("secret of {role}"), None));
@@ -81,7 +86,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     assert!(!other.ends.is_cancelled());
     assert!(store.token("a", HERE, at(3)).is_err());
     assert!(store.session(&secret("cookie"), at(3)).is_err());
-    assert!(store.ticket("ticket", HERE, at(3)).is_err());
+    assert!(show(&mut store, "ticket", at(3)).is_err());
     // What opens something else is another token.
     let less = IssuedToken {
         role: Role::Observer,
@@ -112,12 +117,14 @@ fn a_ticket_opens_once_and_not_for_long() {
     store
         .add_ticket("one", owner.clone(), Holder::Anyone, at(10))
         .unwrap();
-    assert_eq!(&*store.ticket("one", HERE, at(11)).unwrap().principal, "owner");
-    assert_eq!(store.ticket("one", HERE, at(11)).unwrap_err(), AuthError::Wrong);
+    let full = store.ticket("one", HERE, at(11), |_, _| Err(AuthError::Full));
+    assert_eq!(full.unwrap_err(), AuthError::Full, "and it is not used up");
+    assert_eq!(&*show(&mut store, "one", at(11)).unwrap().principal, "owner");
+    assert_eq!(show(&mut store, "one", at(11)).unwrap_err(), AuthError::Wrong);
     store
         .add_ticket("two", owner.clone(), Holder::Anyone, at(20))
         .unwrap();
-    assert!(store.ticket("two", HERE, at(20 + TICKET_SECS)).is_err());
+    assert!(show(&mut store, "two", at(20 + TICKET_SECS)).is_err());
     for n in 0..TICKETS_OF_ONE {
         store
             .add_ticket(&format!("{n}"), owner.clone(), Holder::Anyone, at(100))
@@ -142,7 +149,7 @@ fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
         store
             .add_ticket("ticket", identity, Holder::Anyone, at(2))
             .unwrap();
-        store.ticket("ticket", HERE, at(3)).unwrap()
+        show(store, "ticket", at(3)).unwrap()
     };
     let identity = enter(&mut store);
     assert!(identity.by_ticket && store.connection(identity.clone(), at(49)).is_ok());
@@ -204,7 +211,7 @@ fn a_session_lives_while_it_is_used_and_ends_when_told() {
     store.end_session(&used);
     assert!(first.ends.is_cancelled());
     assert!(store.session(&secret("first"), day(SESSION_DAYS + 2)).is_err());
-    assert!(store.ticket("ticket", HERE, day(SESSION_DAYS + 2)).is_err());
+    assert!(show(&mut store, "ticket", day(SESSION_DAYS + 2)).is_err());
     assert!(!owner.ends.is_cancelled(), "the token holds");
 }
 

@@ -16,7 +16,7 @@ use acpd_policy::{in_lines, in_one_line, part_in_words};
 
 /// So many characters of the first part, and of the agent's title, stand in a title.
 const TITLE_CHARS: usize = 200;
-/// So many characters a title has at most that names every part.
+/// So many characters a title has at most that names every part, or is all that there is.
 const FULL_TITLE_CHARS: usize = 1000;
 
 /// Params of `session/request_permission` for the session `thread`; `None` if the event is no such question.
@@ -91,7 +91,7 @@ fn in_title(subjects: &[CallSubject]) -> Option<String> {
 /// What the call would do, and what the agent calls it.
 fn titled(words: Option<String>, title: &str) -> String {
     let Some(words) = words else {
-        return title.to_owned();
+        return shorten(plain_line(title).trim(), FULL_TITLE_CHARS);
     };
     let mut letters = words.chars();
     let words: String = letters

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use acpd_model::text::misleads;
 use acpd_model::{Millis, Origin, RawJson};
 use serde::Deserialize;
 
@@ -120,14 +121,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
                 out.push('\n');
             }
             '\n' | '\t' => out.push(c),
-            '\u{061c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if misleads(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

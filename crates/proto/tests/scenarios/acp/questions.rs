@@ -409,6 +409,40 @@ fn the_policy_has_a_person_asked_in_words_of_its_own() {
 }
 
 #[test]
+fn a_question_of_our_own_has_a_title_of_one_line_and_a_bounded_length() {
+    play(|s| {
+        let policy: Policy = serde_json::from_value(json!({ "ask": ["Bash"] })).unwrap();
+        s.scene.rule(Some(policy));
+        let who = Stage::at_work(SIMPLE, s);
+        let argument = format!("\u{202e}\u{2028}\u{1b}[2J\nAllow once{}", "x".repeat(50_000));
+        s.then(|scene| {
+            scene.prompt("do it");
+            let params = json!({ "sessionId": SESSION, "command": "echo", "args": [argument] });
+            scene.calls("5", "terminal/create", &params.to_string());
+        });
+        let call = &s.editors[who].got.last().unwrap()["params"]["toolCall"];
+        let title = call["title"].as_str().unwrap();
+        let head: String = title.chars().take(36).collect();
+        assert_eq!(
+            head,
+            "Run echo '\u{fffd}\u{fffd}\u{fffd}[2J\u{fffd}Allow oncexxxxxxxxx"
+        );
+        assert_eq!(title.chars().count(), 1000);
+        let content = call["content"][0]["content"]["text"].as_str().unwrap();
+        assert!(
+            content.contains(&"x".repeat(50_000)),
+            "the content has the whole of it"
+        );
+        answers(
+            s,
+            who,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"3"}}"#,
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
 fn information_is_asked_of_who_can_give_it() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);

@@ -208,6 +208,8 @@ pub struct AgentSandbox {
     network: String,
     /// Paths of the configuration that do not exist, for which nothing is granted.
     missing: Vec<String>,
+    /// Directories that may be written, in which no new files can be made, because acpd's own files are in them.
+    closed: Vec<String>,
 }
 
 /// What an agent says of itself.
