@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use acpd_gateway::Reserved;
-use acpd_gateway::agents::{Agents, ListedAgent, Runnable, search_path};
-use acpd_gateway::catalog::LaunchMethod;
-use acpd_gateway::policy::shell_line;
-use acpd_gateway::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
-use acpd_gateway::sandbox::{Confinement, closed};
+use acpd_catalog::LaunchMethod;
+use acpd_host::Reserved;
 use acpd_model::{Limits, RawJson};
+use acpd_policy::shell_line;
+use acpd_runtime::agent::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
+use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
+use acpd_runtime::sandbox::{Confinement, closed};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use acpd_gateway::{private_file, unix_socket};
+use acpd_runtime::private_file;
+use acpd_server::net::unix_socket;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::Value;

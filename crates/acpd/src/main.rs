@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     if let Command::Keep(args) = &cli.command {
         // Before all else: it needs no settings, and no thread but this.
-        acpd_gateway::keep(&args.run).map_err(anyhow::Error::msg)?;
+        acpd_host::keep(&args.run).map_err(anyhow::Error::msg)?;
         return Ok(ExitCode::SUCCESS);
     }
     if matches!(cli.command, Command::Schema) {

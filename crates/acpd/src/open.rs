@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use acpd_gateway::{Holder, private_file};
+use acpd_runtime::private_file;
+use acpd_server::auth::Holder;
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -65,7 +65,7 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match acpd_gateway::fingerprint(end_entity).parse() {
+        match acpd_server::net::tls::fingerprint(end_entity).parse() {
             Ok(shown) if self.pin == shown => Ok(ServerCertVerified::assertion()),
             _ => Err(Error::InvalidCertificate(
                 CertificateError::ApplicationVerificationFailure,

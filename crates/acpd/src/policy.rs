@@ -4,9 +4,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use acpd_gateway::policy::{Effect, Explanation, Layers, Policy, Request};
-use acpd_gateway::{paths, remembered};
 use acpd_model::RawJson;
+use acpd_policy::{Effect, Explanation, Layers, Policy, Request};
+use acpd_runtime::host::paths;
+use acpd_runtime::policy::remembered;
 use anyhow::{Context, bail};
 
 use crate::cli::PolicyTestArgs;

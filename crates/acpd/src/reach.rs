@@ -181,7 +181,7 @@ fn tls(pin: Option<Fingerprint>) -> anyhow::Result<ClientConfig> {
 }
 
 fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
-    let token = acpd_gateway::Token::given(token)?;
+    let token = acpd_server::auth::owner_token::Token::given(token)?;
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.secret()))
         .context("the token has odd characters")?;
     value.set_sensitive(true);

@@ -5,7 +5,7 @@ mod tool_calls;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use acpd_gateway::policy::shell_line;
+use acpd_policy::shell_line;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;

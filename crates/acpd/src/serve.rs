@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use acpd_gateway::{AgentConfig, Daemon, Token, tokens};
+use acpd_runtime::agent::config::AgentConfig;
+use acpd_server::Daemon;
+use acpd_server::auth::owner_token::Token;
+use acpd_server::auth::tokens;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -18,7 +21,7 @@ use crate::settings::Settings;
 
 /// Serves until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    acpd_gateway::give_back_large_buffers();
+    acpd_host::give_back_large_buffers();
     start_logging(args.log_format);
     if args.demo {
         settings

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use acpd_gateway::policy::{Policy, shell_line};
-use acpd_gateway::sandbox::{self, SandboxSettings};
-use acpd_gateway::{AgentConfig, Config, PolicyBook, ServerConfig, catalog};
+use acpd_catalog as catalog;
 use acpd_log::Durability;
 use acpd_model::Limits;
+use acpd_policy::{Policy, shell_line};
+use acpd_runtime::agent::config::AgentConfig;
+use acpd_runtime::policy::book::PolicyBook;
+use acpd_runtime::sandbox;
+use acpd_runtime::sandbox::SandboxSettings;
+use acpd_server::{Config, ServerConfig};
 use anyhow::{Context, bail};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! Tickets: each lets one program in, once and soon, that cannot show a token.
 
-use acpd_gateway::Holder;
+use acpd_server::auth::Holder;
 use anyhow::Context;
 use hyper::Request;
 use serde_json::json;

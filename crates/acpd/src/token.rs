@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use acpd_gateway::{Holder, tokens, unix_socket};
+use acpd_server::auth::Holder;
+use acpd_server::auth::tokens;
+use acpd_server::net::unix_socket;
 use anyhow::{Context, bail};
 use hyper::Request;
 use serde_json::json;

@@ -165,8 +165,8 @@ fn the_table_of_roles_is_complete() {
     assert_eq!(named("acp"), methods);
     // Routes cannot be listed by a program, so they are read where they are written.
     let sources = [
-        include_str!("../../gateway/src/door/routes.rs"),
-        include_str!("../../gateway/src/acp/http/mod.rs"),
+        include_str!("../../server/src/http/routes.rs"),
+        include_str!("../../server/src/http/acp_stream.rs"),
     ];
     let mut routes = BTreeSet::from(["GET /".to_owned()]);
     for line in sources.iter().flat_map(|source| source.lines()) {

@@ -3,8 +3,8 @@
 //! In: the question's params. Out: text. Never: shows an agent's words for a call as what the call would do, or lets text of
 //! the agent begin a line.
 
-use acpd_gateway::policy::in_lines;
 use acpd_model::subject::CallSubject;
+use acpd_policy::in_lines;
 use serde_json::Value;
 
 use crate::plain::plain_line;

@@ -1,0 +1,279 @@
+//! What agents say of themselves, kept: an editor that connects need not wait for a process to start.
+//!
+//! In: an agent's name, and how to run it. Out: the result of its `initialize`, verbatim. Owns: the last answer of each
+//! agent, and the looks that are under way, one for each agent. Never: keeps a failure, or an answer of an agent that
+//! is configured differently now.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
+use acpd_model::{ErrorCode, Failure, RawJson};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::agent::config::AgentConfig;
+use crate::agent::standby::{Standby, StandbyResult};
+use crate::context::Context;
+
+/// What an agent says of itself.
+#[derive(Debug)]
+pub struct CachedInitialize {
+    /// The result of its `initialize`.
+    pub hello: RawJson,
+    /// The process that was started to say so, for one of those who asked.
+    pub standby: Option<Standby>,
+}
+
+impl CachedInitialize {
+    /// Of an agent that was not asked.
+    pub fn unknown() -> Self {
+        let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+        Self {
+            hello: nothing.into(),
+            standby: None,
+        }
+    }
+}
+
+type Answer = Result<CachedInitialize, Failure>;
+
+/// The way to what agents say of themselves.
+#[derive(Debug, Clone)]
+pub struct InitializeCache {
+    requests_tx: mpsc::Sender<CacheRequest>,
+}
+
+#[derive(Debug)]
+struct CacheRequest {
+    name: String,
+    config: AgentConfig,
+    /// Where it may be started.
+    cwd: Option<PathBuf>,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Why an answer cannot be had: the daemon stops.
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
+
+impl InitializeCache {
+    /// Starts the task that knows them; it ends with the last of its users.
+    pub fn open(context: Context) -> Self {
+        let (requests_tx, requests_rx) = mpsc::channel(HELLO_QUEUE);
+        let task = Task {
+            context,
+            known: HashMap::new(),
+            pending: HashMap::new(),
+            probes: JoinSet::new(),
+        };
+        tokio::spawn(task.run(requests_rx));
+        Self { requests_tx }
+    }
+
+    /// What the agent of that name answers to `initialize`. It is started in `cwd` if nobody has asked it yet; without
+    /// one it is not, and the answer says nothing about it.
+    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        let ask = CacheRequest {
+            name: name.to_owned(),
+            config,
+            cwd: cwd.map(Path::to_owned),
+            reply,
+        };
+        self.requests_tx.send(ask).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())?
+    }
+}
+
+struct Task {
+    context: Context,
+    known: HashMap<String, CacheEntry>,
+    pending: HashMap<String, PendingProbe>,
+    probes: JoinSet<(String, AgentConfig, StandbyResult)>,
+}
+
+struct CacheEntry {
+    config: AgentConfig,
+    hello: RawJson,
+    until: Instant,
+}
+
+struct PendingProbe {
+    config: AgentConfig,
+    waiting: Vec<oneshot::Sender<Answer>>,
+}
+
+impl Task {
+    async fn run(mut self, mut requests_rx: mpsc::Receiver<CacheRequest>) {
+        loop {
+            tokio::select! {
+                ask = requests_rx.recv() => match ask {
+                    Some(ask) => self.asked(ask),
+                    None => return,
+                },
+                Some(Ok((name, config, answer))) = self.probes.join_next() => self.probed(name, config, answer),
+            }
+        }
+    }
+
+    fn asked(&mut self, ask: CacheRequest) {
+        let CacheRequest {
+            name,
+            config,
+            cwd,
+            reply,
+        } = ask;
+        let known = self.known.get(&name);
+        if let Some(known) = known.filter(|known| known.config == config && known.until > Instant::now()) {
+            // Whoever asked may have gone; here and below.
+            let hello = known.hello.clone();
+            let _ = reply.send(Ok(CachedInitialize { hello, standby: None }));
+            return;
+        }
+        let Some(cwd) = cwd else {
+            let _ = reply.send(Ok(CachedInitialize::unknown()));
+            return;
+        };
+        if let Some(look) = self.pending.get_mut(&name).filter(|look| look.config == config) {
+            look.waiting.push(reply);
+            return;
+        }
+        // Those who waited for another configuration's, which is gone, hear this one's.
+        let mut waiting = vec![reply];
+        waiting.extend(
+            self.pending
+                .remove(&name)
+                .into_iter()
+                .flat_map(|look| look.waiting),
+        );
+        let look = PendingProbe {
+            config: config.clone(),
+            waiting,
+        };
+        self.pending.insert(name.clone(), look);
+        let context = self.context.clone();
+        self.probes.spawn(async move {
+            let answer = Standby::start(&context, &name, &config, &cwd).await;
+            (name, config, answer)
+        });
+    }
+
+    fn probed(&mut self, name: String, config: AgentConfig, answer: StandbyResult) {
+        if self.pending.get(&name).is_none_or(|look| look.config != config) {
+            return;
+        }
+        let waiting = self
+            .pending
+            .remove(&name)
+            .into_iter()
+            .flat_map(|look| look.waiting);
+        let (hello, mut standby) = match answer {
+            Ok((hello, standby)) => (hello, Some(standby)),
+            Err(failure) => {
+                for reply in waiting {
+                    let _ = reply.send(Err(failure.clone()));
+                }
+                self.known.remove(&name);
+                return;
+            }
+        };
+        for reply in waiting {
+            let greeting = CachedInitialize {
+                hello: hello.clone(),
+                standby: standby.take(),
+            };
+            // The process of one who has gone is for the next.
+            if let Err(Ok(greeting)) = reply.send(Ok(greeting)) {
+                standby = greeting.standby;
+            }
+        }
+        let known = CacheEntry {
+            config,
+            hello,
+            until: Instant::now() + Duration::from_secs(HELLO_SECS),
+        };
+        self.known.insert(name, known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use acpd_model::Limits;
+
+    use super::*;
+    use crate::test_context::context;
+
+    /// An agent that notes each of its starts in a file.
+    fn agent(starts: &Path, answer: &str) -> AgentConfig {
+        let script = format!("echo start >> {}; read line; echo '{answer}'", starts.display());
+        AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), script],
+            ..AgentConfig::default()
+        }
+    }
+
+    fn starts(file: &Path) -> usize {
+        std::fs::read_to_string(file).unwrap_or_default().lines().count()
+    }
+
+    const HELLO: &str =
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}}"#;
+
+    #[tokio::test]
+    async fn an_agent_is_asked_once_whoever_asks_and_its_words_are_kept_as_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let initialize_cache = InitializeCache::open(context(dir.path(), BTreeMap::new(), Limits::default()));
+        let config = agent(&file, HELLO);
+        let unknown = initialize_cache.of("a", config.clone(), None).await.unwrap();
+        assert!(unknown.hello.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
+        let (one, two) = tokio::join!(
+            initialize_cache.of("a", config.clone(), Some(dir.path())),
+            initialize_cache.of("a", config.clone(), Some(dir.path())),
+        );
+        let three = initialize_cache.of("a", config.clone(), Some(dir.path())).await;
+        let greetings = [one, two, three].map(Result::unwrap);
+        for greeting in &greetings {
+            assert_eq!(
+                greeting.hello.get(),
+                r#"{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}"#
+            );
+        }
+        assert_eq!(starts(&file), 1);
+        let has_process = greetings.map(|greeting| greeting.standby.is_some());
+        assert_eq!(has_process, [true, false, false], "it is one process");
+        let changed = AgentConfig {
+            title: Some("A".into()),
+            ..config
+        };
+        initialize_cache.of("a", changed, Some(dir.path())).await.unwrap();
+        assert_eq!(starts(&file), 2);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let initialize_cache = InitializeCache::open(context(dir.path(), BTreeMap::new(), Limits::default()));
+        let broken = agent(
+            &file,
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"not today"}}"#,
+        );
+        for _ in 0..2 {
+            let failure = initialize_cache
+                .of("a", broken.clone(), Some(dir.path()))
+                .await
+                .unwrap_err();
+            assert!(failure.message.contains("not today"), "{failure}");
+        }
+        assert_eq!(starts(&file), 2);
+    }
+}

@@ -1,0 +1,308 @@
+//! A look at one agent: it is started, asked to `initialize`, and ended. No session is opened.
+//!
+//! In: how to run it. Out: what it says of itself, or why it does not. Never: lets it do anything; whatever it asks
+//! for is not answered.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use acpd_host::{AgentProcess, Environment, Reserved, Sandbox};
+use acpd_model::limits::STRAY_LINES;
+use acpd_model::{Failure, Limits, RawJson};
+use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
+use acpd_proto::wire::{self, Line, LineDecoder, Message};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::agent::config::AgentConfig;
+use crate::off_thread::off_thread;
+use crate::sandbox::Confinement;
+
+/// What a look at an agent found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbeReport {
+    /// What was run, as an argument vector.
+    pub command: Vec<String>,
+    /// What the agent says of itself.
+    pub hello: Option<InitializeResult>,
+    /// Why it said nothing of use.
+    pub error: Option<String>,
+    /// Milliseconds from the start of the process to the answer, or to its failure.
+    pub millis: u128,
+    /// The last of its standard error.
+    pub stderr: String,
+    /// First lines of its standard output that are no message.
+    pub stray_lines: Vec<String>,
+    /// What it may use.
+    pub sandbox: Confinement,
+    /// The result of `initialize`, as it came.
+    #[serde(skip)]
+    pub raw: Option<RawJson>,
+}
+
+/// The result of `initialize`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The version of ACP that it chose.
+    pub protocol_version: i64,
+    /// Its name and version.
+    #[serde(default)]
+    pub agent_info: Option<RawJson>,
+    /// What it can do.
+    #[serde(default)]
+    pub agent_capabilities: Option<RawJson>,
+    /// Ways to log in.
+    #[serde(default)]
+    pub auth_methods: Option<RawJson>,
+}
+
+/// The version of ACP that acpd speaks.
+const PROTOCOL_VERSION: i64 = 1;
+
+/// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
+pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
+    let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
+    let looked = off_thread(move || Ok(own.confine_to_look(&all, &place))).await;
+    let (sandbox, confinement) = looked.unwrap_or_else(|failure| config.not_looked_at(failure));
+    let mut report = ProbeReport {
+        command: std::iter::once(&config.command)
+            .chain(&config.args)
+            .cloned()
+            .collect(),
+        hello: None,
+        error: None,
+        millis: 0,
+        stderr: String::new(),
+        stray_lines: Vec::new(),
+        sandbox: confinement,
+        raw: None,
+    };
+    let sandbox = match sandbox {
+        Ok(sandbox) => sandbox,
+        Err(failure) => {
+            report.error = Some(failure.to_string());
+            return report;
+        }
+    };
+    let program = config.program(cwd, sandbox);
+    let began = Instant::now();
+    let mut process = match AgentProcess::spawn(&program) {
+        Ok(process) => process,
+        Err(failure) => {
+            report.error = Some(failure.message);
+            return report;
+        }
+    };
+    let patience = Duration::from_secs(limits.agent_start_secs);
+    let asked = ask(&mut process, limits.agent_line_bytes, &mut report.stray_lines);
+    let answer = tokio::time::timeout(patience, asked).await;
+    report.millis = began.elapsed().as_millis();
+    let ended = process
+        .stop(Duration::from_secs(limits.agent_exit_grace_secs))
+        .await;
+    report.stderr = ended.stderr;
+    match answer {
+        Ok(Ok((hello, raw))) if hello.protocol_version == PROTOCOL_VERSION => {
+            report.hello = Some(hello);
+            report.raw = Some(raw);
+        }
+        Ok(Ok((hello, _))) => {
+            let version = hello.protocol_version;
+            report.error = Some(format!(
+                "it speaks ACP version {version}; acpd speaks version {PROTOCOL_VERSION}"
+            ));
+        }
+        Ok(Err(ProbeError::Said(failure))) => report.error = Some(failure.message),
+        Ok(Err(ProbeError::Ended)) => {
+            report.error = Some(format!("{} before it answered initialize", ended.reason))
+        }
+        Err(_) => {
+            let seconds = patience.as_secs();
+            report.error = Some(format!("it did not answer initialize within {seconds} s"));
+        }
+    }
+    report
+}
+
+/// Where an agent is started that is only asked what it can do, for somebody who is in no directory.
+pub fn anywhere() -> PathBuf {
+    std::env::home_dir()
+        .filter(|home| home.is_dir())
+        .unwrap_or_else(|| "/".into())
+}
+
+/// The ways to sign in to an agent that need a terminal.
+pub fn terminal_logins(hello: &InitializeResult) -> Vec<AuthMethod> {
+    let methods = hello.auth_methods.as_ref().map(AuthMethod::list);
+    let mut methods = methods.unwrap_or_default();
+    methods.retain(AuthMethod::is_terminal);
+    methods
+}
+
+/// The agent's own program, as a person signs in with it: in the agent's sandbox and environment. The agent adds arguments and
+/// variables, so a person sees them before it runs.
+#[derive(Debug)]
+pub struct Login {
+    /// What is run, as an argument vector.
+    pub command: Vec<String>,
+    /// The variables that the agent adds.
+    pub env: BTreeMap<String, String>,
+    /// Names of variables that the agent wanted to add and may not.
+    pub dropped: Vec<String>,
+    /// The variables of the agent's process.
+    own_env: BTreeMap<String, String>,
+    sandbox: Option<Sandbox>,
+}
+
+impl Login {
+    /// Prepares a sign-in by `method`, from `cwd`.
+    pub fn new(
+        config: &AgentConfig,
+        reserved: &Reserved,
+        cwd: &Path,
+        method: &AuthMethod,
+    ) -> Result<Self, Failure> {
+        let (sandbox, _) = config.confine_to_look(reserved, cwd);
+        let wanted = method.env.clone().unwrap_or_default();
+        // Programs take their configuration, helpers and libraries from variables of any name: so the agent's own are listed, and
+        // not the others.
+        let (env, dropped): (_, BTreeMap<_, _>) = wanted
+            .into_iter()
+            .partition(|(name, _)| Environment::is_prefixed(&config.pass_env, name));
+        let words = std::iter::once(&config.command)
+            .chain(&config.args)
+            .chain(method.args.iter().flatten());
+        Ok(Self {
+            command: words.cloned().collect(),
+            env,
+            dropped: dropped.into_keys().collect(),
+            own_env: config.environment(),
+            sandbox: sandbox?,
+        })
+    }
+
+    /// Whether it runs in a sandbox.
+    pub fn is_confined(&self) -> bool {
+        self.sandbox.is_some()
+    }
+
+    /// Returns the command to run.
+    pub fn into_command(self) -> std::process::Command {
+        let mut words = self.command.into_iter();
+        let mut command = std::process::Command::new(words.next().unwrap_or_default());
+        command.args(words).env_clear().envs(self.own_env).envs(self.env);
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.confine(&mut command);
+        }
+        command
+    }
+}
+
+/// Why there is no answer.
+enum ProbeError {
+    /// Its output is at its end.
+    Ended,
+    /// It answered something else.
+    Said(Failure),
+}
+
+async fn ask(
+    process: &mut AgentProcess,
+    line_bytes: usize,
+    stray: &mut Vec<String>,
+) -> Result<(InitializeResult, RawJson), ProbeError> {
+    if let Some(stdin) = &mut process.stdin {
+        // One that reads nothing is told by what it says instead, or by its end.
+        let _ = stdin.write_all(&initialize()).await;
+    }
+    let mut decoder = LineDecoder::new(line_bytes);
+    loop {
+        let read = process.stdout.read_buf(decoder.buffer()).await;
+        let at_end = !matches!(read, Ok(1..));
+        while let Some(line) = decoder.next_line() {
+            if let Some(answer) = hear(&line, stray) {
+                return answer.map_err(ProbeError::Said);
+            }
+        }
+        if at_end {
+            let answer = decoder.finish().and_then(|line| hear(&line, stray));
+            return match answer {
+                Some(answer) => answer.map_err(ProbeError::Said),
+                None => Err(ProbeError::Ended),
+            };
+        }
+    }
+}
+
+fn initialize() -> Vec<u8> {
+    let mut line = Vec::new();
+    wire::request(&mut line, 0, "initialize", |params| {
+        params
+            .put("protocolVersion", &PROTOCOL_VERSION)
+            .raw("clientCapabilities", CLIENT_CAPABILITIES)
+            .object("clientInfo", |info| {
+                info.put("name", "acpd")
+                    .put("title", "acpd")
+                    .put("version", env!("CARGO_PKG_VERSION"));
+            });
+    });
+    line.push(b'\n');
+    line
+}
+
+/// The answer, if the line is one.
+fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(InitializeResult, RawJson), Failure>> {
+    let text = match line {
+        Line::Whole(bytes) => String::from_utf8_lossy(bytes),
+        Line::TooLong { head, .. } => String::from_utf8_lossy(head),
+    };
+    match Message::parse(&text) {
+        Ok(Message::Response { id, result }) if id.get() == "0" => Some(match result {
+            Ok(result) => serde_json::from_str(result.get())
+                .map(|hello| (hello, RawJson::from(result)))
+                .map_err(|_| Failure::agent("its answer to initialize has no protocolVersion")),
+            Err(error) => Err(Failure::agent(format!("it refused initialize: {error}"))),
+        }),
+        Ok(_) => None,
+        Err(_) => {
+            if stray.len() < STRAY_LINES {
+                stray.push(text.chars().take(STRAY_CHARS).collect());
+            }
+            None
+        }
+    }
+}
+
+/// How much of a stray line is repeated.
+const STRAY_CHARS: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_in_sets_only_the_agents_own_variables() {
+        let config = AgentConfig {
+            pass_env: vec!["MY_*".into(), "LD_LIBRARY_PATH".into(), "*".into()],
+            sandbox: crate::sandbox::SandboxSettings {
+                mode: Some(crate::sandbox::Mode::Off),
+                ..Default::default()
+            },
+            ..AgentConfig::default()
+        };
+        let foreign = "BASH_FUNC_x%% BUN_CONFIG_X CORECLR_PROFILER DENO_CERT DOTNET_STARTUP_HOOKS GTK_MODULES HOME LD_LIBRARY_PATH \
+                       LD_PRELOAD LESSCLOSE LESSOPEN LUA_INIT MANPAGER NODE_OPTIONS OPENSSL_CONF PATH PHPRC QT_PLUGIN_PATH SHELLOPTS WAY";
+        let names = ["MY_WAY"].into_iter().chain(foreign.split_whitespace());
+        let env = names.map(|name| (name.to_owned(), "x".to_owned())).collect();
+        let method = AuthMethod {
+            env: Some(env),
+            ..serde_json::from_str(r#"{"id":"tui","name":"TUI","type":"terminal"}"#).unwrap()
+        };
+        let login = Login::new(&config, &Reserved::default(), Path::new("/"), &method).unwrap();
+        assert_eq!(login.env.keys().collect::<Vec<_>>(), ["MY_WAY"]);
+        assert_eq!(login.dropped, foreign.split_whitespace().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,458 @@
+//! The agent actor: one process and its connection.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_host::{AgentProcess, Program};
+use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
+use acpd_model::{ErrorCode, Failure, Limits};
+use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
+use acpd_proto::thread::AgentExit;
+use acpd_proto::wire::{LineDecoder, RpcError};
+use tokio::io::AsyncReadExt;
+use tokio::process::ChildStdout;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::budget::{Budget, Charge};
+use crate::agent::process_table::{Process, ProcessSlot};
+use crate::agent::stdin::Stdin;
+use crate::clock::Clock;
+use crate::metrics::{Metrics, Present};
+
+/// What an agent's thread hears.
+#[derive(Debug)]
+pub enum AgentMessage {
+    /// What it did, in order.
+    Events(Vec<AgentEvent>),
+    /// It is gone; nothing follows.
+    Exited(Box<AgentExit>),
+}
+
+/// Something for an agent, and what that holds of its budget until the agent's pipe has taken it.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub command: AgentCommand,
+    pub charge: Option<Charge>,
+}
+
+/// An agent that a thread talks to. Dropping it ends the process, unless others share that.
+#[derive(Debug)]
+pub struct AgentHandle {
+    // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
+    commands: mpsc::Sender<Box<Order>>,
+    /// What it does.
+    pub events: mpsc::Receiver<AgentMessage>,
+    stop: CancellationToken,
+    /// How long it may take nothing while more waits for it than there is room for.
+    pub(crate) patience: Duration,
+    /// The process, for the list of those that run.
+    pub(crate) process: Arc<Process>,
+}
+
+impl Drop for AgentHandle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// The agent's side of a handle.
+#[derive(Debug)]
+pub(crate) struct AgentSide {
+    pub commands: mpsc::Receiver<Box<Order>>,
+    pub events_tx: mpsc::Sender<AgentMessage>,
+    pub stop: CancellationToken,
+}
+
+impl Order {
+    /// Sees to it that an answer is charged for what it holds.
+    fn new(command: AgentCommand, charge: Option<Charge>, budget: &Budget) -> Self {
+        let AgentCommand::Answer { call, result } = command else {
+            return Self { command, charge };
+        };
+        let bytes = match &result {
+            Ok(result) => result.get().len(),
+            Err(error) => error.bytes(),
+        };
+        let charge = match charge {
+            Some(mut charge) => {
+                charge.shrink(bytes as u64);
+                Some(charge)
+            }
+            None if bytes > SMALL_CALL_BYTES => budget.try_take(bytes as u64),
+            None => None,
+        };
+        let result = if charge.is_none() && bytes > SMALL_CALL_BYTES {
+            Err(RpcError::new(
+                ErrorCode::Overloaded.rpc(),
+                format!(
+                    "the answer has {bytes} bytes, which the answers that this agent has not read yet leave no room for \
+                     (limit {AGENT_CALL_BYTES} bytes): read them, then ask again"
+                ),
+            ))
+        } else {
+            result
+        };
+        let command = AgentCommand::Answer { call, result };
+        Self { command, charge }
+    }
+}
+
+impl AgentHandle {
+    /// A handle for that process, and its other side.
+    pub(crate) fn new(process: Arc<Process>) -> (Self, AgentSide) {
+        let (commands, commanded) = mpsc::channel(AGENT_WRITES);
+        let (events_tx, events) = mpsc::channel(AGENT_BATCHES);
+        let stop = CancellationToken::new();
+        let ends = AgentSide {
+            commands: commanded,
+            events_tx,
+            stop: stop.clone(),
+        };
+        let handle = Self {
+            commands,
+            events,
+            stop,
+            patience: Duration::from_secs(AGENT_STALL_SECS),
+            process,
+        };
+        (handle, ends)
+    }
+
+    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`AgentMessage::AgentExit`]. One that
+    /// reads nothing, so that there is no more room for what waits for it, is stopped after a while: its thread could
+    /// do nothing else.
+    ///
+    /// What is large must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
+    pub async fn send_command(&self, command: AgentCommand, charge: Option<Charge>) {
+        let order = Order::new(command, charge, self.process.budget());
+        let Err(TrySendError::Full(order)) = self.commands.try_send(Box::new(order)) else {
+            return;
+        };
+        let sent = tokio::time::timeout(self.patience, self.commands.send(order)).await;
+        if sent.is_err() {
+            tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
+            self.stop.cancel();
+        }
+    }
+
+    /// Whether it was told to stop.
+    #[cfg(test)]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Ends the process, with its grace, or leaves it to the other threads that share it; [`AgentMessage::AgentExit`] follows.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+/// Starts the process and the task that owns it.
+pub(crate) fn spawn(
+    program: &Program,
+    start: Start,
+    limits: &Limits,
+    clock: Clock,
+    metrics: &Metrics,
+    slot: ProcessSlot,
+) -> Result<AgentHandle, Failure> {
+    let mut process = AgentProcess::spawn(program)?;
+    slot.started(process.id());
+    let (handle, ends) = AgentHandle::new(slot.process());
+    let stdin = Stdin::new(process.stdin.take());
+    // In boxes: a future keeps room twice for what is moved into it.
+    let actor = Box::new(Actor {
+        connection: AgentConnection::new(start, clock.now()),
+        decoder: LineDecoder::new(limits.agent_line_bytes),
+        clock,
+        stdin,
+        events: Vec::new(),
+        grace: Duration::from_secs(limits.agent_exit_grace_secs),
+        _running: metrics.agent(),
+        _slot: slot,
+    });
+    tokio::spawn(actor.run(Box::new(process), ends));
+    Ok(handle)
+}
+
+struct Actor {
+    connection: AgentConnection,
+    decoder: LineDecoder,
+    clock: Clock,
+    stdin: Stdin,
+    /// What the thread has not taken yet.
+    events: Vec<AgentEvent>,
+    grace: Duration,
+    _running: Present,
+    _slot: ProcessSlot,
+}
+
+/// How long a reader keeps its buffer while the agent is silent.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How long the rest of stdout is waited for after the process is gone.
+const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
+
+impl Actor {
+    async fn run(mut self: Box<Self>, mut process: Box<AgentProcess>, ends: AgentSide) {
+        let AgentSide {
+            mut commands,
+            events_tx,
+            stop,
+        } = ends;
+        self.collect();
+        let mut open = true;
+        while open {
+            let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
+            // While the thread is behind, nothing more is read from the agent; that is what slows it down.
+            let has_room = self.stdin.has_room();
+            let may_read = self.events.is_empty() && has_room;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                read = read(&mut self.decoder, &mut process.stdout), if may_read => {
+                    open = matches!(read, Ok(1..));
+                    self.decode();
+                }
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
+                    Err(_) => break,
+                },
+                () = self.stdin.write(), if self.stdin.waits() => {}
+                command = commands.recv(), if has_room => match command {
+                    Some(order) => {
+                        let Order { command, charge } = *order;
+                        self.stdin.charge(charge);
+                        self.connection.handle_command(command, self.clock.now());
+                    }
+                    None => break,
+                },
+                () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
+            }
+            self.collect();
+        }
+        // The thread must not wait for us while we wait for it.
+        drop(commands);
+        Box::pin(self.finish(*process, events_tx, open)).await;
+    }
+
+    /// Turns what was read into events.
+    fn decode(&mut self) {
+        let now = self.clock.now();
+        while let Some(line) = self.decoder.next_line() {
+            self.connection.handle_line(&line, now);
+        }
+    }
+
+    fn collect(&mut self) {
+        self.stdin.add(self.connection.take_writes());
+        let mut events = self.connection.take_events();
+        if self.events.is_empty() {
+            self.events = events;
+        } else {
+            self.events.append(&mut events);
+        }
+    }
+
+    /// Ends the process. What it still says until then is heard, while it `speaks`.
+    async fn finish(
+        mut self: Box<Self>,
+        process: AgentProcess,
+        events_tx: mpsc::Sender<AgentMessage>,
+        mut is_reading: bool,
+    ) {
+        self.connection
+            .handle_command(AgentCommand::Close, self.clock.now());
+        self.collect();
+        std::mem::take(&mut self.stdin).close(self.grace).await;
+        let (stopping, mut stdout) = process.into_stopping();
+        let mut stopped = pin!(stopping.stop(self.grace));
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = &mut stopped => break ended,
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
+                    // A thread that is gone needs no news; the process is ended all the same.
+                    Err(_) => {
+                        self.events.clear();
+                        is_reading = false;
+                    }
+                },
+                read = read(&mut self.decoder, &mut stdout), if is_reading && self.events.is_empty() => {
+                    is_reading = matches!(read, Ok(1..));
+                    self.decode();
+                    self.collect();
+                }
+            }
+        };
+        // What is in the pipe; nobody is left who could write more, but for one that cannot be killed.
+        let rest = async {
+            while matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..)) {
+                let now = self.clock.now();
+                while let Some(line) = self.decoder.next_line() {
+                    self.connection.handle_line(&line, now);
+                }
+            }
+        };
+        if is_reading {
+            let _ = tokio::time::timeout(SHUTDOWN_FLUSH, rest).await;
+        }
+        if let Some(line) = self.decoder.finish() {
+            self.connection.handle_line(&line, self.clock.now());
+        }
+        self.collect();
+        if !self.events.is_empty() {
+            let _ = events_tx
+                .send(AgentMessage::Events(std::mem::take(&mut self.events)))
+                .await;
+        }
+        let _ = events_tx
+            .send(AgentMessage::Exited(Box::new(AgentExit {
+                reason: ended.reason,
+                stderr: ended.stderr,
+            })))
+            .await;
+    }
+}
+
+/// Reads once. An agent that is silent for a while costs no buffer.
+pub(crate) async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) -> std::io::Result<usize> {
+    let first = tokio::time::timeout(QUIET, stdout.read_buf(decoder.buffer())).await;
+    match first {
+        Ok(read) => read,
+        Err(_) => {
+            decoder.shrink();
+            // A small read: the next one has the whole buffer again.
+            let mut one = [0; 256];
+            let read = stdout.read(&mut one).await?;
+            decoder.push(&one[..read]);
+            Ok(read)
+        }
+    }
+}
+
+pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::agent::config::AgentConfig;
+    use crate::agent::process_table::ProcessTable;
+    use acpd_model::RawJson;
+    use acpd_model::limits::AGENT_OUTBOX_BYTES;
+
+    async fn run(script: &str) -> AgentHandle {
+        let config = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+            ..AgentConfig::default()
+        };
+        let cwd = std::env::temp_dir().display().to_string();
+        let start = Start::new(cwd, Duration::from_mins(1));
+        let limits = Limits {
+            agent_exit_grace_secs: 1,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let running = ProcessTable::open(&limits, Clock::start(), Arc::clone(&metrics));
+        let slot = running.start("sh").await.unwrap();
+        let program = config.program(start.cwd.clone().into(), None);
+        spawn(&program, start, &limits, Clock::start(), &metrics, slot).unwrap()
+    }
+
+    /// The lines without meaning that it wrote until its end.
+    async fn words(mut handle: AgentHandle) -> Vec<String> {
+        let mut words = Vec::new();
+        while let Some(AgentMessage::Events(events)) = handle.events.recv().await {
+            words.extend(events.into_iter().filter_map(|event| match event {
+                AgentEvent::Malformed { text, .. } => Some(text),
+                _ => None,
+            }));
+        }
+        words
+    }
+
+    #[tokio::test]
+    async fn the_last_words_of_an_agent_that_is_stopped_are_heard() {
+        for script in [
+            "cat >/dev/null; echo at the end; printf 'of input'",
+            "trap 'echo at the end; printf \"of input\"; exit' TERM; while :; do sleep 0.1; done",
+        ] {
+            let handle = run(script).await;
+            handle.stop();
+            assert_eq!(words(handle).await, ["at the end", "of input"], "{script}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_made_room_for_takes_what_is_left_or_is_an_error() {
+        let budget = Budget::default();
+        let free = || budget.try_take(u64::from(AGENT_CALL_BYTES)).is_some();
+        let answer = |bytes: usize, charge| {
+            let result = RawJson::of(&"x".repeat(bytes - 2)).map_err(|_| unreachable!());
+            let order = Order::new(AgentCommand::Answer { call: 7, result }, charge, &budget);
+            let AgentCommand::Answer { call: 7, result } = order.command else {
+                panic!("it is another command");
+            };
+            (result, order.charge)
+        };
+        let large = AGENT_CALL_BYTES as usize / 2 + 1;
+        let (first, charge) = answer(large, None);
+        assert!(first.is_ok() && charge.is_some() && !free());
+        let (second, none) = answer(large, None);
+        assert_eq!(
+            second.map_err(|error| error.code),
+            Err(ErrorCode::Overloaded.rpc())
+        );
+        assert!(none.is_none());
+        let (small, none) = answer(SMALL_CALL_BYTES, None);
+        assert!(small.is_ok() && none.is_none());
+        drop(charge);
+        // What was made room for is charged for as much as it is.
+        let (_, charge) = answer(10, budget.try_take(u64::MAX));
+        assert!(charge.is_some() && budget.try_take(u64::from(AGENT_CALL_BYTES) - 10).is_some());
+        drop(charge);
+        assert!(free());
+    }
+
+    /// More than the pipe and the outbox hold.
+    #[tokio::test]
+    async fn an_agent_that_reads_nothing_fills_no_memory_and_is_stopped() {
+        let mut handle = run("exec sleep 1000").await;
+        handle.patience = Duration::from_millis(100);
+        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
+        let notify = || AgentCommand::Notify {
+            method: "_x".into(),
+            params: None,
+        };
+        handle
+            .send_command(
+                AgentCommand::Notify {
+                    method: "_x".into(),
+                    params: Some(text),
+                },
+                None,
+            )
+            .await;
+        let mut events_tx = 0;
+        while !handle.stop.is_cancelled() {
+            assert!(
+                events_tx <= AGENT_WRITES + 2,
+                "what is not taken is not collected without end"
+            );
+            handle.send_command(notify(), None).await;
+            events_tx += 1;
+        }
+        assert!(words(handle).await.is_empty());
+    }
+}

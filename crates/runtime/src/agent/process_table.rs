@@ -1,0 +1,538 @@
+//! The agents' processes that run, and how many may.
+//!
+//! In: who wants to start one, which thread uses which, what each takes of the memory. Out: room for a process, or why there is
+//! none; to idle threads, that they should let their agent go. Owns: the list of processes. Never: ends a process itself, or has a
+//! thread let its agent go that is in a turn.
+
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use acpd_host::memory;
+use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
+use acpd_model::{ErrorCode, Failure, Limits, Millis, ThreadId};
+use serde::Serialize;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::agent::budget::Budget;
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+
+/// The way to the list.
+#[derive(Debug, Clone)]
+pub struct ProcessTable {
+    requests_tx: mpsc::Sender<TableRequest>,
+}
+
+#[derive(Debug)]
+enum TableRequest {
+    Start {
+        agent: String,
+        reply: oneshot::Sender<Result<ProcessSlot, Failure>>,
+    },
+    Use {
+        process: Arc<Process>,
+        thread: Option<ThreadId>,
+        reply: oneshot::Sender<Arc<ProcessUse>>,
+    },
+    List(oneshot::Sender<Vec<RunningProcess>>),
+}
+
+/// One process of an agent.
+#[derive(Debug)]
+pub struct Process {
+    agent: String,
+    started_at: Millis,
+    /// Zero until it is known.
+    pid: AtomicU32,
+    /// Its resident memory when that was last looked at, in bytes.
+    memory: AtomicU64,
+    /// Whether all that use it were told to let it go.
+    leaving: AtomicBool,
+    /// What its callbacks may bring into memory.
+    budget: Budget,
+}
+
+impl Process {
+    /// What its callbacks may bring into memory.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+/// Room for a process, as long as this is there.
+#[derive(Debug)]
+pub struct ProcessSlot(Arc<Process>);
+
+impl ProcessSlot {
+    /// The process was started, and has this id.
+    pub fn started(&self, pid: Option<u32>) {
+        self.0.pid.store(pid.unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// The process that it is for.
+    pub fn process(&self) -> Arc<Process> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// A thread's part in a process, or that of a connection whose first session it waits for, as long as this is there.
+#[derive(Debug)]
+pub struct ProcessUse {
+    process: Arc<Process>,
+    thread: Option<ThreadId>,
+    /// Since when it does nothing, milliseconds since the epoch; zero: it does something.
+    idle_since: AtomicI64,
+    rank: AtomicU8,
+    let_go: Notify,
+}
+
+/// What is lost if a process goes; those of which the least is lost go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// It has no session.
+    Unused,
+    /// Another process can go on with its session.
+    KeepsSession,
+    /// Somebody has signed in to it, and perhaps to no other.
+    SignedIn,
+    /// Its session ends with it.
+    Forgets,
+}
+
+impl ProcessUse {
+    /// What it does now.
+    pub fn note(&self, idle: bool, rank: Rank, now: Millis) {
+        self.rank.store(rank as u8, Ordering::Relaxed);
+        if !idle {
+            self.idle_since.store(0, Ordering::Relaxed);
+        } else if self.idle_since.load(Ordering::Relaxed) == 0 {
+            self.idle_since.store(now.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Until the process should be let go of, if it can. Safe to cancel.
+    pub async fn let_go(&self) {
+        self.let_go.notified().await;
+    }
+
+    fn idle_since(&self) -> Option<Millis> {
+        Some(self.idle_since.load(Ordering::Relaxed)).filter(|since| *since > 0)
+    }
+}
+
+/// What runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningProcess {
+    /// The agent's name.
+    pub agent_type: String,
+    /// The process's id, once it has one.
+    pub pid: Option<u32>,
+    /// The threads that use it; none of one that was only asked what it is.
+    pub threads: Vec<ThreadId>,
+    /// What it does.
+    pub state: ProcessState,
+    /// Resident memory of it and of what it has started, in bytes.
+    pub memory_bytes: u64,
+    /// When it was started, milliseconds since the epoch.
+    pub started_at: Millis,
+    /// When its last turn ended, if it is idle.
+    pub idle_since: Option<Millis>,
+}
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProcessState {
+    /// A thread has a turn, or something else that its agent is at.
+    Busy,
+    /// Nobody wants anything of it.
+    Idle,
+    /// It waits for its first session.
+    Waiting,
+    /// It was told to go.
+    Leaving,
+}
+
+impl ProcessTable {
+    /// Starts the task that keeps the list. It ends with the last of its users.
+    pub fn open(limits: &Limits, clock: Clock, metrics: Arc<Metrics>) -> Self {
+        let (requests_tx, requests_rx) = mpsc::channel(RUNNING_INBOX);
+        let memory = match limits.agent_memory_mib {
+            0 => memory::of_machine().map(|all| all / 2),
+            mib => Some((mib as u64) << 20),
+        };
+        let task = Task {
+            processes: Vec::new(),
+            uses: Vec::new(),
+            room: limits.agents,
+            memory: memory.unwrap_or(u64::MAX),
+            clock,
+            metrics,
+        };
+        tokio::spawn(task.run(requests_rx));
+        Self { requests_tx }
+    }
+
+    /// Room for one more process. Where there is none, the thread that has done nothing for the longest time lets its agent go.
+    pub async fn start(&self, agent: &str) -> Result<ProcessSlot, Failure> {
+        let agent = agent.to_owned();
+        self.ask(|reply| TableRequest::Start { agent, reply }).await?
+    }
+
+    /// A thread uses a process from now on, or a connection that has no thread yet.
+    pub async fn join(
+        &self,
+        process: Arc<Process>,
+        thread: Option<ThreadId>,
+    ) -> Result<Arc<ProcessUse>, Failure> {
+        self.ask(|reply| TableRequest::Use {
+            process,
+            thread,
+            reply,
+        })
+        .await
+    }
+
+    /// What runs, those in a turn first.
+    pub async fn list(&self) -> Result<Vec<RunningProcess>, Failure> {
+        self.ask(TableRequest::List).await
+    }
+
+    async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> TableRequest) -> Result<T, Failure> {
+        let stopping = || Failure::new(ErrorCode::Overloaded, "the daemon is stopping");
+        let (reply, answer) = oneshot::channel();
+        self.requests_tx.send(ask(reply)).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())
+    }
+}
+
+struct Task {
+    processes: Vec<Weak<Process>>,
+    uses: Vec<Weak<ProcessUse>>,
+    /// How many processes there may be.
+    room: usize,
+    /// Bytes that all may take, before idle ones go.
+    memory: u64,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+}
+
+impl Task {
+    async fn run(mut self, mut requests_rx: mpsc::Receiver<TableRequest>) {
+        let every = Duration::from_secs(AGENT_MEMORY_SECS);
+        let mut look = interval_at(Instant::now() + every, every);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                ask = requests_rx.recv() => match ask {
+                    Some(ask) => self.asked(ask).await,
+                    None => return,
+                },
+                _ = look.tick(), if !self.processes.is_empty() => self.look().await,
+            }
+        }
+    }
+
+    async fn asked(&mut self, ask: TableRequest) {
+        // Whoever asked may have gone; here and below.
+        match ask {
+            TableRequest::Start { agent, reply } => {
+                let _ = reply.send(self.start(agent));
+            }
+            TableRequest::Use {
+                process,
+                thread,
+                reply,
+            } => {
+                let using = Arc::new(ProcessUse {
+                    process,
+                    thread,
+                    idle_since: AtomicI64::new(0),
+                    rank: AtomicU8::new(Rank::Unused as u8),
+                    let_go: Notify::new(),
+                });
+                self.uses.push(Arc::downgrade(&using));
+                let _ = reply.send(using);
+            }
+            TableRequest::List(reply) => {
+                self.measure().await;
+                let _ = reply.send(self.list());
+            }
+        }
+    }
+
+    fn start(&mut self, agent: String) -> Result<ProcessSlot, Failure> {
+        let (alive, uses) = self.present();
+        let staying = alive
+            .iter()
+            .filter(|process| !process.leaving.load(Ordering::Relaxed));
+        if staying.count() >= self.room && self.let_one_go(&uses).is_none() {
+            let message = format!(
+                "{} agents run already, and each is at something: try again when one is done, or raise limits.agents",
+                self.room
+            );
+            return Err(Failure::new(ErrorCode::Overloaded, message));
+        }
+        let process = Arc::new(Process {
+            agent,
+            started_at: self.clock.now().wall,
+            pid: AtomicU32::new(0),
+            memory: AtomicU64::new(0),
+            leaving: AtomicBool::new(false),
+            budget: Budget::default(),
+        });
+        self.processes.push(Arc::downgrade(&process));
+        Ok(ProcessSlot(process))
+    }
+
+    /// All that is there still. One that was told to go and is used again stays.
+    fn present(&mut self) -> (Vec<Arc<Process>>, Vec<Arc<ProcessUse>>) {
+        self.processes.retain(|process| process.strong_count() > 0);
+        self.uses.retain(|using| using.strong_count() > 0);
+        let alive: Vec<_> = self.processes.iter().filter_map(Weak::upgrade).collect();
+        let uses: Vec<_> = self.uses.iter().filter_map(Weak::upgrade).collect();
+        for using in uses.iter().filter(|using| using.idle_since().is_none()) {
+            using.process.leaving.store(false, Ordering::Relaxed);
+        }
+        (alive, uses)
+    }
+
+    /// Has a process let go of which the least is lost; of several the one that nobody has used for the longest time.
+    fn let_one_go(&self, uses: &[Arc<ProcessUse>]) -> Option<Arc<Process>> {
+        let of = |process: &Arc<Process>| {
+            let process = Arc::clone(process);
+            uses.iter()
+                .filter(move |using| Arc::ptr_eq(&using.process, &process))
+        };
+        let candidates = uses
+            .iter()
+            .map(|using| &using.process)
+            .filter(|process| !process.leaving.load(Ordering::Relaxed))
+            .filter_map(|process| {
+                let since: Option<Vec<Millis>> = of(process).map(|using| using.idle_since()).collect();
+                let rank = of(process).map(|using| using.rank.load(Ordering::Relaxed)).max();
+                Some((process, (rank, since?.into_iter().max()?)))
+            });
+        let (process, _) = candidates.min_by_key(|(_, rank)| *rank)?;
+        process.leaving.store(true, Ordering::Relaxed);
+        for using in of(process) {
+            using.let_go.notify_one();
+        }
+        self.metrics.agent_let_go();
+        tracing::info!(agent = process.agent, "an idle agent is let go of to make room");
+        Some(Arc::clone(process))
+    }
+
+    /// Looks what all take, and has idle ones go until the rest fits.
+    async fn look(&mut self) {
+        let mut taken = self.measure().await;
+        self.metrics.agent_memory(taken);
+        let (_, uses) = self.present();
+        while taken > self.memory {
+            let Some(process) = self.let_one_go(&uses) else {
+                return;
+            };
+            taken = taken.saturating_sub(process.memory.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Asks the system what each takes; answers the sum of those that stay.
+    async fn measure(&mut self) -> u64 {
+        let (alive, _) = self.present();
+        let pids: Vec<u32> = alive
+            .iter()
+            .map(|process| process.pid.load(Ordering::Relaxed))
+            .collect();
+        let measured = tokio::task::spawn_blocking(move || memory::resident(&pids)).await;
+        let mut sum = 0;
+        for (process, bytes) in alive.iter().zip(measured.unwrap_or_default()) {
+            process.memory.store(bytes, Ordering::Relaxed);
+            if !process.leaving.load(Ordering::Relaxed) {
+                sum += bytes;
+            }
+        }
+        sum
+    }
+
+    fn list(&mut self) -> Vec<RunningProcess> {
+        let (alive, uses) = self.present();
+        let mut listed: Vec<RunningProcess> = alive
+            .iter()
+            .map(|process| {
+                let of: Vec<_> = uses
+                    .iter()
+                    .filter(|using| Arc::ptr_eq(&using.process, process))
+                    .collect();
+                let since: Option<Vec<Millis>> = of.iter().map(|using| using.idle_since()).collect();
+                let idle_since = since.as_ref().and_then(|since| since.iter().copied().max());
+                let threads: Vec<_> = of.iter().filter_map(|using| using.thread).collect();
+                let state = match (process.leaving.load(Ordering::Relaxed), &since) {
+                    (true, _) => ProcessState::Leaving,
+                    (_, None) => ProcessState::Busy,
+                    (_, Some(_)) if threads.is_empty() => ProcessState::Waiting,
+                    (_, Some(_)) => ProcessState::Idle,
+                };
+                RunningProcess {
+                    agent_type: process.agent.clone(),
+                    pid: Some(process.pid.load(Ordering::Relaxed)).filter(|pid| *pid > 0),
+                    threads,
+                    state,
+                    memory_bytes: process.memory.load(Ordering::Relaxed),
+                    started_at: process.started_at,
+                    idle_since,
+                }
+            })
+            .collect();
+        listed.sort_by_key(|one| {
+            (
+                one.state != ProcessState::Busy,
+                one.idle_since.map(Reverse),
+                one.started_at,
+            )
+        });
+        listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_log::Memory;
+
+    use super::*;
+
+    fn open(agents: usize) -> ProcessTable {
+        let limits = Limits {
+            agents,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(Memory::new())));
+        ProcessTable::open(&limits, Clock::start(), metrics)
+    }
+
+    /// A process of a thread that is idle since then, or in a turn.
+    async fn thread(running: &ProcessTable, idle_since: Option<Millis>) -> (ProcessSlot, Arc<ProcessUse>) {
+        let slot = running.start("a").await.unwrap();
+        let using = running
+            .join(slot.process(), Some(ThreadId(uuid::Uuid::now_v7())))
+            .await
+            .unwrap();
+        using.note(
+            idle_since.is_some(),
+            Rank::KeepsSession,
+            idle_since.unwrap_or_default(),
+        );
+        (slot, using)
+    }
+
+    fn is_told(using: &ProcessUse) -> bool {
+        let mut told = std::pin::pin!(using.let_go());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        told.as_mut().poll(&mut context).is_ready()
+    }
+
+    #[tokio::test]
+    async fn the_one_that_was_idle_for_the_longest_time_makes_room() {
+        let running = open(3);
+        let (_busy, busy) = thread(&running, None).await;
+        let (_late, late) = thread(&running, Some(30)).await;
+        let (early_slot, early) = thread(&running, Some(20)).await;
+        let (_next, next) = thread(&running, None).await;
+        assert_eq!(
+            [&busy, &late, &early].map(|using| is_told(using)),
+            [false, false, true]
+        );
+        // One that goes leaves its room, and is not told again.
+        let states =
+            |listed: Vec<RunningProcess>| listed.into_iter().map(|one| one.state).collect::<Vec<_>>();
+        assert_eq!(
+            states(running.list().await.unwrap()),
+            [
+                ProcessState::Busy,
+                ProcessState::Busy,
+                ProcessState::Idle,
+                ProcessState::Leaving
+            ]
+        );
+        drop((early_slot, early));
+        next.note(true, Rank::KeepsSession, 40);
+        let (_more, _) = thread(&running, None).await;
+        assert_eq!([&late, &next].map(|using| is_told(using)), [true, false]);
+    }
+
+    #[tokio::test]
+    async fn one_that_would_forget_goes_last() {
+        let running = open(2);
+        let (_early, early) = thread(&running, Some(10)).await;
+        early.note(true, Rank::Forgets, 10);
+        let (_late, late) = thread(&running, Some(20)).await;
+        let _next = thread(&running, None).await;
+        assert_eq!([&early, &late].map(|using| is_told(using)), [false, true]);
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_never_broken_off_for_another() {
+        let running = open(2);
+        let _busy = (thread(&running, None).await, thread(&running, None).await);
+        let refused = running.start("a").await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Overloaded);
+        assert!(refused.message.contains("limits.agents"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn a_shared_process_is_idle_when_all_its_threads_are() {
+        let running = open(1);
+        let (slot, first) = thread(&running, Some(10)).await;
+        let second = running
+            .join(slot.process(), Some(ThreadId(uuid::Uuid::now_v7())))
+            .await
+            .unwrap();
+        second.note(false, Rank::KeepsSession, 0);
+        assert!(running.start("a").await.is_err());
+        second.note(true, Rank::KeepsSession, 20);
+        running.start("a").await.unwrap();
+        assert!(is_told(&first) && is_told(&second));
+        let listed = running.list().await.unwrap();
+        assert_eq!(listed[0].threads.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_that_went_back_to_work_counts_again() {
+        let running = open(1);
+        let (_slot, using) = thread(&running, Some(10)).await;
+        running.start("a").await.unwrap();
+        using.note(false, Rank::KeepsSession, 0);
+        assert!(running.start("a").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn memory_has_a_bound_too() {
+        let mut task = Task {
+            processes: Vec::new(),
+            uses: Vec::new(),
+            room: 10,
+            memory: 1,
+            clock: Clock::start(),
+            metrics: Arc::new(Metrics::new(Arc::new(Memory::new()))),
+        };
+        let slot = task.start("a".into()).unwrap();
+        // This very process, which takes more than a byte.
+        slot.started(Some(std::process::id()));
+        let (reply, answer) = oneshot::channel();
+        task.asked(TableRequest::Use {
+            process: slot.process(),
+            thread: Some(ThreadId(uuid::Uuid::now_v7())),
+            reply,
+        })
+        .await;
+        let using = answer.await.unwrap();
+        task.look().await;
+        assert!(!is_told(&using), "it is in a turn");
+        using.note(true, Rank::KeepsSession, 10);
+        task.look().await;
+        assert!(is_told(&using) == cfg!(target_os = "linux"));
+    }
+}

@@ -1,0 +1,260 @@
+//! The agents that a daemon can start: those of the configuration, then those of the catalog.
+//!
+//! In: a name. Out: a command line, or a sentence that says what is missing. Never: starts or fetches anything.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acpd_catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, find_program};
+use acpd_model::{ErrorCode, Failure};
+use serde::Serialize;
+
+use crate::agent::config::AgentConfig;
+use crate::sandbox::SandboxSettings;
+
+/// Every agent that has a name here.
+#[derive(Debug)]
+pub struct Agents {
+    configured: BTreeMap<String, AgentConfig>,
+    sandbox: SandboxSettings,
+    catalog: Catalog,
+}
+
+/// An agent that can be started.
+#[derive(Debug, Clone)]
+pub struct Runnable {
+    /// How to run it.
+    pub config: AgentConfig,
+    /// How its program was found.
+    pub how: LaunchMethod,
+}
+
+/// Where a name is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The configuration.
+    Config,
+    /// The registry.
+    Registry,
+    /// The data directory, where it was installed.
+    Installed,
+}
+
+/// One agent in a list.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedAgent {
+    /// Its name.
+    pub id: String,
+    /// What people call it.
+    pub title: String,
+    /// Where it is from.
+    pub source: Source,
+    /// Whether it can be started.
+    pub installed: bool,
+    /// How its program is found.
+    pub runs: Option<LaunchMethod>,
+    /// Why it cannot be started.
+    pub reason: Option<String>,
+    /// The version that is installed, else the one that the registry names; none for what is on `PATH`.
+    pub version: Option<String>,
+    /// One sentence about it.
+    pub description: Option<String>,
+    /// What is run, as an argument vector.
+    #[serde(skip)]
+    pub command: Vec<String>,
+}
+
+impl Agents {
+    /// Those of a configuration, with the sandbox for those that have none of their own; and those of the catalog in a data
+    /// directory.
+    pub fn new(configured: BTreeMap<String, AgentConfig>, sandbox: SandboxSettings, data_dir: &Path) -> Self {
+        Self {
+            configured,
+            sandbox,
+            catalog: Catalog::new(data_dir),
+        }
+    }
+
+    /// Names in the configuration.
+    pub fn configured(&self) -> impl Iterator<Item = &str> {
+        self.configured.keys().map(String::as_str)
+    }
+
+    /// Whether there is an agent of that name, if only one that cannot be started.
+    pub fn knows(&self, name: &str) -> bool {
+        self.configured.contains_key(name)
+            || !self
+                .find(name)
+                .is_err_and(|failure| failure.code == ErrorCode::NotFound)
+    }
+
+    /// How to run the agent of that name.
+    pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
+        let mut found = self.find_program_of(name)?;
+        found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&self.sandbox);
+        Ok(found)
+    }
+
+    fn find_program_of(&self, name: &str) -> Result<Runnable, Failure> {
+        match self.configured.get(name) {
+            Some(config) => find_configured(config, || self.catalog.look()).map_err(|reason| {
+                Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
+                    .with_detail("install it, or correct its command in the configuration")
+            }),
+            None => self
+                .catalog
+                .look()
+                .launch(name, &search_path())
+                .map(|launch| runnable(&launch))
+                .map_err(|error| self.failure(name, &error)),
+        }
+    }
+
+    fn failure(&self, name: &str, error: &CatalogError) -> Failure {
+        if !matches!(error, CatalogError::Unknown(_)) {
+            return Failure::agent(error.to_string());
+        }
+        let configured: Vec<_> = self.configured().collect();
+        let configured = if configured.is_empty() {
+            "none".to_owned()
+        } else {
+            configured.join(", ")
+        };
+        Failure::not_found(format!("agent {name:?}")).with_detail(format!(
+            "configured agents: {configured}; \"acpd agents list\" shows those of the registry as well"
+        ))
+    }
+
+    /// All of them: the configured ones first, then the catalog's, each in the order of its source.
+    pub fn list(&self) -> Vec<ListedAgent> {
+        self.list_of(&self.catalog.look())
+    }
+
+    /// The same, for a look at the catalog that was taken already.
+    pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
+        let configured = self.configured.iter().map(|(name, config)| {
+            let found = find_configured(config, || snapshot);
+            ListedAgent {
+                id: name.clone(),
+                title: config.title.clone().unwrap_or_else(|| name.clone()),
+                source: Source::Config,
+                installed: found.is_ok(),
+                runs: found.as_ref().ok().map(|found| found.how),
+                command: found
+                    .as_ref()
+                    .map_or_else(|_| line(config), |found| line(&found.config)),
+                reason: found.err(),
+                version: None,
+                description: None,
+            }
+        });
+        let path = search_path();
+        let catalog = |id: &str, title: &str, version: &str| {
+            let found = snapshot.launch(id, &path);
+            ListedAgent {
+                id: id.to_owned(),
+                title: title.to_owned(),
+                source: if found
+                    .as_ref()
+                    .is_ok_and(|launch| launch.how == LaunchMethod::Installed)
+                {
+                    Source::Installed
+                } else {
+                    Source::Registry
+                },
+                installed: found.is_ok(),
+                runs: found.as_ref().ok().map(|launch| launch.how),
+                command: found
+                    .as_ref()
+                    .map(|launch| line(&runnable(launch).config))
+                    .unwrap_or_default(),
+                // What is on PATH may be any version.
+                version: Some(version.to_owned()).filter(|_| {
+                    !found
+                        .as_ref()
+                        .is_ok_and(|launch| launch.how == LaunchMethod::Path)
+                }),
+                reason: found.err().map(|error| error.to_string()),
+                description: None,
+            }
+        };
+        let registry = snapshot.registry.agents.iter().map(|entry| {
+            let installed = snapshot.installed.get(&entry.id);
+            let version = installed.map_or(&entry.version, |installed| &installed.version);
+            let mut listed = catalog(&entry.id, &entry.name, version);
+            listed.description = Some(entry.description.clone()).filter(|text| !text.is_empty());
+            listed
+        });
+        let orphans = snapshot
+            .installed
+            .iter()
+            .filter(|(id, _)| snapshot.registry.get(id).is_none())
+            .map(|(id, installed)| catalog(id, &installed.name, &installed.version));
+        let others = registry
+            .chain(orphans)
+            .filter(|listed| !self.configured.contains_key(&listed.id));
+        configured.chain(others).collect()
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+/// A configured agent as it is; if its program is not on `PATH` and the catalog knows it, the catalog's way to it.
+fn find_configured<S: Borrow<Snapshot>>(
+    config: &AgentConfig,
+    catalog: impl FnOnce() -> S,
+) -> Result<Runnable, String> {
+    let path = config.env.get("PATH").cloned().unwrap_or_else(search_path);
+    let mut config = config.clone();
+    if find_program(&config.command, &path).is_some() {
+        return Ok(Runnable {
+            config,
+            how: LaunchMethod::Path,
+        });
+    }
+    let missing = format!("{:?} was not found or may not be executed", config.command);
+    match catalog().borrow().stand_in(&config.command, &path) {
+        None => Err(missing),
+        Some(Err(error)) => Err(format!("{missing}; {error}")),
+        Some(Ok(launch)) => {
+            config.command = launch.command.to_string_lossy().into_owned();
+            config.args = [launch.before, config.args].concat();
+            Ok(Runnable {
+                config,
+                how: launch.how,
+            })
+        }
+    }
+}
+
+fn runnable(launch: &Launch) -> Runnable {
+    Runnable {
+        config: AgentConfig {
+            command: launch.command.to_string_lossy().into_owned(),
+            args: [&launch.before[..], &launch.args].concat(),
+            env: launch.env.clone(),
+            pass_env: launch.pass_env.clone(),
+            homes: Some(launch.homes.clone()),
+            ..AgentConfig::default()
+        },
+        how: launch.how,
+    }
+}
+
+fn line(config: &AgentConfig) -> Vec<String> {
+    std::iter::once(&config.command)
+        .chain(&config.args)
+        .cloned()
+        .collect()
+}
+
+/// Where programs are looked for.
+pub fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}

@@ -1,0 +1,431 @@
+//! The actor of one shared process.
+//!
+//! In: the process's output, threads that come, their commands. Out: what each thread hears. Owns: the process and
+//! its [`SharedAgent`]. Never: ends while a thread needs it, or reads on while one of them is behind: the slowest
+//! thread sets the pace for all, as no queue grows.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::task::Poll;
+use std::time::Duration;
+
+use acpd_host::AgentProcess;
+use acpd_model::limits::SHARED_INBOX;
+use acpd_model::{Failure, Limits};
+use acpd_proto::agent::{AgentEvent, Seat, SeatEvent, SharedAgent};
+use acpd_proto::thread::AgentExit;
+use acpd_proto::wire::LineDecoder;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::PollSender;
+
+use crate::agent::config::AgentConfig;
+use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
+use crate::agent::process_table::ProcessSlot;
+use crate::agent::shared::JoiningThread;
+use crate::agent::stdin::Stdin;
+use crate::clock::Clock;
+use crate::metrics::{Metrics, Present};
+
+/// What a thread has not taken yet.
+struct SeatOutbox {
+    to: PollSender<AgentMessage>,
+    events: Vec<AgentEvent>,
+    /// Whether the end is told after that.
+    left: bool,
+}
+
+/// Starts a process for the thread that comes first, in its directory. Others come through what is returned, until
+/// that is closed.
+pub(super) fn spawn(
+    config: &AgentConfig,
+    first: JoiningThread,
+    limits: &Limits,
+    clock: Clock,
+    metrics: &Metrics,
+    slot: ProcessSlot,
+) -> Result<mpsc::Sender<JoiningThread>, Failure> {
+    // It would have to be confined to the workspaces of threads that come later.
+    let program = config.program(PathBuf::from(&first.start.cwd), None);
+    let mut process = AgentProcess::spawn(&program)?;
+    slot.started(process.id());
+    let stdin = Stdin::new(process.stdin.take());
+    let (joins, joining) = mpsc::channel(SHARED_INBOX);
+    let (inbox, said) = mpsc::channel(SHARED_INBOX);
+    let (leaves, left) = mpsc::channel(SHARED_INBOX);
+    let grace = Duration::from_secs(limits.agent_exit_grace_secs);
+    let mut actor = Actor {
+        agent: SharedAgent::new(grace),
+        decoder: LineDecoder::new(limits.agent_line_bytes),
+        clock,
+        stdin,
+        events_tx: BTreeMap::new(),
+        inbox,
+        leaves,
+        grace,
+        _running: metrics.agent(),
+        _slot: slot,
+    };
+    actor.seat(first);
+    tokio::spawn(actor.run(process, joining, said, left));
+    Ok(joins)
+}
+
+struct Actor {
+    agent: SharedAgent,
+    decoder: LineDecoder,
+    clock: Clock,
+    stdin: Stdin,
+    events_tx: BTreeMap<Seat, SeatOutbox>,
+    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    leaves: mpsc::Sender<Seat>,
+    grace: Duration,
+    _running: Present,
+    _slot: ProcessSlot,
+}
+
+impl Actor {
+    async fn run(
+        mut self,
+        mut process: AgentProcess,
+        mut joins: mpsc::Receiver<JoiningThread>,
+        mut said: mpsc::Receiver<(Seat, Box<Order>)>,
+        mut left: mpsc::Receiver<Seat>,
+    ) {
+        let mut open = true;
+        let mut may_join = true;
+        while open {
+            self.collect();
+            if self.agent.is_retired() {
+                joins.close();
+            }
+            if self.agent.is_empty() {
+                // Who is at the door already comes in; behind it the door is shut.
+                joins.close();
+                match joins.recv().await {
+                    Some(joining) => {
+                        self.seat(joining);
+                        continue;
+                    }
+                    None => break,
+                }
+            }
+            let deadline = self.agent.poll_timeout().map(|at| self.clock.instant(at));
+            let behind = self.events_tx.values().any(SeatOutbox::waits);
+            let has_room = self.stdin.has_room();
+            let may_read = !behind && has_room;
+            tokio::select! {
+                read = read(&mut self.decoder, &mut process.stdout), if may_read => {
+                    open = matches!(read, Ok(1..));
+                    self.decode();
+                }
+                () = hand_over(&mut self.events_tx), if behind => {}
+                () = self.stdin.write(), if self.stdin.waits() => {}
+                joining = joins.recv(), if may_join => match joining {
+                    Some(joining) => self.seat(joining),
+                    None => may_join = false,
+                },
+                Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
+                // Also without room: the threads of a process that reads nothing leave it, and then it ends.
+                Some(seat) = left.recv() => {
+                    while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
+                        self.handle_order(seat, *order);
+                        self.collect();
+                    }
+                    self.agent.leave(seat, self.clock.now());
+                }
+                () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
+            }
+        }
+        // No thread must wait for us while we wait for it, and none comes into a process that ends.
+        drop((said, left));
+        joins.close();
+        while let Some(joining) = joins.recv().await {
+            self.seat(joining);
+        }
+        self.finish(process).await;
+    }
+
+    fn seat(&mut self, joining: JoiningThread) {
+        let JoiningThread { start, ends } = joining;
+        let AgentSide {
+            commands,
+            events_tx,
+            stop,
+        } = ends;
+        let seat = self.agent.join(*start, self.clock.now());
+        self.events_tx.insert(
+            seat,
+            SeatOutbox {
+                to: PollSender::new(events_tx),
+                events: Vec::new(),
+                left: false,
+            },
+        );
+        tokio::spawn(carry(
+            seat,
+            commands,
+            stop,
+            self.inbox.clone(),
+            self.leaves.clone(),
+        ));
+    }
+
+    fn handle_order(&mut self, seat: Seat, Order { command, charge }: Order) {
+        self.stdin.charge(charge);
+        self.agent.handle_command(seat, command, self.clock.now());
+    }
+
+    fn decode(&mut self) {
+        let now = self.clock.now();
+        while let Some(line) = self.decoder.next_line() {
+            self.agent.handle_line(&line, now);
+        }
+    }
+
+    fn collect(&mut self) {
+        self.stdin.add(self.agent.take_writes());
+        while let Some((seat, news)) = self.agent.poll_event() {
+            let Some(events_tx) = self.events_tx.get_mut(&seat) else {
+                continue;
+            };
+            match news {
+                SeatEvent::Events(mut events) => events_tx.events.append(&mut events),
+                SeatEvent::Left => events_tx.left = true,
+            }
+        }
+    }
+
+    async fn finish(mut self, process: AgentProcess) {
+        if let Some(line) = self.decoder.finish() {
+            self.agent.handle_line(&line, self.clock.now());
+        }
+        self.collect();
+        self.stdin.close(self.grace).await;
+        // Each hears it in its own time.
+        let mut farewells = Vec::new();
+        for events_tx in self.events_tx.into_values() {
+            let (tell, end) = oneshot::channel();
+            farewells.push(tell);
+            tokio::spawn(events_tx.farewell(end));
+        }
+        let ended = process.stop(self.grace).await;
+        for tell in farewells {
+            // A thread that is gone needs no news.
+            let _ = tell.send(AgentExit {
+                reason: ended.reason.clone(),
+                stderr: ended.stderr.clone(),
+            });
+        }
+    }
+}
+
+impl SeatOutbox {
+    fn waits(&self) -> bool {
+        !self.events.is_empty() || self.left
+    }
+
+    /// The next that the thread is to hear, and whether that was all.
+    fn next(&mut self) -> (AgentMessage, bool) {
+        if self.events.is_empty() {
+            (AgentMessage::Exited(Box::new(let_go())), true)
+        } else {
+            (AgentMessage::Events(std::mem::take(&mut self.events)), false)
+        }
+    }
+
+    async fn farewell(self, end: oneshot::Receiver<AgentExit>) {
+        let Some(to) = self.to.get_ref().cloned() else {
+            return;
+        };
+        // The thread's own room in the channel is given back first.
+        drop(self.to);
+        if !self.events.is_empty() && to.send(AgentMessage::Events(self.events)).await.is_err() {
+            return;
+        }
+        let gone = if self.left { Ok(let_go()) } else { end.await };
+        if let Ok(gone) = gone {
+            // A thread that is gone needs no news.
+            let _ = to.send(AgentMessage::Exited(Box::new(gone))).await;
+        }
+    }
+}
+
+/// The end of a thread's own part in a process that others may still use. Its stderr may be about them.
+fn let_go() -> AgentExit {
+    AgentExit {
+        reason: "the thread has let go of the shared agent process".to_owned(),
+        stderr: String::new(),
+    }
+}
+
+/// Hands something over to whichever thread takes it first.
+async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
+    let done = poll_fn(|context| {
+        for (seat, events_tx) in events_tx.iter_mut().filter(|(_, events_tx)| events_tx.waits()) {
+            match events_tx.to.poll_reserve(context) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => {
+                    let (next, last) = events_tx.next();
+                    // What was reserved is there.
+                    let _ = events_tx.to.send_item(next);
+                    return Poll::Ready(last.then_some(*seat));
+                }
+                // The thread is gone; that it leaves is told by its handle's end.
+                Poll::Ready(Err(_)) => {
+                    events_tx.events.clear();
+                    return Poll::Ready(std::mem::take(&mut events_tx.left).then_some(*seat));
+                }
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+    if let Some(seat) = done {
+        events_tx.remove(&seat);
+    }
+}
+
+/// Carries what one thread says, until it leaves or the process ends.
+async fn carry(
+    seat: Seat,
+    mut commands: mpsc::Receiver<Box<Order>>,
+    stop: tokio_util::sync::CancellationToken,
+    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    leaves: mpsc::Sender<Seat>,
+) {
+    loop {
+        let order = tokio::select! {
+            () = stop.cancelled() => break,
+            order = commands.recv() => order,
+            () = inbox.closed() => return,
+        };
+        let Some(order) = order else { break };
+        tokio::select! {
+            () = stop.cancelled() => break,
+            sent = inbox.send((seat, order)) => if sent.is_err() {
+                return;
+            },
+        }
+    }
+    // A process that has ended needs no news.
+    let _ = leaves.send(seat).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use acpd_model::RawJson;
+    use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_WRITES};
+    use acpd_proto::agent::AgentCommand;
+
+    use super::*;
+    use crate::agent::process::AgentHandle;
+    use crate::agent::process_table::ProcessTable;
+
+    fn told(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
+        let (to, events) = mpsc::channel(room);
+        let events_tx = SeatOutbox {
+            to: PollSender::new(to),
+            events: vec![AgentEvent::Retiring],
+            left: false,
+        };
+        (events_tx, events)
+    }
+
+    /// Two threads' seats in a process that nobody started.
+    fn seats() -> [Seat; 2] {
+        let mut agent = SharedAgent::new(Duration::ZERO);
+        let now = Clock::start().now();
+        [(); 2].map(|()| {
+            let start = acpd_proto::agent::Start::new("/", Duration::ZERO);
+            agent.join(start, now)
+        })
+    }
+
+    #[tokio::test]
+    async fn a_process_that_reads_nothing_fills_no_memory_and_is_stopped() {
+        let config = AgentConfig {
+            command: "sleep".into(),
+            args: vec!["1000".into()],
+            share: true,
+            ..AgentConfig::default()
+        };
+        let limits = Limits {
+            agent_exit_grace_secs: 1,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let running = ProcessTable::open(&limits, Clock::start(), Arc::clone(&metrics));
+        let slot = running.start("sleep").await.unwrap();
+        let (mut handle, ends) = AgentHandle::new(slot.process());
+        handle.patience = Duration::from_millis(100);
+        let start = Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
+        let joining = JoiningThread { start, ends };
+        let joins = spawn(&config, joining, &limits, Clock::start(), &metrics, slot).unwrap();
+        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
+        let mut events_tx = 0;
+        while !handle.is_stopped() {
+            assert!(
+                events_tx <= AGENT_WRITES + SHARED_INBOX + 4,
+                "what is not taken is collected"
+            );
+            let params = (events_tx == 0).then(|| text.clone());
+            let method = "_x".into();
+            handle
+                .send_command(AgentCommand::Notify { method, params }, None)
+                .await;
+            events_tx += 1;
+        }
+        joins.closed().await;
+        loop {
+            match handle.events.recv().await {
+                Some(AgentMessage::Exited(_)) => break,
+                Some(_) => {}
+                None => panic!("it is not told"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_thread_keeps_no_other_from_hearing() {
+        let [slow, quick] = seats();
+        let (behind, mut slow_hears) = told(1);
+        let (ahead, mut quick_hears) = told(1);
+        let mut all = BTreeMap::from([(slow, behind), (quick, ahead)]);
+        hand_over(&mut all).await;
+        all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
+        // The slow one's channel is full now.
+        hand_over(&mut all).await;
+        assert!(matches!(quick_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(all[&slow].waits() && !all[&quick].waits());
+        let waits = tokio::select! {
+            biased;
+            () = hand_over(&mut all) => false,
+            () = std::future::ready(()) => true,
+        };
+        assert!(waits, "nothing is dropped, nothing is queued");
+        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        hand_over(&mut all).await;
+        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(!all.values().any(SeatOutbox::waits));
+    }
+
+    #[tokio::test]
+    async fn the_end_is_the_last_that_a_thread_hears() {
+        let [one, other] = seats();
+        let (mut leaves, mut hears) = told(2);
+        leaves.left = true;
+        let (gone, nobody) = told(2);
+        drop(nobody);
+        let mut all = BTreeMap::from([(one, leaves), (other, gone)]);
+        while all.values().any(SeatOutbox::waits) {
+            hand_over(&mut all).await;
+        }
+        assert!(matches!(hears.recv().await, Some(AgentMessage::Events(_))));
+        assert!(matches!(hears.recv().await, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty()));
+        assert!(hears.recv().await.is_none());
+        assert!(all.contains_key(&other), "its handle says when it has left");
+    }
+}

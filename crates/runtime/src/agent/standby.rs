@@ -1,0 +1,354 @@
+//! An agent's process that was greeted and has no session yet.
+//!
+//! In: an agent's name and a directory; requests that need no session. Out: what the agent says of itself, its answers, and in the
+//! end the process, for the first thread that can use it. Owns: the process until then. Never: answers what the agent asks of its
+//! client; the thread that takes the process does.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_host::Sandbox;
+use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
+use acpd_model::{Failure, RawJson};
+use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
+use acpd_proto::thread::AgentExit;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::agent::config::AgentConfig;
+use crate::agent::process::{AgentHandle, AgentMessage};
+use crate::agent::process_table::{ProcessUse, Rank};
+use crate::agent::start::start_agent;
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::off_thread::off_thread;
+
+/// A process and what it has said so far.
+#[derive(Debug)]
+pub struct Standby {
+    /// The agent's name, and how it was started.
+    name: String,
+    config: AgentConfig,
+    cwd: String,
+    sandbox: Option<Sandbox>,
+    capabilities: Capabilities,
+    handle: AgentHandle,
+    /// What it said that is for its thread, and how many bytes that is.
+    early: Vec<AgentEvent>,
+    early_bytes: usize,
+    pending: HashMap<u64, PendingRequest>,
+    next_ask: u64,
+    /// Whether somebody has signed in to this process.
+    signed_in: bool,
+    /// Whether it was given to a thread, which either takes it soon or never.
+    offered: bool,
+    until: Instant,
+    /// Its place in the list of processes.
+    using: Arc<ProcessUse>,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct PendingRequest {
+    reply: oneshot::Sender<Result<RawJson, Failure>>,
+    method: String,
+    signs_in: bool,
+}
+
+/// What an agent says of itself, the result of its `initialize`, verbatim; and the process that said it.
+pub type StandbyResult = Result<(RawJson, Standby), Failure>;
+
+/// Answers a request that was made of it.
+pub type Answer = oneshot::Receiver<Result<RawJson, Failure>>;
+
+impl Standby {
+    /// Starts the agent in `cwd` and greets it.
+    pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
+        let patience = Duration::from_secs(context.limits.agent_start_secs);
+        let cwd = cwd.to_string_lossy().into_owned();
+        let held = Start {
+            pending_session: true,
+            quirks: config.quirks,
+            ..Start::new(cwd.clone(), patience)
+        };
+        let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
+        let workspace = [cwd.clone().into()];
+        // If no session can be opened in this directory, all that is asked is what needs none.
+        let confine = move || {
+            own.confine(&reserved, &workspace)
+                .or_else(|_| own.confine(&reserved, &[]))
+        };
+        let sandbox = off_thread(confine).await?;
+        let handle = start_agent(context, name, config, sandbox.clone(), held).await;
+        let handle = handle.map_err(|failure| cannot(name, failure))?;
+        let mut standby = Self {
+            name: name.to_owned(),
+            config: config.clone(),
+            cwd,
+            sandbox,
+            capabilities: Capabilities::default(),
+            using: context.processes.join(Arc::clone(&handle.process), None).await?,
+            handle,
+            early: Vec::new(),
+            early_bytes: 0,
+            pending: HashMap::new(),
+            next_ask: 0,
+            signed_in: false,
+            offered: false,
+            until: Instant::now() + Duration::from_secs(STANDBY_SECS),
+            clock: context.clock,
+        };
+        standby.note();
+        loop {
+            match standby.handle.events.recv().await {
+                Some(AgentMessage::Events(events)) => {
+                    let mut greeting = None;
+                    for event in events {
+                        match event {
+                            AgentEvent::Initialized(hello) => greeting = Some(hello),
+                            AgentEvent::Failed(failure) => return Err(standby.failed(name, failure).await),
+                            other => standby.keep(other),
+                        }
+                    }
+                    if standby.early_bytes > STANDBY_BYTES {
+                        let failure = Failure::agent("it said too much before it answered initialize");
+                        return Err(standby.failed(name, failure).await);
+                    }
+                    if let Some(hello) = greeting {
+                        standby.capabilities = Capabilities::read(&hello);
+                        return Ok((hello, standby));
+                    }
+                }
+                Some(AgentMessage::Exited(gone)) => return Err(exited_early(name, *gone)),
+                None => return Err(cannot(name, Failure::agent("it ended"))),
+            }
+        }
+    }
+
+    /// Ends a process that cannot be used; the end of its standard error may say why.
+    async fn failed(mut self, name: &str, failure: Failure) -> Failure {
+        self.handle.stop();
+        while let Some(from) = self.handle.events.recv().await {
+            if let AgentMessage::Exited(gone) = from {
+                return cannot(name, failure.with_detail(gone.stderr));
+            }
+        }
+        cannot(name, failure)
+    }
+
+    /// Asks for something that needs no session, if the agent has declared it.
+    pub async fn ask(&mut self, request: AgentRequest) -> Result<Answer, Failure> {
+        request.check(&self.capabilities)?;
+        let (reply, answer) = oneshot::channel();
+        let ask = self.next_ask;
+        self.next_ask += 1;
+        let pending = PendingRequest {
+            reply,
+            method: request.method().to_owned(),
+            signs_in: matches!(request, AgentRequest::Authenticate { .. }),
+        };
+        self.pending.insert(ask, pending);
+        // As long as it is used it is kept.
+        self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
+        self.note();
+        self.handle
+            .send_command(AgentCommand::Request { ask, request }, None)
+            .await;
+        Ok(answer)
+    }
+
+    /// Says what it does, for the list of processes.
+    fn note(&self) {
+        let rank = if self.signed_in {
+            Rank::SignedIn
+        } else {
+            Rank::Unused
+        };
+        let now = self.clock.now().wall;
+        self.using.note(self.pending.is_empty(), rank, now);
+    }
+
+    /// The agent's name.
+    pub fn agent(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether somebody is signing in, so that what comes after should wait for that.
+    pub fn is_signing_in(&self) -> bool {
+        self.pending.values().any(|pending| pending.signs_in)
+    }
+
+    /// It is given to a thread: it is of no use any more if that does not take it.
+    pub fn offer(&mut self) {
+        self.offered = true;
+        self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
+    }
+
+    /// Hears the agent, until its process is of no use any more: it is gone, or nothing has been wanted of it for too long.
+    /// Safe to cancel.
+    pub async fn over(&mut self) {
+        while self.early_bytes < STANDBY_BYTES {
+            let from = tokio::select! {
+                from = self.handle.events.recv() => from,
+                () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
+                () = self.using.let_go() => None,
+            };
+            let Some(AgentMessage::Events(events)) = from else {
+                return;
+            };
+            for event in events {
+                match event {
+                    AgentEvent::Answered { ask, result } => self.answered(ask, result),
+                    AgentEvent::Failed(_) => return,
+                    other => self.keep(other),
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, event: AgentEvent) {
+        self.early_bytes += bytes(&event);
+        self.early.push(event);
+    }
+
+    /// One that somebody has signed in to, or is signing in to, stays: another process may not know of it.
+    fn is_needed(&self) -> bool {
+        self.signed_in && !self.offered || !self.pending.is_empty()
+    }
+
+    fn answered(&mut self, ask: u64, result: Result<RawJson, acpd_proto::wire::RpcError>) {
+        let Some(PendingRequest {
+            reply,
+            method,
+            signs_in,
+        }) = self.pending.remove(&ask)
+        else {
+            return;
+        };
+        self.signed_in |= signs_in && result.is_ok();
+        self.note();
+        // Whoever asked may have gone.
+        let _ = reply.send(result.map_err(|error| AgentRequest::refused(&method, &error)));
+    }
+
+    /// Whether it can open a session in `cwd`. One that somebody has signed in to can in any directory, as agents can that
+    /// hold several sessions; but not one that is confined to its own.
+    pub fn fits(&self, cwd: &str) -> bool {
+        self.pending.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
+    }
+
+    /// Gives the process to a thread, if it was started as the thread's agent is now: the way to it, and what it has said.
+    pub async fn open(
+        self,
+        config: &AgentConfig,
+        sandbox: Option<&Sandbox>,
+        start: Start,
+    ) -> Result<(AgentHandle, Vec<AgentEvent>), Start> {
+        if self.config != *config || self.sandbox.as_ref() != sandbox || !self.fits(&start.cwd) {
+            return Err(start);
+        }
+        self.handle
+            .send_command(AgentCommand::Open(Box::new(start)), None)
+            .await;
+        Ok((self.handle, self.early))
+    }
+}
+
+/// A process that waits for a session is of no use any more; without one, never.
+pub async fn over(standby: Option<&mut Standby>) {
+    match standby {
+        Some(standby) => standby.over().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What an event takes in memory, roughly.
+fn bytes(event: &AgentEvent) -> usize {
+    let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
+    let said = match event {
+        AgentEvent::Update(update) | AgentEvent::Replayed(update) => update.bytes(),
+        AgentEvent::CallbackReceived { request, params, .. } => request.bytes() + raw(params),
+        AgentEvent::CallbackRefused { params, .. }
+        | AgentEvent::Foreign { params }
+        | AgentEvent::Notified { params, .. } => raw(params),
+        AgentEvent::Malformed { text, .. } => text.len(),
+        _ => 0,
+    };
+    size_of::<AgentEvent>() + said
+}
+
+fn cannot(name: &str, failure: Failure) -> Failure {
+    Failure {
+        message: format!("the agent {name:?} cannot be started: {}", failure.message),
+        ..failure
+    }
+}
+
+fn exited_early(name: &str, AgentExit { reason, stderr }: AgentExit) -> Failure {
+    let failure = Failure::agent(format!("{reason} before it answered initialize"));
+    cannot(name, failure.with_detail(stderr))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use acpd_model::Limits;
+
+    use super::*;
+    use crate::test_context::context;
+
+    /// A process that answers `initialize`, then does this.
+    async fn standby(then: &str) -> (tempfile::TempDir, Standby) {
+        let dir = tempfile::tempdir().unwrap();
+        let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
+        let config = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), format!("read -r line; echo '{hello}'; {then}")],
+            ..AgentConfig::default()
+        };
+        let context = context(dir.path(), BTreeMap::new(), Limits::default());
+        let started = Standby::start(&context, "a", &config, dir.path()).await;
+        (dir, started.unwrap().1)
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_wants_is_over_after_a_while() {
+        let (_dir, mut standby) = standby("cat > /dev/null").await;
+        let patience = standby.until - Instant::now();
+        assert!(patience > Duration::from_secs(STANDBY_SECS - 5));
+        standby.until = Instant::now();
+        standby.over().await;
+    }
+
+    #[tokio::test]
+    async fn one_that_ends_or_says_too_much_is_over_at_once() {
+        let (_dir, mut ended) = standby("exit 3").await;
+        ended.over().await;
+        let flood = "while :; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"text\":\"0123456789\"}}'; done";
+        let (_dir, mut loud) = standby(flood).await;
+        loud.over().await;
+        assert!(loud.early_bytes >= STANDBY_BYTES && loud.early_bytes < 2 * STANDBY_BYTES);
+        // Text counts as well, in whatever form it comes.
+        let words = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'$w'"}}}}"#;
+        let talk = format!("w=$(head -c 100000 /dev/zero | tr '\\0' x); while :; do echo '{words}'; done");
+        let (_dir, mut talks) = standby(&talk).await;
+        talks.over().await;
+        assert!(talks.early.len() < 64, "{}", talks.early.len());
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_of_one_that_ends_is_not_answered() {
+        let (_dir, mut standby) = standby("read -r line; exit 3").await;
+        let answer = standby.ask(AgentRequest::Extension {
+            method: "_x".into(),
+            params: None,
+        });
+        let answer = answer.await.unwrap();
+        standby.over().await;
+        drop(standby);
+        assert!(answer.await.is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! Starts an agent's process, or joins one that threads share.
+
+use acpd_host::Sandbox;
+use acpd_model::Failure;
+use acpd_proto::agent::Start;
+
+use crate::agent::config::AgentConfig;
+use crate::agent::process::{AgentHandle, spawn};
+use crate::context::Context;
+
+/// A session for a thread: in a process of its own, or in one that it shares.
+pub(crate) async fn start_agent(
+    context: &Context,
+    name: &str,
+    config: &AgentConfig,
+    sandbox: Option<Sandbox>,
+    start: Start,
+) -> Result<AgentHandle, Failure> {
+    if config.share {
+        // Boxed, so that the threads that share nothing have no room for it.
+        return Box::pin(context.shared.join(name, config, start)).await;
+    }
+    let slot = context.processes.start(name).await?;
+    let program = config.program(start.cwd.clone().into(), sandbox);
+    spawn(
+        &program,
+        start,
+        &context.limits,
+        context.clock,
+        &context.metrics,
+        slot,
+    )
+}

@@ -1,0 +1,578 @@
+//! Files and terminals, on behalf of an agent.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use acpd_host::{
+    Fit, Program, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
+};
+use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
+use acpd_model::{ErrorCode, Failure};
+use acpd_policy::RealPaths;
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::projection::Spec;
+use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::budget::{Budget, Charge};
+use crate::agent::config::AgentConfig;
+use crate::host::terminals::{Terminals, TrackedTerminal};
+use crate::metrics::Metrics;
+use crate::off_thread::off_thread;
+
+/// What the machine tells a thread.
+#[derive(Debug)]
+pub enum HostMessage {
+    /// A callback is done.
+    Done {
+        /// Which.
+        call: u64,
+        /// How it went.
+        result: Result<HostReply, Failure>,
+        /// What the result holds of the budget of the agent's process.
+        charge: Option<Charge>,
+    },
+    /// It was found out where paths lead.
+    Resolved {
+        /// Who waits for it.
+        waiter: Waiter,
+        /// Where they lead.
+        real: RealPaths,
+    },
+    /// A terminal did something by itself.
+    Terminal {
+        /// Which.
+        terminal_id: String,
+        /// What.
+        event: TerminalEvent,
+    },
+}
+
+/// The files and terminals of one thread's agent. Dropping it ends the terminals.
+#[derive(Debug)]
+pub struct Host {
+    workspace: Arc<Workspace>,
+    agent: AgentConfig,
+    sandbox: Option<Sandbox>,
+    terminals: Arc<Mutex<Terminals>>,
+    messages_tx: mpsc::Sender<Box<HostMessage>>,
+    budget: Budget,
+    /// Ends those that wait for room in it.
+    ends: CancellationToken,
+    metrics: Arc<Metrics>,
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.ends.cancel();
+    }
+}
+
+impl Host {
+    /// Serves the `workspace` of a thread. What callbacks bring into memory is taken from `budget`.
+    pub fn new(
+        workspace: Workspace,
+        agent: AgentConfig,
+        sandbox: Option<Sandbox>,
+        messages_tx: mpsc::Sender<Box<HostMessage>>,
+        budget: Budget,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            workspace: Arc::new(workspace),
+            agent,
+            sandbox,
+            terminals: Arc::default(),
+            messages_tx,
+            budget,
+            ends: CancellationToken::new(),
+            metrics,
+        }
+    }
+
+    /// Its directories, to look where a path leads.
+    pub fn workspace(&self) -> Arc<Workspace> {
+        Arc::clone(&self.workspace)
+    }
+
+    /// Does what the agent asked for; the result comes as [`HostMessage::Done`].
+    pub fn handle(&mut self, call: u64, what: HostCall) {
+        let result = match what {
+            HostCall::ReadFile {
+                path,
+                at,
+                line,
+                limit,
+            } => {
+                return self.on_disk(call, JSON_GROWTH, move |files, room| {
+                    let (path, at) = (path.as_str(), at.as_deref());
+                    let text = files.read_text_within(Target { path, at }, line, limit, room)?;
+                    Ok(text.map(|content| HostReply::Read { content }))
+                });
+            }
+            HostCall::WriteFile { path, .. } if self.is_readonly() => Err(Failure::new(
+                ErrorCode::Forbidden,
+                format!("{path} may only be read: the agent's sandbox is \"readonly\" in the configuration"),
+            )),
+            HostCall::WriteFile { path, at, content } => {
+                return self.on_disk(call, 1, move |files, room| {
+                    let (path, at) = (path.as_str(), at.as_deref());
+                    let old = files.write_text_within(Target { path, at }, &content, room)?;
+                    Ok(old.map(|old| HostReply::Written { old }))
+                });
+            }
+            HostCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            } => {
+                let mut environment = self.agent.environment();
+                environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
+                environment.extend(env);
+                let program = Program {
+                    command,
+                    args,
+                    env: environment,
+                    cwd: PathBuf::from(&cwd),
+                    sandbox: self.sandbox.clone(),
+                };
+                let spec = TerminalSpec {
+                    program,
+                    output_bytes,
+                };
+                return self.create(call, terminal_id, cwd, spec);
+            }
+            HostCall::TerminalOutput { terminal_id } => self.output(call, &terminal_id),
+            HostCall::WaitForTerminalExit { terminal_id } => {
+                self.with(call, &terminal_id, |held| async move {
+                    HostReply::Exited(ended(match held {
+                        TrackedTerminal::Whole(terminal) => terminal.wait().await,
+                        TrackedTerminal::Over { exit, .. } => exit,
+                    }))
+                })
+            }
+            HostCall::KillTerminal { terminal_id } => self.with(call, &terminal_id, |held| async move {
+                if let TrackedTerminal::Whole(terminal) = held {
+                    terminal.kill().await;
+                }
+                HostReply::Done
+            }),
+            HostCall::ReleaseTerminal { terminal_id } => {
+                let terminal = lock(&self.terminals).remove(&terminal_id);
+                return self.answer(call, async move {
+                    // One that is not there was released before, or is another's and is none of ours.
+                    if let Some(TrackedTerminal::Whole(terminal)) = terminal {
+                        terminal.release().await;
+                    }
+                    Ok(HostReply::Done)
+                });
+            }
+        };
+        if let Err(failure) = result {
+            self.answer(call, async { Err(failure) });
+        }
+    }
+
+    fn is_readonly(&self) -> bool {
+        self.sandbox
+            .as_ref()
+            .is_some_and(|sandbox| sandbox.grants().readonly)
+    }
+
+    /// A terminal has told its end, with so many bytes of output.
+    pub fn terminal_ended(&mut self, terminal_id: &str, exit: &TerminalExit, bytes: usize) {
+        let exit = acpd_host::Exit {
+            code: exit.code,
+            signal: exit.signal.clone(),
+        };
+        lock(&self.terminals).ended(terminal_id, exit, bytes);
+    }
+
+    /// Does what brings a file's text into memory, once there is room for it, of which each byte takes up to `growth`. How long
+    /// it is comes out when it is opened; if there is too little room for it then, it is opened again when there is enough.
+    fn on_disk(
+        &self,
+        call: u64,
+        growth: u64,
+        work: impl Fn(&Workspace, u64) -> Result<Fit<HostReply>, Failure> + Send + Sync + 'static,
+    ) {
+        let work = Arc::new(work);
+        let workspace = Arc::clone(&self.workspace);
+        let memory = self.memory();
+        self.charged(call, async move {
+            let mut room = READ_FIRST_BYTES;
+            loop {
+                let charge = memory.take(room * growth).await?;
+                let (work, workspace) = (Arc::clone(&work), Arc::clone(&workspace));
+                match off_thread(move || work(&workspace, room)).await? {
+                    Fit::Done(reply) => return Ok((reply, Some(charge))),
+                    Fit::Needs(bytes) => room = bytes,
+                }
+            }
+        });
+    }
+
+    /// Answers with a terminal's output, once there is room for as much as it may be.
+    fn output(&self, call: u64, terminal_id: &str) -> Result<(), Failure> {
+        let held = self.held(terminal_id)?;
+        let memory = self.memory();
+        self.charged(call, async move {
+            let charge = match &held {
+                TrackedTerminal::Whole(terminal) => {
+                    let bytes = terminal.output_limit() as u64 * JSON_GROWTH;
+                    Some(memory.take(bytes).await?)
+                }
+                TrackedTerminal::Over { .. } => None,
+            };
+            Ok((output(held), charge))
+        });
+        Ok(())
+    }
+
+    /// Starts a command, if it may begin in `cwd`.
+    fn create(&self, call: u64, terminal_id: String, cwd: String, spec: TerminalSpec) {
+        let workspace = Arc::clone(&self.workspace);
+        // Whoever drops the machine ends what has begun, and what would begin later does not.
+        let terminals = Arc::downgrade(&self.terminals);
+        let messages_tx = self.messages_tx.clone();
+        let metrics = Arc::clone(&self.metrics);
+        tokio::spawn(async move {
+            let (updates, mut updated) = mpsc::channel(16);
+            let checked = off_thread(move || inside(&workspace, &cwd)).await;
+            let begun = checked.and_then(|()| {
+                let gone = || Failure::agent("the agent is gone");
+                let terminals = terminals.upgrade().ok_or_else(gone)?;
+                let terminal = Terminal::spawn(&spec, updates)?;
+                lock(&terminals).insert(terminal_id.clone(), terminal);
+                Ok(())
+            });
+            if let Err(failure) = begun {
+                let result = Err(failure);
+                let charge = None;
+                // A thread that is gone has no agent to answer.
+                let _ = messages_tx
+                    .send(Box::new(HostMessage::Done { call, result, charge }))
+                    .await;
+                return;
+            }
+            let _running = metrics.terminal();
+            // First that it runs, then what it says.
+            let mut next = HostMessage::Done {
+                call,
+                result: Ok(HostReply::Created),
+                charge: None,
+            };
+            loop {
+                if messages_tx.send(Box::new(next)).await.is_err() {
+                    return;
+                }
+                let Some(update) = updated.recv().await else {
+                    return;
+                };
+                let event = match update {
+                    TerminalUpdate::Output(text) => TerminalEvent::Output(text),
+                    TerminalUpdate::Exited {
+                        exit,
+                        output,
+                        truncated,
+                    } => TerminalEvent::Exited {
+                        exit: ended(exit),
+                        output,
+                        truncated,
+                    },
+                };
+                next = HostMessage::Terminal {
+                    terminal_id: terminal_id.clone(),
+                    event,
+                };
+            }
+        });
+    }
+
+    fn with<F: Future<Output = HostReply> + Send + 'static>(
+        &self,
+        call: u64,
+        terminal_id: &str,
+        work: impl FnOnce(TrackedTerminal) -> F,
+    ) -> Result<(), Failure> {
+        let work = work(self.held(terminal_id)?);
+        self.answer(call, async move { Ok(work.await) });
+        Ok(())
+    }
+
+    fn memory(&self) -> Memory {
+        Memory {
+            budget: self.budget.clone(),
+            ends: self.ends.clone(),
+        }
+    }
+
+    fn held(&self, terminal_id: &str) -> Result<TrackedTerminal, Failure> {
+        let held = lock(&self.terminals).get(terminal_id).cloned();
+        held.ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("terminal {terminal_id} not found")))
+    }
+
+    fn answer(&self, call: u64, work: impl Future<Output = Result<HostReply, Failure>> + Send + 'static) {
+        self.charged(call, async move { work.await.map(|reply| (reply, None)) });
+    }
+
+    fn charged(
+        &self,
+        call: u64,
+        work: impl Future<Output = Result<(HostReply, Option<Charge>), Failure>> + Send + 'static,
+    ) {
+        let messages_tx = self.messages_tx.clone();
+        tokio::spawn(async move {
+            let (result, charge) = match work.await {
+                Ok((reply, charge)) => (Ok(reply), charge),
+                Err(failure) => (Err(failure), None),
+            };
+            let done = HostMessage::Done { call, result, charge };
+            // A thread that is gone has no agent to answer.
+            let _ = messages_tx.send(Box::new(done)).await;
+        });
+    }
+}
+
+fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {
+    terminals.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a directory in which no command may begin: it must be in the workspace. Where the command goes from there is its own
+/// affair. Waits for the disk.
+fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
+    let named = Path::new(cwd);
+    if !named.is_absolute() {
+        return Err(Failure::invalid_params(format!(
+            "the terminal's cwd {cwd:?} is not absolute"
+        )));
+    }
+    let real = named.canonicalize().map_err(|error| {
+        Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
+    })?;
+    let mut roots = workspace.real_directories();
+    if !roots.any(|root| real.starts_with(root)) {
+        return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
+    }
+    if workspace.reserves(cwd) {
+        return Err(Failure::new(
+            ErrorCode::Forbidden,
+            format!(
+                "the terminal's cwd {cwd:?} belongs to acpd or to another agent: no command of this agent starts there"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Room for what callbacks bring into memory, as long as the agent is there.
+struct Memory {
+    budget: Budget,
+    ends: CancellationToken,
+}
+
+impl Memory {
+    /// Waits for room. What waits when the agent goes was not begun, and is not any more.
+    async fn take(&self, bytes: u64) -> Result<Charge, Failure> {
+        let taken = self.ends.run_until_cancelled(self.budget.take(bytes)).await;
+        taken.ok_or_else(|| Failure::agent("the agent is gone"))
+    }
+}
+
+fn output(held: TrackedTerminal) -> HostReply {
+    let (output, truncated, exit) = match held {
+        TrackedTerminal::Whole(terminal) => terminal.output(),
+        TrackedTerminal::Over { exit, wrote } => (String::new(), wrote, Some(exit)),
+    };
+    HostReply::Output {
+        output,
+        truncated,
+        exit: exit.map(ended),
+    }
+}
+
+fn ended(exit: acpd_host::Exit) -> TerminalExit {
+    TerminalExit {
+        code: exit.code,
+        signal: exit.signal,
+    }
+}
+
+/// The workspace's directories, as they were named.
+pub fn directories(spec: &Spec) -> Vec<PathBuf> {
+    spec.directories().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_host::Reserved;
+    use acpd_model::limits::ENDED_TERMINALS;
+
+    use super::*;
+
+    fn machine(cwd: PathBuf, messages_tx: mpsc::Sender<Box<HostMessage>>) -> Host {
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
+        Host::new(
+            Workspace::open(std::iter::once(cwd)),
+            AgentConfig::default(),
+            None,
+            messages_tx,
+            Budget::default(),
+            metrics,
+        )
+    }
+
+    #[test]
+    fn a_command_begins_in_the_workspace() {
+        let place = std::env::temp_dir().join(format!("acpd-cwd-{}", std::process::id()));
+        let work = place.join("work");
+        std::fs::create_dir_all(work.join("sub")).unwrap();
+        std::fs::create_dir_all(work.join("data/deep")).unwrap();
+        std::os::unix::fs::symlink("/", work.join("out")).unwrap();
+        std::os::unix::fs::symlink("data/deep", work.join("to-data")).unwrap();
+        let reserved = Reserved::new(vec![work.join("data")], Vec::new());
+        let workspace = Workspace::open(std::iter::once(work.clone())).without(Arc::new(reserved));
+        for (cwd, inside) in [
+            ("", true),
+            ("/sub", true),
+            ("/sub/..", true),
+            ("/..", false),
+            ("/out", false),
+            ("/out/etc", false),
+            ("/none", false),
+            ("/data", false),
+            ("/data/deep", false),
+            ("/to-data", false),
+        ] {
+            let cwd = format!("{}{cwd}", work.display());
+            assert_eq!(super::inside(&workspace, &cwd).is_ok(), inside, "{cwd}");
+        }
+        assert!(super::inside(&workspace, "sub").is_err());
+        std::fs::remove_dir_all(place).unwrap();
+    }
+
+    /// The answer to a call, after whatever else the machine says.
+    async fn answer(messages_tx: &mut mpsc::Receiver<Box<HostMessage>>) -> Result<HostReply, Failure> {
+        loop {
+            if let HostMessage::Done { result, .. } = *messages_tx.recv().await.unwrap() {
+                return result;
+            }
+        }
+    }
+
+    /// Runs a command to its end, and hands back its output.
+    async fn run(
+        machine: &mut Host,
+        messages_tx: &mut mpsc::Receiver<Box<HostMessage>>,
+        id: &str,
+        args: &[&str],
+    ) -> String {
+        let create = HostCall::CreateTerminal {
+            terminal_id: id.into(),
+            command: "printf".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: Vec::new(),
+            cwd: std::env::temp_dir().display().to_string(),
+            output_bytes: 100,
+        };
+        machine.handle(0, create);
+        loop {
+            match *messages_tx.recv().await.unwrap() {
+                HostMessage::Done { result, .. } => assert_eq!(result, Ok(HostReply::Created)),
+                HostMessage::Terminal {
+                    event: TerminalEvent::Exited { exit, output, .. },
+                    ..
+                } => {
+                    machine.terminal_ended(id, &exit, output.len());
+                    return output;
+                }
+                HostMessage::Terminal { .. } | HostMessage::Resolved { .. } => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn no_command_begins_for_an_agent_that_is_gone() {
+        let (tells, mut messages_tx) = mpsc::channel(16);
+        let dir = tempfile::tempdir().unwrap();
+        let mut machine = machine(dir.path().to_owned(), tells);
+        let create = HostCall::CreateTerminal {
+            terminal_id: "t".into(),
+            command: "touch".into(),
+            args: vec!["made".into()],
+            env: Vec::new(),
+            cwd: dir.path().display().to_string(),
+            output_bytes: 100,
+        };
+        machine.handle(0, create);
+        drop(machine);
+        let failure = answer(&mut messages_tx).await.unwrap_err();
+        assert!(failure.message.contains("the agent is gone"), "{failure}");
+        assert!(!dir.path().join("made").exists());
+    }
+
+    #[tokio::test]
+    async fn a_terminal_whose_output_was_dropped_says_so() {
+        let (tells, mut messages_tx) = mpsc::channel(16);
+        let mut machine = machine(std::env::temp_dir(), tells);
+        assert_eq!(
+            run(&mut machine, &mut messages_tx, "old", &["%s", "x"]).await,
+            "x"
+        );
+        for id in 0..ENDED_TERMINALS {
+            run(&mut machine, &mut messages_tx, &id.to_string(), &["%s", "y"]).await;
+        }
+        let exit = TerminalExit {
+            code: Some(0),
+            signal: None,
+        };
+        let whole = |output: &str, truncated| HostReply::Output {
+            output: output.into(),
+            truncated,
+            exit: Some(exit.clone()),
+        };
+        let expected = [("old", whole("", true)), ("0", whole("y", false))];
+        for (id, expected) in expected {
+            let terminal_id = id.to_owned();
+            machine.handle(1, HostCall::TerminalOutput { terminal_id });
+            assert_eq!(answer(&mut messages_tx).await, Ok(expected), "{id}");
+        }
+        let terminal_id = || "old".to_owned();
+        let calls = [
+            (
+                HostCall::WaitForTerminalExit {
+                    terminal_id: terminal_id(),
+                },
+                HostReply::Exited(exit.clone()),
+            ),
+            (
+                HostCall::KillTerminal {
+                    terminal_id: terminal_id(),
+                },
+                HostReply::Done,
+            ),
+            (
+                HostCall::ReleaseTerminal {
+                    terminal_id: terminal_id(),
+                },
+                HostReply::Done,
+            ),
+        ];
+        for (call, expected) in calls {
+            machine.handle(1, call);
+            assert_eq!(answer(&mut messages_tx).await, Ok(expected));
+        }
+        machine.handle(
+            1,
+            HostCall::TerminalOutput {
+                terminal_id: terminal_id(),
+            },
+        );
+        let failure = answer(&mut messages_tx).await.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::NotFound);
+    }
+}

@@ -1,0 +1,124 @@
+//! Where the paths lead that a policy decides on.
+//!
+//! In: paths as they were named, and the directories of a thread. Out: their real names. Never: reads or changes a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use acpd_host::{Reserved, Sandbox, Workspace};
+use acpd_model::{ErrorCode, Failure};
+use acpd_policy::{Layers, RealPaths, Request, normalise};
+use acpd_proto::projection::Spec;
+use acpd_proto::thread::{Sight, Waiter};
+use tokio::sync::mpsc;
+
+use crate::host::callbacks::{Host, HostMessage, directories};
+
+/// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
+pub fn workspace(
+    host: Option<&Host>,
+    spec: &Spec,
+    reserved: Arc<Reserved>,
+) -> impl FnOnce() -> Arc<Workspace> + Send + 'static {
+    let opened = host.map(Host::workspace);
+    let directories = directories(spec);
+    move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
+}
+
+/// Looks up the names without links of the workspace's directories, for a thread that is made now.
+pub fn real_directories(spec: &Spec) -> Vec<String> {
+    let real = |given: &str| Path::new(given).canonicalize().unwrap_or_else(|_| given.into());
+    let real = spec.directories().map(real);
+    real.map(|real| real.to_string_lossy().into_owned()).collect()
+}
+
+/// Opens the directories of a thread for its agent, which runs in `sandbox`. Each must be the directory that the sandbox grants,
+/// and have the name without links that it had when the thread was made: an agent may have put a link in its place.
+pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure> {
+    let workspace = Workspace::open(directories(spec).into_iter());
+    let Some(sandbox) = sandbox else {
+        return Ok(workspace);
+    };
+    for (given, made) in spec.real_names() {
+        if let Some(real) = workspace.real_directory(Path::new(given))
+            && real.to_string_lossy() != made
+        {
+            return Err(Failure::agent(format!(
+                "the workspace directory {given} leads to {} now; it led to {made} when the thread was started",
+                real.display()
+            ))
+            .with_detail("put the directory back, or start a new thread in it"));
+        }
+    }
+    match workspace.outside_of(sandbox) {
+        None => Ok(workspace),
+        Some(changed) => Err(Failure::agent(format!(
+            "the workspace directory {} was replaced while the agent was being started; start it again",
+            changed.display()
+        ))),
+    }
+}
+
+/// Looks `paths` up; the answer comes as [`HostMessage::Resolved`].
+pub fn look_up(
+    workspace: impl FnOnce() -> Arc<Workspace> + Send + 'static,
+    waiter: Waiter,
+    paths: Vec<String>,
+    messages_tx: mpsc::Sender<Box<HostMessage>>,
+) {
+    let sight = match waiter {
+        Waiter::Explain { sight, .. } => sight,
+        Waiter::Call(_) => Sight::Everything,
+    };
+    tokio::spawn(async move {
+        let work = move || real_paths(&workspace(), paths, sight);
+        // What was not found out is decided on as unknown.
+        let real = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+        // A thread that is gone decides nothing.
+        let _ = messages_tx
+            .send(Box::new(HostMessage::Resolved { waiter, real }))
+            .await;
+    });
+}
+
+/// A request with what its files and programs really are, seen from one directory. For a look from outside a thread;
+/// waits for the disk.
+pub fn with_real_paths(
+    request: Request,
+    layers: &Layers<'_>,
+    directory: &str,
+    reserved: Arc<Reserved>,
+) -> Request {
+    let workspace = Workspace::open(std::iter::once(PathBuf::from(directory))).without(reserved);
+    let real = real_paths(&workspace, layers.paths(&request), Sight::Everything);
+    request.with_real_paths(&real)
+}
+
+fn real_paths(workspace: &Workspace, paths: Vec<String>, sight: Sight) -> RealPaths {
+    let mut found = RealPaths {
+        roots: workspace.other_names(),
+        ..RealPaths::default()
+    };
+    let is_seen = |path: &str| sight == Sight::Everything || workspace.contains(path);
+    for path in paths {
+        let name = normalise(&path, "/", None).unwrap_or_default();
+        let is_named = is_seen(&name);
+        let real = is_named.then(|| workspace.real_path(&path));
+        // The same failure for all of them, also for what is not there.
+        let unseen = || {
+            Err(Failure::new(
+                ErrorCode::Forbidden,
+                "it is outside of the thread's directories",
+            ))
+        };
+        let real = real.filter(|real| {
+            real.as_ref()
+                .map_or(sight == Sight::Everything, |real| is_seen(real))
+        });
+        if is_named && workspace.reserves(&path) {
+            found.reserved.insert(path.clone());
+        }
+        found.paths.insert(path, real.unwrap_or_else(unseen));
+    }
+    found
+}

@@ -1,0 +1,170 @@
+//! Events by what they are about, and turns by how they ended.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use crate::metrics::Labels;
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy)]
+enum Group {
+    Thread,
+    Agent,
+    Turn,
+    Item,
+    Delta,
+    State,
+    Request,
+    Host,
+}
+
+const GROUPS: [&str; 8] = [
+    "thread", "agent", "turn", "item", "delta", "state", "request", "machine",
+];
+const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "refused", "limited"];
+
+/// Counters for events. The families are looked into once; then each event is an index.
+#[derive(Debug)]
+pub(super) struct Counted {
+    events: Family<Labels, Counter>,
+    turns: Family<Labels, Counter>,
+    by_group: [Counter; GROUPS.len()],
+    by_status: [Counter; STATUSES.len()],
+    started: Counter,
+}
+
+/// What else was found among events.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Threads that were made.
+    pub threads: u64,
+    /// Agents that went although nobody had told them to.
+    pub lost: u64,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        let (events, turns) = (
+            Family::<Labels, Counter>::default(),
+            Family::<Labels, Counter>::default(),
+        );
+        let by_group = GROUPS.map(|group| events.get_or_create(&[("group", group)]).clone());
+        let by_status = STATUSES.map(|status| turns.get_or_create(&[("status", status)]).clone());
+        Self {
+            events,
+            turns,
+            by_group,
+            by_status,
+            started: Counter::default(),
+        }
+    }
+}
+
+impl Counted {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "events",
+            "Events in the log, by what they are about",
+            self.events.clone(),
+        );
+        registry.register("turns_started", "Turns that have begun", self.started.clone());
+        registry.register(
+            "turns",
+            "Turns that are over, by how they ended",
+            self.turns.clone(),
+        );
+    }
+
+    /// Counts events that were stored: one addition for each group among them.
+    pub(super) fn count(&self, events: &[Event]) -> Seen {
+        let mut groups = [0; GROUPS.len()];
+        let mut seen = Seen::default();
+        for event in events {
+            groups[group(&event.kind) as usize] += 1;
+            match &event.kind {
+                EventKind::ThreadCreated(_) => seen.threads += 1,
+                EventKind::AgentLost { expected: false, .. } => seen.lost += 1,
+                EventKind::TurnStarted { .. } => {
+                    self.started.inc();
+                }
+                EventKind::TurnSettled { status, .. } => {
+                    self.by_status[place(*status)].inc();
+                }
+                _ => {}
+            }
+        }
+        for (counter, count) in self.by_group.iter().zip(groups) {
+            if count > 0 {
+                counter.inc_by(count);
+            }
+        }
+        seen
+    }
+}
+
+fn place(status: TurnStatus) -> usize {
+    match status {
+        TurnStatus::Completed => 0,
+        TurnStatus::Interrupted => 1,
+        TurnStatus::Failed => 2,
+        TurnStatus::Refused => 3,
+        TurnStatus::Limited => 4,
+    }
+}
+
+fn group(kind: &EventKind) -> Group {
+    match kind {
+        EventKind::ItemDelta { .. } | EventKind::TerminalOutput { .. } => Group::Delta,
+        EventKind::ItemStarted { .. }
+        | EventKind::ItemContent { .. }
+        | EventKind::ItemUpdated { .. }
+        | EventKind::ItemCompleted { .. }
+        | EventKind::UserMessageAdded { .. } => Group::Item,
+        EventKind::TurnQueued { .. }
+        | EventKind::TurnStarted { .. }
+        | EventKind::TurnSettled { .. }
+        | EventKind::DiffUpdated { .. }
+        | EventKind::InterruptRequested {} => Group::Turn,
+        EventKind::AgentBound { .. }
+        | EventKind::AgentLost { .. }
+        | EventKind::NoticeGiven { .. }
+        | EventKind::LineMalformed { .. }
+        | EventKind::AgentNotified { .. }
+        | EventKind::CallRefused { .. } => Group::Agent,
+        EventKind::PlanReplaced { .. }
+        | EventKind::ModeChanged { .. }
+        | EventKind::ModelChanged { .. }
+        | EventKind::ConfigOptionsReplaced {}
+        | EventKind::CommandsReplaced {}
+        | EventKind::UsageUpdated { .. }
+        | EventKind::SessionInfoUpdated { .. } => Group::State,
+        EventKind::PermissionRequested { .. }
+        | EventKind::InputRequested { .. }
+        | EventKind::RequestSettled { .. }
+        | EventKind::RequestVoided { .. }
+        | EventKind::CallPermitted { .. }
+        | EventKind::AnswerRemembered { .. }
+        | EventKind::AnswerRevoked { .. } => Group::Request,
+        EventKind::FileRead { .. }
+        | EventKind::FileWritten { .. }
+        | EventKind::TerminalKilled { .. }
+        | EventKind::TerminalReleased { .. } => Group::Host,
+        EventKind::LeaseMoved { .. }
+        | EventKind::MetadataSet { .. }
+        | EventKind::PolicySet { .. }
+        | EventKind::SessionParamsSet(_)
+        | EventKind::StatusChanged { .. }
+        | EventKind::SteerRequested { .. }
+        | EventKind::ThreadArchived { .. }
+        | EventKind::ThreadCreated { .. }
+        | EventKind::ThreadDeleted { .. }
+        | EventKind::ThreadForked { .. }
+        | EventKind::ThreadRenamed { .. }
+        | EventKind::ThreadUnarchived { .. }
+        | EventKind::TurnsRolledBack { .. }
+        | EventKind::Unknown => Group::Thread,
+    }
+}

@@ -1,0 +1,326 @@
+//! What the daemon counts of its work, for `GET /metrics`.
+//!
+//! In: what happened, from every task. Out: numbers as `OpenMetrics` text. Owns: the counters, made once; who counts
+//! adds to an atomic. Never: holds anything that people or agents wrote, or the name of anything of theirs: every
+//! label is a word of this program.
+//!
+//! The meaning of each number is in `docs/metrics.md`.
+
+mod collect;
+mod events;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_log::SharedLog;
+use acpd_log::stats::{Distribution, SIZES, TIMES};
+use acpd_model::{ErrorCode, Event};
+use acpd_proto::surface::app::Handled;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use self::collect::{Log, Shown};
+use self::events::Counted;
+
+/// One label.
+type Labels = [(&'static str, &'static str); 1];
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    events: Counted,
+    threads_awake: Gauge,
+    threads_started: Counter,
+    threads_woken: Counter,
+    agents_running: Gauge,
+    agent_memory: Gauge,
+    agents_let_go: Counter,
+    agents_started: Counter,
+    agents_failed: Counter,
+    terminals_running: Gauge,
+    terminals_started: Counter,
+    clients_connected: Gauge,
+    clients: Counter,
+    dropped: Family<Labels, Counter>,
+    refused: Family<Labels, Counter>,
+    /// Looked up for each request: a connection may make only so many.
+    requests: Family<[(&'static str, &'static str); 2], Counter>,
+    mailbox_depth: Arc<Distribution>,
+    /// Messages and bytes that were written to clients.
+    sent: Counter,
+    sent_bytes: Counter,
+    catch_ups: Counter,
+    missed_batches: Counter,
+    lag_events: Arc<Distribution>,
+    batch_events: Arc<Distribution>,
+    append_time: Arc<Distribution>,
+}
+
+/// Something that is there as long as this is.
+#[derive(Debug)]
+pub struct Present(Gauge);
+
+impl Present {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// Bounds for how many events a client is behind.
+const LAGS: &[u64] = &[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+
+impl Metrics {
+    /// Nothing counted yet. What `log` counts itself is shown with the rest.
+    pub fn new(log: SharedLog) -> Self {
+        let mut metrics = Self {
+            registry: Registry::default(),
+            events: Counted::default(),
+            threads_awake: Gauge::default(),
+            threads_started: Counter::default(),
+            threads_woken: Counter::default(),
+            agents_running: Gauge::default(),
+            agent_memory: Gauge::default(),
+            agents_let_go: Counter::default(),
+            agents_started: Counter::default(),
+            agents_failed: Counter::default(),
+            terminals_running: Gauge::default(),
+            terminals_started: Counter::default(),
+            clients_connected: Gauge::default(),
+            clients: Counter::default(),
+            dropped: Family::default(),
+            refused: Family::default(),
+            requests: Family::default(),
+            mailbox_depth: Arc::new(Distribution::new(SIZES)),
+            sent: Counter::default(),
+            sent_bytes: Counter::default(),
+            catch_ups: Counter::default(),
+            missed_batches: Counter::default(),
+            lag_events: Arc::new(Distribution::new(LAGS)),
+            batch_events: Arc::new(Distribution::new(SIZES)),
+            append_time: Arc::new(Distribution::new(TIMES)),
+        };
+        metrics.registry = metrics.registered(log);
+        metrics
+    }
+
+    fn registered(&self, log: SharedLog) -> Registry {
+        let mut registry = Registry::with_prefix("acpd");
+        let r = &mut registry;
+        self.events.register(r);
+        r.register("threads_awake", "Threads in memory", self.threads_awake.clone());
+        r.register(
+            "threads_started",
+            "Threads that were made",
+            self.threads_started.clone(),
+        );
+        r.register(
+            "threads_woken",
+            "Threads that were rebuilt from the log",
+            self.threads_woken.clone(),
+        );
+        r.register(
+            "agents_running",
+            "Agent processes that run",
+            self.agents_running.clone(),
+        );
+        r.register_with_unit(
+            "agent_memory",
+            "Resident memory of agents and of what they have started, as it was last looked at",
+            Unit::Bytes,
+            self.agent_memory.clone(),
+        );
+        r.register(
+            "agents_let_go",
+            "Idle agents that were let go of to make room for others",
+            self.agents_let_go.clone(),
+        );
+        r.register(
+            "agents_started",
+            "Agent processes that were started",
+            self.agents_started.clone(),
+        );
+        r.register(
+            "agents_failed",
+            "Times that a thread lost its agent without having told it to go, or could not start it",
+            self.agents_failed.clone(),
+        );
+        r.register(
+            "terminals_running",
+            "Terminals whose command runs",
+            self.terminals_running.clone(),
+        );
+        r.register(
+            "terminals_started",
+            "Terminals that agents have opened",
+            self.terminals_started.clone(),
+        );
+        r.register(
+            "clients_connected",
+            "Clients that are connected",
+            self.clients_connected.clone(),
+        );
+        r.register("clients", "Clients that have connected", self.clients.clone());
+        r.register(
+            "clients_dropped",
+            "Clients that were disconnected, by reason",
+            self.dropped.clone(),
+        );
+        r.register(
+            "http_refused",
+            "HTTP requests, among them those for a connection, that were refused, by reason",
+            self.refused.clone(),
+        );
+        r.register(
+            "requests",
+            "Requests of clients, by method and result",
+            self.requests.clone(),
+        );
+        r.register("messages_sent", "Messages written to clients", self.sent.clone());
+        r.register_with_unit(
+            "sent",
+            "Bytes of those messages",
+            Unit::Bytes,
+            self.sent_bytes.clone(),
+        );
+        r.register(
+            "client_catch_ups",
+            "Times that a client was behind what is kept for it, and went back to the log",
+            self.catch_ups.clone(),
+        );
+        r.register(
+            "client_missed_batches",
+            "Batches that were not kept until a client could take them",
+            self.missed_batches.clone(),
+        );
+        r.register(
+            "client_lag_events",
+            "Events that a client was behind when it went back to the log",
+            Shown::count(&self.lag_events),
+        );
+        r.register(
+            "thread_mailbox_depth",
+            "Commands that waited for a thread when one more came",
+            Shown::count(&self.mailbox_depth),
+        );
+        r.register(
+            "batch_events",
+            "Events of each append",
+            Shown::count(&self.batch_events),
+        );
+        r.register_with_unit(
+            "append",
+            "Time from an append to its answer, as a thread waits for it",
+            Unit::Seconds,
+            Shown::time(&self.append_time),
+        );
+        r.register_collector(Box::new(Log(log)));
+        registry
+    }
+
+    /// All of it, as `OpenMetrics` text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+            // A String takes everything.
+            tracing::error!(%error, "the metrics cannot be written");
+        }
+        text
+    }
+
+    /// A thread is in memory; `woken` if it was rebuilt from the log.
+    pub fn thread(&self, woken: bool) -> Present {
+        if woken {
+            self.threads_woken.inc();
+        }
+        Present::new(&self.threads_awake)
+    }
+
+    /// Events were appended.
+    pub fn appended(&self, events: &[Event], took: Duration) {
+        self.batch_events.observe(events.len() as u64);
+        self.append_time.observe_time(took);
+        let seen = self.events.count(events);
+        self.threads_started.inc_by(seen.threads);
+        self.agents_failed.inc_by(seen.lost);
+    }
+
+    /// What agents take of the memory, in bytes.
+    pub fn agent_memory(&self, bytes: u64) {
+        self.agent_memory.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// An idle agent was told to go.
+    pub fn agent_let_go(&self) {
+        self.agents_let_go.inc();
+    }
+
+    /// An agent's process was started.
+    pub fn agent(&self) -> Present {
+        self.agents_started.inc();
+        Present::new(&self.agents_running)
+    }
+
+    /// A terminal was opened.
+    pub fn terminal(&self) -> Present {
+        self.terminals_started.inc();
+        Present::new(&self.terminals_running)
+    }
+
+    /// A client is connected.
+    pub fn client(&self) -> Present {
+        self.clients.inc();
+        Present::new(&self.clients_connected)
+    }
+
+    /// A client's requests were answered.
+    pub fn handled(&self, handled: &[Handled]) {
+        for Handled { method, error } in handled {
+            let result = error.map_or("ok", ErrorCode::word);
+            self.requests
+                .get_or_create(&[("method", *method), ("result", result)])
+                .inc();
+        }
+    }
+
+    /// A command was put behind so many that wait for the same thread.
+    pub fn mailbox(&self, depth: usize) {
+        self.mailbox_depth.observe(depth as u64);
+    }
+
+    /// Messages were written to a client.
+    pub fn sent(&self, messages: u64, bytes: u64) {
+        self.sent.inc_by(messages);
+        self.sent_bytes.inc_by(bytes);
+    }
+
+    /// A client goes back to the log, having missed batches.
+    pub fn lagged(&self, missed_batches: u64) {
+        self.catch_ups.inc();
+        self.missed_batches.inc_by(missed_batches);
+    }
+
+    /// So many events has such a client to read again.
+    pub fn behind(&self, events: u64) {
+        self.lag_events.observe(events);
+    }
+
+    /// A client was disconnected.
+    pub fn dropped(&self, reason: &'static str) {
+        self.dropped.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// Counts an HTTP request that was refused.
+    pub fn refused(&self, reason: &'static str) {
+        self.refused.get_or_create(&[("reason", reason)]).inc();
+    }
+}

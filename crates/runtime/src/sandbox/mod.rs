@@ -1,0 +1,370 @@
+//! The sandbox of an agent and its terminals: from the configuration to what the machine is told.
+//!
+//! In: how an agent is run, and where it works. Out: a sandbox, or none, or a sentence that names the setting. Never: grants the
+//! daemon's own files.
+
+mod git;
+mod git_config;
+mod package;
+mod places;
+mod settings;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use acpd_catalog::{self as catalog, find_program};
+use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError, cut};
+use acpd_model::Failure;
+use serde::Serialize;
+
+pub use settings::{Mode, SandboxSettings};
+
+use crate::agent::config::AgentConfig;
+use crate::agent::mcp::McpServer;
+use places::Places;
+
+/// Tells programs that they are in a sandbox, and in which.
+const VARIABLE: &str = "ACPD_SANDBOX";
+
+/// What holds for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wall {
+    /// It is confined.
+    Stands(Mode),
+    /// It is not, and somebody wanted that.
+    Off,
+    /// It is not, since that cannot be: why.
+    Cannot(&'static str),
+}
+
+const SHARED: &str = "one process serves several workspaces (share = true)";
+const NO_LANDLOCK: &str = "this system has no Landlock";
+
+impl AgentConfig {
+    /// What holds for it: what is configured; else the workspace, where that can be.
+    pub fn wall(&self) -> Wall {
+        match self.sandbox.mode {
+            Some(Mode::Off) => Wall::Off,
+            Some(mode) => Wall::Stands(mode),
+            None if self.share => Wall::Cannot(SHARED),
+            None if !Kernel::here().has_sandboxes() => Wall::Cannot(NO_LANDLOCK),
+            None => Wall::Stands(Mode::Workspace),
+        }
+    }
+
+    /// Its sandbox in a workspace; none where there is to be none.
+    pub fn confine(&self, reserved: &Reserved, workspace: &[PathBuf]) -> Result<Option<Sandbox>, Failure> {
+        let Wall::Stands(mode) = self.wall() else {
+            return Ok(None);
+        };
+        Sandbox::new(self.grants(mode, reserved, workspace))
+            .map(Some)
+            .map_err(|error| refusal(&error))
+    }
+
+    /// What other known agents keep in the home directory, or where variables say.
+    pub fn homes_of_others(&self) -> Vec<PathBuf> {
+        // Not the agent's environment, which has no variables of other agents.
+        let env = Environment::here(&["*".to_owned()], &BTreeMap::new());
+        let others = catalog::homes_of_others(&self.own_homes()).into_iter();
+        others.filter_map(|place| Places(&env).path(place)).collect()
+    }
+
+    /// Where it keeps its own files.
+    fn own_homes(&self) -> Vec<&'static str> {
+        let words = std::iter::once(&self.command).chain(&self.args);
+        let recognized = || catalog::homes(words.map(String::as_str));
+        self.homes.clone().unwrap_or_else(recognized)
+    }
+
+    /// The variables that say where places are: a registry's document has no part in them.
+    fn variables(&self) -> BTreeMap<String, String> {
+        let own = BTreeMap::new();
+        let configured = if self.homes.is_some() { &own } else { &self.env };
+        Environment::here(&self.pass_env, configured)
+    }
+
+    /// Its sandbox for a look at it from `cwd`, in which no session is opened; and what a person is shown of it.
+    pub fn confine_to_look(
+        &self,
+        reserved: &Reserved,
+        cwd: &Path,
+    ) -> (Result<Option<Sandbox>, Failure>, Confinement) {
+        let within = self.confine(reserved, &[cwd.to_owned()]);
+        let reason = within.as_ref().err().map(|failure| failure.message.clone());
+        let sandbox = within.or_else(|_| self.confine(reserved, &[]));
+        let grants = sandbox
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(Sandbox::grants);
+        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing(), reserved);
+        (sandbox, confinement)
+    }
+
+    /// The same, where the look itself failed.
+    pub fn not_looked_at(&self, failure: Failure) -> (Result<Option<Sandbox>, Failure>, Confinement) {
+        let reason = Some(failure.message.clone());
+        let confinement = Confinement::new(self.wall(), None, reason, &[], &Reserved::default());
+        (Err(failure), confinement)
+    }
+
+    /// Paths of its own lists that are not there, so that nothing is granted for them.
+    fn missing(&self) -> Vec<String> {
+        let env = self.variables();
+        let lists = self.sandbox.read.iter().chain(&self.sandbox.write);
+        let missing = lists.filter(|path| !listed(Places(&env), path).is_some_and(|path| path.exists()));
+        missing.cloned().collect()
+    }
+
+    /// What it may write, the workspace aside.
+    fn write(&self, places: Places<'_>) -> Vec<PathBuf> {
+        let listed = self.sandbox.write.iter().filter_map(|path| listed(places, path));
+        let homes = self
+            .own_homes()
+            .into_iter()
+            .filter_map(|place| places.path(place));
+        listed.chain(homes).chain(places.write()).collect()
+    }
+
+    /// What it may use.
+    fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
+        let env = self.variables();
+        let places = Places(&env);
+        let of = |paths: &[String]| -> Vec<PathBuf> {
+            paths.iter().filter_map(|path| listed(places, path)).collect()
+        };
+        for place in self.own_homes() {
+            // A place with a dot inside of its name is a file.
+            if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
+                places::make(&home);
+            }
+        }
+        places.make_caches();
+        let mut write = self.write(places);
+        let (mut read, spared) = self.program_files(&env, reserved);
+        read.extend(of(&self.sandbox.read));
+        read.extend(places.read());
+        let repositories: Vec<_> = workspace
+            .iter()
+            .filter_map(|directory| git::repository(directory))
+            .filter(|repository| {
+                !repository.ends_with(".git")
+                    || !repository.parent().is_some_and(|root| places.holds_home(root))
+            })
+            .collect();
+        let roots = workspace
+            .iter()
+            .filter_map(|directory| git::root(directory))
+            .filter(|root| !places.holds_home(root));
+        read.extend(roots.map(Path::to_owned));
+        match mode {
+            Mode::Readonly => read.extend(repositories),
+            _ => write.extend(repositories),
+        }
+        let mut grants = Grants {
+            workspace: workspace.to_vec(),
+            readonly: mode == Mode::Readonly,
+            read,
+            write,
+            withheld: reserved.paths().map(Path::to_owned).collect(),
+            spared,
+            network: self.sandbox.network.clone().unwrap_or_default(),
+        };
+        // What an agent may have written names nothing.
+        let writable = grants.writable();
+        let is_trusted = |file: &Path| !writable.decides(file);
+        if let Some(home) = places.path("$HOME") {
+            for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
+                let config = places.path(config).into_iter();
+                let named = config.flat_map(|config| git_config::named_files(&config, &home, is_trusted));
+                grants.read.extend(named);
+            }
+        }
+        grants
+    }
+
+    /// Where its own program and those of its MCP servers are, what their arguments name, and the packages of both: to read; and where
+    /// it is installed, which is inside of the data directory.
+    fn program_files(
+        &self,
+        env: &BTreeMap<String, String>,
+        reserved: &Reserved,
+    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let search = env.get("PATH").map(String::as_str).unwrap_or_default();
+        let places = |command: &str| {
+            let named = find_program(command, search).unwrap_or_else(|| command.into());
+            let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+            [named, real]
+        };
+        let own = places(&self.command);
+        let installed = reserved
+            .directories()
+            .flat_map(|data| own.iter().filter_map(|program| catalog::folder_of(data, program)))
+            .collect();
+        let servers: Vec<_> = self.mcp_servers.iter().filter_map(McpServer::program).collect();
+        let others = servers.iter().flat_map(|server| places(&server.command));
+        let programs: Vec<_> = own.into_iter().chain(others).collect();
+        let own_arguments = self.args.iter().filter(|_| self.homes.is_none());
+        let arguments = own_arguments.chain(servers.iter().flat_map(|server| &server.args));
+        let scripts: Vec<_> = arguments
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute() && path.is_file())
+            .collect();
+        let packages = programs
+            .iter()
+            .chain(&scripts)
+            .filter_map(|file| package::directory(file));
+        let mut read: Vec<_> = programs
+            .iter()
+            .filter_map(|program| program.parent())
+            .chain(packages)
+            .map(Path::to_owned)
+            .collect();
+        read.retain(|directory| !Places(env).holds_home(directory));
+        read.extend(programs);
+        read.extend(scripts);
+        (read, installed)
+    }
+
+    /// The environment of its process.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        let mut env = Environment::here(&self.pass_env, &self.env);
+        if let Wall::Stands(mode) = self.wall() {
+            env.insert(VARIABLE.to_owned(), mode.name().to_owned());
+        }
+        env
+    }
+}
+
+/// A path of the configuration.
+fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
+    match path.strip_prefix('~') {
+        Some(below) => places.path(&format!("$HOME{below}")),
+        None => places.path(path),
+    }
+}
+
+/// A sandbox that cannot be, with the setting that says otherwise.
+fn refusal(error: &SandboxError) -> Failure {
+    Failure::agent(format!("the agent cannot be confined: {error}"))
+        .with_detail("set sandbox = \"off\" for it in the configuration to run it without a sandbox")
+}
+
+/// Says what is wrong with the sandboxes of a configuration: of its agents, and of those that have none of their own.
+pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> Result<(), String> {
+    let confined = |agent: &AgentConfig| !matches!(agent.sandbox.mode.or(all.mode), None | Some(Mode::Off));
+    match agents.iter().find(|(_, agent)| agent.share && confined(agent)) {
+        None => Ok(()),
+        Some((name, _)) => Err(format!(
+            "the agent {name:?} has share = true and a sandbox; {SHARED}, which a sandbox cannot follow: set sandbox = \"off\" for \
+             it, or share = false"
+        )),
+    }
+}
+
+/// The directories of `write` in which nothing new can be made.
+fn closed_of(write: &[PathBuf], reserved: &Reserved) -> Vec<PathBuf> {
+    let there = cut(write, reserved).filter(|path| path.exists());
+    there.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Says what does not work in such a directory, and what helps.
+pub fn closed(directory: &Path) -> String {
+    format!(
+        "agents cannot make new files directly in {}, because acpd's own files are in it: move the data directory and the configuration \
+         elsewhere",
+        directory.display()
+    )
+}
+
+/// Says in the daemon's log what is not confined, and what the kernel does not enforce.
+pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, reserved: &Reserved) {
+    let kernel = Kernel::here();
+    let mut known: Vec<_> = agents
+        .iter()
+        .map(|(name, agent)| (name.as_str(), agent.clone()))
+        .collect();
+    known.push(("every other agent", AgentConfig::default()));
+    for (agent, mut config) in known {
+        config.sandbox = config.sandbox.over(all);
+        match config.wall() {
+            Wall::Off => tracing::info!(agent, "runs without a sandbox, as configured"),
+            Wall::Cannot(why) => tracing::warn!(agent, why, "runs without a sandbox"),
+            Wall::Stands(_) => {
+                let network = config.sandbox.network.clone().unwrap_or_default();
+                for gap in kernel.gaps(&network) {
+                    tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
+                }
+                for directory in closed_of(&config.write(Places(&config.variables())), reserved) {
+                    tracing::warn!(agent, "{}", closed(&directory));
+                }
+            }
+        }
+    }
+}
+
+/// What a person is shown of an agent's sandbox.
+#[derive(Debug, Clone, Serialize)]
+pub struct Confinement {
+    /// `workspace`, `readonly` or `off`.
+    pub mode: &'static str,
+    /// Why there is none, where nobody wanted that; or why there cannot be one here.
+    pub reason: Option<String>,
+    /// What the kernel does not enforce of it.
+    pub gaps: Vec<&'static str>,
+    /// What may be read, beside what may be written.
+    pub read: Vec<PathBuf>,
+    /// What may be written, the workspace aside.
+    pub write: Vec<PathBuf>,
+    /// `on`, `off`, or ports.
+    pub network: String,
+    /// Paths of the configuration that are not there.
+    pub missing: Vec<String>,
+    /// Directories that may be written, in which nothing new can be made: acpd's own files are in them.
+    pub closed: Vec<PathBuf>,
+}
+
+impl Confinement {
+    fn new(
+        wall: Wall,
+        grants: Option<&Grants>,
+        reason: Option<String>,
+        missing: &[String],
+        reserved: &Reserved,
+    ) -> Self {
+        let (mode, cannot) = match wall {
+            Wall::Stands(mode) => (mode, None),
+            Wall::Off => (Mode::Off, None),
+            Wall::Cannot(why) => (Mode::Off, Some(why.to_owned())),
+        };
+        let there = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            let mut paths: Vec<_> = paths.iter().filter(|path| path.exists()).cloned().collect();
+            paths.sort();
+            paths.dedup();
+            paths
+        };
+        Self {
+            mode: mode.name(),
+            reason: reason.or(cannot),
+            gaps: grants
+                .map(|grants| Kernel::here().gaps(&grants.network))
+                .unwrap_or_default(),
+            read: grants.map(|grants| there(&grants.read)).unwrap_or_default(),
+            write: grants.map(|grants| there(&grants.write)).unwrap_or_default(),
+            network: match grants.map(|grants| &grants.network) {
+                None | Some(Network::On) => "on".to_owned(),
+                Some(Network::Off) => "off".to_owned(),
+                Some(Network::Ports(ports)) => ports
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            },
+            missing: missing.to_vec(),
+            closed: grants
+                .map(|grants| closed_of(&grants.write, reserved))
+                .unwrap_or_default(),
+        }
+    }
+}

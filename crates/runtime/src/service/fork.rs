@@ -1,0 +1,103 @@
+//! Splitting a thread off another one: the other thread says where, its events are copied out of the log, and the new
+//! thread stores them all at once, so that a daemon that is killed leaves either a whole thread or none.
+
+use acpd_model::event::Fidelity;
+use acpd_model::limits::FORK_BYTES;
+use acpd_model::{ErrorCode, Event, Failure, Origin, ThreadId, TurnId};
+use acpd_proto::surface::app::{ForkThread, thread_json};
+use acpd_proto::thread::{Command, ForkContents, Reply, ThreadCopy};
+use acpd_proto::wire;
+
+use crate::feed::snapshot::FollowRequest;
+use crate::service::{Dispatched, Response, Service, await_reply};
+use crate::thread::directory::log_failure;
+
+impl Service {
+    pub(crate) async fn fork(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        ForkThread { turn_id: turn, name }: ForkThread,
+    ) -> Result<Dispatched, Failure> {
+        let split = self.split_off(by, thread, turn, name).await?;
+        let service = self.clone();
+        Ok(Dispatched::respond(async move {
+            let (new, fidelity) = split.await?;
+            let snapshot = service.directory.subscribe(new).await?;
+            let thread = thread_json(&snapshot.live, None, None);
+            let result = wire::object(|result| {
+                result.json("thread", Some(&thread)).put("fidelity", &fidelity);
+            });
+            let follow = FollowRequest {
+                thread: new,
+                cursor: snapshot.live.last_seq,
+                snapshot,
+            };
+            Ok(Response {
+                result,
+                follow: Some(follow),
+            })
+        }))
+    }
+
+    /// Splits a thread off `thread`, behind `turn` or its last one. The first part is done in the order of commands; the
+    /// rest answers the new thread, and how much its agent will know.
+    pub async fn split_off(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        turn: Option<TurnId>,
+        name: Option<String>,
+    ) -> Result<impl Future<Output = Result<(ThreadId, Fidelity), Failure>> + Send + 'static, Failure> {
+        let command = Command::Fork { turn };
+        let point = self.directory.command(thread, by.clone(), command).await?;
+        let service = self.clone();
+        Ok(async move {
+            let Reply::Fork(point) = await_reply(point).await? else {
+                let message = "the thread did not say where it is forked";
+                return Err(Failure::new(ErrorCode::Internal, message));
+            };
+            let fidelity = point.forked.fidelity;
+            let new = ThreadId(uuid::Uuid::now_v7());
+            let events = service.copy(thread, new, point.forked.last).await?;
+            let adopted = ForkContents {
+                events,
+                point: *point,
+                name,
+            };
+            let adopt = Command::Adopt(Box::new(adopted));
+            await_reply(service.directory.command(new, by, adopt).await?).await?;
+            Ok((new, fidelity))
+        })
+    }
+
+    async fn copy(&self, from: ThreadId, to: ThreadId, last: Option<TurnId>) -> Result<Vec<Event>, Failure> {
+        let (mut copied, mut bytes) = (ThreadCopy::new(to, last), 0);
+        let (mut after, mut room) = (0, Vec::new());
+        loop {
+            let page = self.context.log.read(from, after).await;
+            let page = page.map_err(|error| log_failure(&error))?;
+            for event in &page.events {
+                copied.fold(event);
+                if copied.is_whole() {
+                    return Ok(copied.into_events());
+                }
+                room.clear();
+                // An event that came out of the log can be written.
+                let _ = event.encode(&mut room);
+                bytes += room.len();
+            }
+            if page.at_end {
+                return Ok(copied.into_events());
+            }
+            if bytes > FORK_BYTES {
+                let message = format!(
+                    "what would have to be copied is longer than {} MiB",
+                    FORK_BYTES >> 20
+                );
+                return Err(Failure::new(ErrorCode::Unsupported, message));
+            }
+            after = page.events.last().map_or(after, |event| event.seq);
+        }
+    }
+}

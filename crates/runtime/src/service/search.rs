@@ -1,0 +1,104 @@
+//! Finding texts: the answer to `thread/search`, and the index of what was stored before there was one.
+
+use acpd_log::{Hit, LogError, Search, SharedLog};
+use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
+use acpd_model::{Extract, Failure, RawJson, ThreadId};
+use acpd_proto::projection::extract;
+use acpd_proto::surface::app::SearchThreads;
+use serde_json::{Value, json};
+
+use crate::service::Service;
+use crate::service::queries::bad_cursor;
+use crate::thread::directory::log_failure;
+
+impl Service {
+    /// Answers `thread/search`.
+    pub(crate) async fn search(&self, wanted: SearchThreads) -> Result<RawJson, Failure> {
+        let SearchThreads {
+            query,
+            cursor,
+            limit,
+            thread_id,
+        } = wanted;
+        if query.len() > SEARCH_QUERY_BYTES {
+            let message = format!("query is longer than {SEARCH_QUERY_BYTES} bytes");
+            return Err(Failure::invalid_params(message));
+        }
+        let cursor = cursor.map(|text| text.parse().map_err(|_| bad_cursor()));
+        let limit = limit.unwrap_or(SEARCH_PAGE).clamp(1, SEARCH_PAGE_MAX);
+        let search = Search {
+            text: query,
+            thread: thread_id,
+        };
+        let hits = self
+            .context
+            .log
+            .search(search, cursor.transpose()?, limit)
+            .await
+            .map_err(|error| log_failure(&error))?;
+        let next = hits.last().filter(|_| hits.len() == limit);
+        let next = next.map(|last| last.cursor.to_string());
+        let data: Vec<_> = hits.iter().map(hit_json).collect();
+        Ok(json!({ "data": data, "nextCursor": next }).into())
+    }
+}
+
+fn hit_json(hit: &Hit) -> Value {
+    let snippet = hit.snippet.iter();
+    let snippet: Vec<_> = snippet
+        .map(|piece| json!({ "text": piece.text, "hit": piece.hit }))
+        .collect();
+    json!({
+        "threadId": hit.thread, "name": hit.name, "seq": hit.seq, "ts": hit.at, "turnId": hit.turn,
+        "itemId": hit.item, "kind": hit.kind, "snippet": snippet,
+    })
+}
+
+/// Reads what was stored by a version without an index, the newest threads first and a page at a time, so that
+/// nobody waits for it for long. Where it is cut off, the next start goes on.
+pub async fn index_backlog(log: SharedLog) {
+    let mut before = None;
+    loop {
+        match index_page(&log, before).await {
+            Ok(Some(next)) => before = next,
+            Ok(None) | Err(LogError::Closed) => return,
+            Err(error) => {
+                tracing::warn!(%error, "older threads cannot be searched until the next start");
+                return;
+            }
+        }
+    }
+}
+
+/// Reads one page; before which thread the next one is to be looked for, or `None` if nothing is left.
+async fn index_page(log: &SharedLog, before: Option<ThreadId>) -> Result<Option<Option<ThreadId>>, LogError> {
+    let Some(backlog) = log.backlog(before).await? else {
+        return Ok(None);
+    };
+    let thread = backlog.thread;
+    let indexed = match log.read(thread, backlog.done).await {
+        Ok(page) => {
+            let events = || page.events.iter().filter(|event| event.seq <= backlog.until);
+            // A page without events has nothing to wait for.
+            let through = events().next_back().map_or(backlog.until, |event| event.seq);
+            let found = if page.events.is_empty() {
+                Extract::default()
+            } else {
+                extract(events())
+            };
+            log.index(thread, through, &found).await
+        }
+        Err(error) => Err(error),
+    };
+    match indexed {
+        Ok(()) => Ok(Some(before)),
+        // Deleted meanwhile.
+        Err(LogError::NoSuchThread(_)) => Ok(Some(Some(thread))),
+        // It stays in the backlog, so that no blob that it may need is dropped.
+        Err(LogError::Damaged(what)) => {
+            tracing::warn!(%thread, what, "a thread cannot be searched");
+            Ok(Some(Some(thread)))
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,303 @@
+//! What the machine wants is carried out: first the log, then callers and clients, then the rest.
+
+use std::sync::Arc;
+
+use acpd_host::Sandbox;
+use acpd_log::{LogError, SharedLog};
+use acpd_model::limits::BATCH_EVENTS;
+use acpd_model::{ErrorCode, Event, Failure, ThreadId};
+use acpd_proto::agent::{AgentCommand, Start};
+use acpd_proto::projection::{Chunks, extract};
+use acpd_proto::surface::app::live_frame;
+use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
+
+use crate::agent::config::AgentConfig;
+use crate::agent::process::AgentHandle;
+use crate::agent::process_table::Rank;
+use crate::agent::start::start_agent;
+use crate::feed::batch::Batch;
+use crate::host::callbacks::Host;
+use crate::host::paths;
+use crate::off_thread::off_thread;
+use crate::thread::actor::begin::{Begun, begin_agent};
+use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
+use crate::thread::directory::log_failure;
+use crate::thread::history::{collect_exchanges, collect_history};
+
+/// Commits during which the agent is heard further, before commands get their turn.
+const HEARING_ROUNDS: u32 = 8;
+
+impl ThreadActor {
+    /// Carries out what the machine wants: first the log, then everybody else. While the log stores, the agent
+    /// is heard further, for so many rounds; in the end nothing is left that is not stored.
+    pub(super) async fn settle(&mut self) -> Result<(), LogError> {
+        let mut rounds = HEARING_ROUNDS;
+        let mut events = Vec::new();
+        while self.machine.waiting() > 0 {
+            self.settle_round(&mut events, rounds > 0).await?;
+            rounds = rounds.saturating_sub(1);
+        }
+        if let Some(using) = &self.using {
+            let rank = if self.machine.would_forget() {
+                Rank::Forgets
+            } else {
+                Rank::KeepsSession
+            };
+            let idle = self.machine.is_idle() || self.machine.is_stopping();
+            using.note(idle, rank, self.context.clock.now().wall);
+        }
+        self.charge = None;
+        // The machine has the other of the two; a quiet thread keeps neither.
+        self.machine.take_events(&mut Vec::new());
+        Ok(())
+    }
+
+    async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
+        self.machine.take_events(events);
+        let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
+        let blobs = self.machine.take_blobs();
+        // What events name is there before they are, but for those with which the thread begins: before them there is no
+        // thread that could have it.
+        let begins = events.first().is_some_and(|event| event.seq == 1);
+        let (before, after) = if begins {
+            (Vec::new(), blobs)
+        } else {
+            (blobs, Vec::new())
+        };
+        keep(&self.context.log, self.id, before).await?;
+        let batch = self.store(events, hear).await?;
+        keep(&self.context.log, self.id, after).await?;
+        // Answers leave before notifications, so that a caller knows what the news is about.
+        let (mut rest, mut shown) = (Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Reply { call, result } => self.reply(call, result),
+                Effect::Show {
+                    turn,
+                    at,
+                    after,
+                    shown: text,
+                } => shown.push(Batch::shown(after, live_frame(&self.id_text, turn, at, &text))),
+                other => rest.push(other),
+            }
+        }
+        for batch in Batch::in_order(batch, shown) {
+            // The last receiver may have gone in between.
+            let _ = self.publish.send(Arc::new(batch));
+        }
+        for effect in rest {
+            self.carry_out(effect).await;
+        }
+        Ok(())
+    }
+
+    /// Appends `events` and answers what clients are to be sent, if any watch. The frames are written while the
+    /// log stores the events, and if `hear`, the machine goes on with what the agent says meanwhile.
+    async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let summary = self.machine.take_summary().cloned();
+        let log = Arc::clone(&self.context.log);
+        let begun = std::time::Instant::now();
+        let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
+        let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
+        let appended = loop {
+            let room = hear && self.machine.waiting() < BATCH_EVENTS;
+            tokio::select! {
+                biased;
+                appended = &mut appending => break appended,
+                Some(from) = from_agent(self.agent.as_mut()), if room => self.handle_agent_event(from),
+            }
+        };
+        if let Err(error) = appended {
+            self.fail_callers(&error);
+            return Err(error);
+        }
+        self.context.metrics.appended(events, begun.elapsed());
+        if let Some(summary) = &summary {
+            let at = events.last().map_or(0, |event| event.at);
+            self.context.thread_list.changed(self.id, at, Some(summary));
+        }
+        Ok(batch)
+    }
+
+    pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
+        if let Some(reply) = self.replies.remove(&call) {
+            // A caller that is gone does not wait for it.
+            let _ = reply.send(result);
+        }
+    }
+
+    pub(super) fn fail_callers(&mut self, error: &LogError) {
+        let failure = Failure::new(ErrorCode::Internal, format!("nothing was done: {error}"));
+        for (_, reply) in self.replies.drain() {
+            let _ = reply.send(Err(failure.clone()));
+        }
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            // Done before all others.
+            Effect::Reply { .. } | Effect::Show { .. } => {}
+            Effect::StartAgent(mut start) => {
+                if let Some(cwd) = &self.machine.live().spec.params.cwd
+                    && !tokio::fs::metadata(cwd).await.is_ok_and(|found| found.is_dir())
+                {
+                    start.cwd = self.machine.session_directory_gone(self.context.clock.now());
+                }
+                let spec = self.machine.live().spec.clone();
+                let agent = spec.agent.clone();
+                let (agents, reserved) = (
+                    Arc::clone(&self.context.agents),
+                    Arc::clone(&self.context.reserved),
+                );
+                let begun = off_thread(move || begin_agent(&agents, &reserved, &spec)).await;
+                let started = match begun {
+                    Ok(begun) => {
+                        let Begun {
+                            config,
+                            sandbox,
+                            workspace,
+                        } = begun;
+                        start.quirks = config.quirks;
+                        start.mcp_servers =
+                            crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
+                        let single = config.chunks == Some(Chunks::Single);
+                        self.machine.set_single_chunks(single);
+                        let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
+                        started.inspect(|handle| {
+                            self.host = Some(Host::new(
+                                workspace,
+                                config,
+                                sandbox,
+                                self.host_tx.clone(),
+                                handle.process.budget().clone(),
+                                Arc::clone(&self.context.metrics),
+                            ));
+                        })
+                    }
+                    Err(failure) => Err(failure),
+                };
+                let joined = match started {
+                    Ok(handle) => self
+                        .context
+                        .processes
+                        .join(Arc::clone(&handle.process), Some(self.id))
+                        .await
+                        .map(|using| (handle, using)),
+                    Err(failure) => Err(failure),
+                };
+                match joined {
+                    Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
+                    Err(failure) => {
+                        let gone = AgentExit {
+                            reason: failure.message,
+                            stderr: failure.detail.unwrap_or_default(),
+                        };
+                        self.machine
+                            .handle(Input::AgentExited(gone), self.context.clock.now());
+                    }
+                }
+            }
+            Effect::StopAgent => {
+                self.host = None;
+                if let Some(agent) = &self.agent {
+                    agent.stop();
+                }
+            }
+            Effect::Agent(command) => {
+                if let Some(agent) = &self.agent {
+                    let answers = matches!(command, AgentCommand::Answer { .. });
+                    let charge = self.charge.take_if(|_| answers);
+                    agent.send_command(command, charge).await;
+                }
+            }
+            Effect::Delete { call } => self.pending_deletion = Some(PendingDeletion { call }),
+            Effect::CollectHistory {
+                except,
+                dropped,
+                bytes,
+            } => {
+                let recalled = collect_history(&self.context.log, self.id, except, dropped, bytes).await;
+                let recalled = recalled.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine
+                    .handle(Input::HistoryCollected(recalled), self.context.clock.now());
+            }
+            Effect::CollectExchanges { except, dropped } => {
+                let known = collect_exchanges(&self.context.log, self.id, except, dropped).await;
+                let known = known.map_err(|error| {
+                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
+                    log_failure(&error)
+                });
+                self.machine
+                    .handle(Input::ExchangesCollected(known), self.context.clock.now());
+            }
+            Effect::Resolve { waiter, paths } => {
+                let spec = &self.machine.live().spec;
+                let reserved = Arc::clone(&self.context.reserved);
+                let workspace = paths::workspace(self.host.as_ref(), spec, reserved);
+                paths::look_up(workspace, waiter, paths, self.host_tx.clone());
+            }
+            Effect::ChangeRemembered { by, order } => {
+                let agent = &self.machine.live().spec.agent;
+                let outcome = self.context.answers.carry_out(agent, order).await;
+                self.look_up_policies();
+                self.machine
+                    .handle(Input::RememberedChanged { by, outcome }, self.context.clock.now());
+            }
+            Effect::Editor { connection, order } => {
+                let editors = self.editors.as_deref_mut();
+                if let Some(refused) = editors.and_then(|editors| editors.order(connection, order)) {
+                    self.machine.handle(refused, self.context.clock.now());
+                }
+            }
+            Effect::Host { call, what } => match &mut self.host {
+                Some(host) => host.handle(call, what),
+                // Nothing is begun for an agent that is gone or going.
+                None => {
+                    let result = Err(Failure::agent("the agent is gone"));
+                    self.machine
+                        .handle(Input::Host { call, result }, self.context.clock.now());
+                }
+            },
+        }
+    }
+}
+
+impl ThreadActor {
+    /// In the process that was given for it, else in one of its own; what that has said already is heard.
+    async fn start_agent(
+        &mut self,
+        name: &str,
+        config: &AgentConfig,
+        sandbox: Option<Sandbox>,
+        start: Start,
+    ) -> Result<AgentHandle, Failure> {
+        let start = match self.standby.take() {
+            Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
+                Ok((handle, early)) => {
+                    let now = self.context.clock.now();
+                    for event in early {
+                        self.machine.handle(Input::Agent(event), now);
+                    }
+                    return Ok(handle);
+                }
+                Err(start) => start,
+            },
+            None => start,
+        };
+        start_agent(&self.context, name, config, sandbox, start).await
+    }
+}
+
+/// Stores content that events name.
+async fn keep(log: &SharedLog, thread: ThreadId, blobs: Vec<Vec<u8>>) -> Result<(), LogError> {
+    for blob in blobs {
+        log.put_blob(thread, blob).await?;
+    }
+    Ok(())
+}

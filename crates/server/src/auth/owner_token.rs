@@ -1,0 +1,173 @@
+//! The owner's access token, and how secrets are made and remembered.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use acpd_model::limits::TOKEN_FILE_BYTES;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use acpd_runtime::private_file;
+
+/// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
+/// would protect nothing more: nobody can try them all. Compared in constant time.
+#[derive(Clone, Copy, Eq)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// Of a secret.
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+}
+
+impl PartialEq for Hash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl std::hash::Hash for Hash {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hash(…)")
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let bytes =
+            unhex(&text).ok_or_else(|| serde::de::Error::custom("a hash has 64 hexadecimal digits"))?;
+        Ok(Self(bytes))
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// 64 hexadecimal digits as bytes.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// 256 bits of chance.
+pub fn random() -> std::io::Result<String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(hex(&random))
+}
+
+/// What a client must show. Never printed.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The file could not be read or written.
+    #[error("the token file {path} cannot be used: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The token is too short to be one.
+    #[error("the token must have at least 16 characters")]
+    Short,
+}
+
+impl Token {
+    /// A token that was chosen by a person.
+    pub fn given(text: &str) -> Result<Self, TokenError> {
+        let text = text.trim();
+        if text.len() < 16 {
+            Err(TokenError::Short)
+        } else {
+            Ok(Self(text.to_owned()))
+        }
+    }
+
+    /// The token of a data directory; made, readable for its owner alone, if there is none.
+    pub fn load_or_create(data_dir: &Path) -> Result<Self, TokenError> {
+        let path = Self::path(data_dir);
+        let fail = |source| TokenError::File {
+            path: path.clone(),
+            source,
+        };
+        let token = random().map_err(fail)?;
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+        {
+            Ok(mut file) => {
+                file.write_all(token.as_bytes())
+                    .and_then(|()| file.sync_all())
+                    .map_err(fail)?;
+                Ok(Self(token))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Self::load(data_dir),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    /// The token of a data directory.
+    pub fn load(data_dir: &Path) -> Result<Self, TokenError> {
+        let path = Self::path(data_dir);
+        let fail = |source| TokenError::File {
+            path: path.clone(),
+            source,
+        };
+        let bytes = private_file::read(&path, TOKEN_FILE_BYTES).map_err(fail)?;
+        let bytes = bytes.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
+        Self::given(&String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?)
+    }
+
+    /// Where the token of a data directory stands.
+    pub fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("token")
+    }
+
+    /// Whether somebody may have thought it up, and somebody else may guess it.
+    pub fn is_guessable(&self) -> bool {
+        unhex(&self.0).is_none()
+    }
+
+    /// The token itself, to be sent and not to be shown.
+    pub fn secret(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,215 @@
+//! The sessions of browsers: a cookie and the key of a page each, which together stand for the token that opened it.
+//!
+//! They are kept in `sessions.json`, as hashes, so that a daemon that starts again logs nobody out.
+
+use std::path::{Path, PathBuf};
+
+use acpd_model::limits::{
+    SESSION_DAYS, SESSION_MAX_DAYS, SESSION_NOTE_SECS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE,
+};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::owner_token::{Hash, random};
+use acpd_runtime::private_file;
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+/// Every session, oldest first.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    all: Vec<Session>,
+    /// Whether the file is behind.
+    changed: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// What the cookie hashes to.
+    pub hash: Hash,
+    /// What the key hashes to that the page shows.
+    pub page_key: Hash,
+    /// The token it stands for.
+    pub key: Hash,
+    /// Milliseconds since the epoch.
+    pub created_at: i64,
+    /// Milliseconds since the epoch; exact to [`SESSION_NOTE_SECS`].
+    pub used_at: i64,
+    /// Cancelled when it ends.
+    #[serde(skip)]
+    pub ends: CancellationToken,
+}
+
+/// What a browser shows for its session. The cookie goes to every port of a host, and no script reads it; the key is kept by
+/// the page, and no other port reads it. Not printed.
+#[derive(Clone)]
+pub struct SessionSecret {
+    pub cookie: String,
+    pub page_key: String,
+}
+
+impl SessionSecret {
+    /// A new one.
+    pub fn random() -> std::io::Result<Self> {
+        Ok(Self {
+            cookie: random()?,
+            page_key: random()?,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    sessions: Vec<Session>,
+}
+
+/// The version of the file. Sessions of version 1 had no page key.
+const VERSION: u32 = 2;
+
+impl Session {
+    /// When it ends if it is not used again, in milliseconds since the epoch.
+    pub fn expires_at(&self) -> i64 {
+        let unused = self.used_at.saturating_add(SESSION_DAYS * DAY);
+        unused.min(self.created_at.saturating_add(SESSION_MAX_DAYS * DAY))
+    }
+}
+
+impl Sessions {
+    /// Where the sessions of a data directory stand.
+    pub fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("sessions.json")
+    }
+
+    /// Those of a data directory. A file that cannot be read, or is of another version, logs everybody out, and does no more
+    /// harm.
+    pub fn load(data_dir: &Path) -> Self {
+        let path = Self::path(data_dir);
+        let all = read(&path).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "browsers have to log in again");
+            Vec::new()
+        });
+        Self { all, changed: false }
+    }
+
+    /// What the file is to hold, if it is behind.
+    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
+        if !std::mem::take(&mut self.changed) {
+            return None;
+        }
+        let file = File {
+            version: VERSION,
+            sessions: self.all.clone(),
+        };
+        serde_json::to_vec(&file).ok()
+    }
+
+    /// Writes what [`take_unstored`](Self::take_unstored) gave.
+    pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        private_file::replace(path, bytes)
+    }
+
+    /// Begins one, for a token. Where there are too many, the one that was begun first ends: of the same token, else of all.
+    pub fn begin(
+        &mut self,
+        secret: &SessionSecret,
+        key: Hash,
+        ends: CancellationToken,
+        now: i64,
+    ) -> &Session {
+        let of_one = self.all.iter().filter(|session| session.key == key).count();
+        if of_one >= SESSIONS_OF_ONE {
+            let first = self.all.iter().position(|session| session.key == key);
+            if let Some(first) = first {
+                self.remove(first);
+            }
+        } else if self.all.len() >= SESSIONS {
+            self.remove(0);
+        }
+        self.changed = true;
+        self.all.push(Session {
+            hash: Hash::of(&secret.cookie),
+            page_key: Hash::of(&secret.page_key),
+            key,
+            created_at: now,
+            used_at: now,
+            ends,
+        });
+        &self.all[self.all.len() - 1]
+    }
+
+    /// The session of a cookie and a page's key, used now.
+    pub fn used(&mut self, secret: &SessionSecret, now: i64) -> Option<&Session> {
+        let (hash, page_key) = (Hash::of(&secret.cookie), Hash::of(&secret.page_key));
+        let mut found = None;
+        // All of them, so that the time says nothing about which it was.
+        for (place, session) in self.all.iter().enumerate() {
+            if session.hash == hash && session.page_key == page_key {
+                found = Some(place);
+            }
+        }
+        let session = self.all.get_mut(found?)?;
+        if session.expires_at() <= now {
+            return None;
+        }
+        if session.used_at.saturating_add(SESSION_NOTE_SECS * 1000) <= now {
+            session.used_at = now;
+            self.changed = true;
+        }
+        Some(session)
+    }
+
+    /// Ends those that `over` picks; answers how many.
+    pub fn end(&mut self, over: impl Fn(&Session) -> bool) -> usize {
+        let before = self.all.len();
+        self.all.retain(|session| {
+            let over = over(session);
+            if over {
+                session.ends.cancel();
+            }
+            !over
+        });
+        self.changed |= self.all.len() != before;
+        before - self.all.len()
+    }
+
+    /// Makes each end with its token; those without one end now.
+    pub fn bind(&mut self, ends_of: impl Fn(Hash) -> Option<CancellationToken>) {
+        self.end(|session| ends_of(session.key).is_none());
+        for session in &mut self.all {
+            if let Some(ends) = ends_of(session.key) {
+                session.ends = ends.child_token();
+            }
+        }
+    }
+
+    /// When the next one ends by itself.
+    pub fn next_end(&self) -> Option<i64> {
+        self.all.iter().map(Session::expires_at).min()
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.all.remove(place).ends.cancel();
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<Session>> {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let Some(bytes) = private_file::read(path, SESSIONS_FILE_BYTES)? else {
+        return Ok(Vec::new());
+    };
+    let Head { version } = serde_json::from_slice(&bytes)?;
+    if version != VERSION {
+        let told = format!("its version is {version}, not {VERSION}");
+        return Err(std::io::Error::other(told));
+    }
+    let File { sessions, .. } = serde_json::from_slice(&bytes)?;
+    if sessions.len() > SESSIONS {
+        return Err(std::io::Error::other("it has too many sessions"));
+    }
+    Ok(sessions)
+}

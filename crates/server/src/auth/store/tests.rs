@@ -1,0 +1,292 @@
+use acpd_model::limits::SESSION_DAYS;
+
+use super::*;
+use crate::auth::owner_token::random;
+
+const DAY: i64 = 24 * 3600 * 1000;
+const HERE: Source = Source::Socket;
+
+fn at(secs: u64) -> Now {
+    Now {
+        mono: Duration::from_secs(secs),
+        wall: i64::try_from(secs).unwrap() * 1000,
+    }
+}
+
+fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedToken {
+    IssuedToken {
+        name: name.to_owned(),
+        role,
+        hash: Hash::of(secret),
+        created_at: 0,
+        expires_at,
+    }
+}
+
+fn guard(keys: Vec<IssuedToken>) -> AuthStore {
+    let owner = Token::given("thought-up-by-a-person").unwrap();
+    AuthStore::new(&owner, keys, Sessions::default(), at(1))
+}
+
+/// A session's secret; the cookie is `name`.
+fn secret(name: &str) -> SessionSecret {
+    SessionSecret {
+        cookie: name.to_owned(),
+        page_key: format!("key of {name}"),
+    }
+}
+
+/// Shows a ticket where there is room.
+fn show(store: &mut AuthStore, ticket: &str, now: Now) -> Result<Identity, AuthError> {
+    store.ticket(ticket, HERE, now, |_, _| Ok(()))
+}
+
+#[test]
+fn each_token_opens_what_it_is_for() {
+    let keys = Role::ALL.map(|role| key(role.name(), role, &format!("secret of {role}"), None));
+    let mut store = guard(keys.into_iter().skip(1).collect());
+    let identity = store.token("secret of approver", HERE, at(2)).unwrap();
+    assert_eq!(
+        (&*identity.principal, identity.role),
+        ("approver", Role::Approver)
+    );
+    let identity = store.token("thought-up-by-a-person", HERE, at(2)).unwrap();
+    assert_eq!((&*identity.principal, identity.role), ("owner", Role::Owner));
+    for wrong in [
+        "",
+        "secret of observer",
+        "thought-up-by-a-perso",
+        "Secret of approver",
+    ] {
+        assert_eq!(
+            store.token(wrong, HERE, at(2)).unwrap_err(),
+            AuthError::Wrong,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn what_is_revoked_ends_with_all_that_came_of_it() {
+    let (a, b) = (key("a", Role::Owner, "a", None), key("b", Role::Owner, "b", None));
+    let mut store = guard(vec![a.clone(), b.clone()]);
+    let identity = store.token("a", HERE, at(2)).unwrap();
+    let other = store.token("b", HERE, at(2)).unwrap();
+    let session = store.begin_session(&secret("cookie"), &identity, at(2)).unwrap();
+    store
+        .add_ticket("ticket", session.clone(), Holder::Anyone, at(2))
+        .unwrap();
+    assert_eq!(
+        store.set_keys(vec![a.clone(), b.clone()]),
+        0,
+        "nothing has changed"
+    );
+    assert_eq!(store.set_keys(vec![b.clone()]), 1);
+    assert!(identity.ends.is_cancelled() && session.ends.is_cancelled());
+    assert!(!other.ends.is_cancelled());
+    assert!(store.token("a", HERE, at(3)).is_err());
+    assert!(store.session(&secret("cookie"), at(3)).is_err());
+    assert!(show(&mut store, "ticket", at(3)).is_err());
+    // What opens something else is another token.
+    let less = IssuedToken {
+        role: Role::Observer,
+        ..b
+    };
+    assert_eq!(store.set_keys(vec![less]), 1);
+    assert!(other.ends.is_cancelled());
+    assert_eq!(store.token("b", HERE, at(3)).unwrap().role, Role::Observer);
+    assert!(store.token("thought-up-by-a-person", HERE, at(3)).is_ok());
+}
+
+#[test]
+fn what_is_over_ends_by_itself() {
+    let mut store = guard(vec![key("a", Role::Owner, "a", Some(5000))]);
+    assert_eq!(store.poll_timeout(), Some(5000));
+    let identity = store.token("a", HERE, at(4)).unwrap();
+    let session = store.begin_session(&secret("cookie"), &identity, at(4)).unwrap();
+    assert!(store.token("a", HERE, at(5)).is_err(), "even before the time-out");
+    store.handle_timeout(at(5));
+    assert!(identity.ends.is_cancelled() && session.ends.is_cancelled());
+    assert_eq!(store.poll_timeout(), None);
+}
+
+#[test]
+fn a_ticket_opens_once_and_not_for_long() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    store
+        .add_ticket("one", owner.clone(), Holder::Anyone, at(10))
+        .unwrap();
+    let full = store.ticket("one", HERE, at(11), |_, _| Err(AuthError::Full));
+    assert_eq!(full.unwrap_err(), AuthError::Full, "and it is not used up");
+    assert_eq!(&*show(&mut store, "one", at(11)).unwrap().principal, "owner");
+    assert_eq!(show(&mut store, "one", at(11)).unwrap_err(), AuthError::Wrong);
+    store
+        .add_ticket("two", owner.clone(), Holder::Anyone, at(20))
+        .unwrap();
+    assert!(show(&mut store, "two", at(20 + TICKET_SECS)).is_err());
+    for n in 0..TICKETS_OF_ONE {
+        store
+            .add_ticket(&format!("{n}"), owner.clone(), Holder::Anyone, at(100))
+            .unwrap();
+    }
+    assert_eq!(
+        store.add_ticket("more", owner.clone(), Holder::Anyone, at(100)),
+        Err(TicketLimit)
+    );
+    store
+        .add_ticket("later", owner, Holder::Anyone, at(100 + TICKET_SECS))
+        .unwrap();
+}
+
+#[test]
+fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
+    let a = key("a", Role::Operator, "a", Some(50_000));
+    let mut store = guard(vec![a.clone()]);
+    let enter = |store: &mut AuthStore| {
+        let identity = store.token("a", HERE, at(2)).unwrap();
+        assert!(!identity.by_ticket);
+        store
+            .add_ticket("ticket", identity, Holder::Anyone, at(2))
+            .unwrap();
+        show(store, "ticket", at(3)).unwrap()
+    };
+    let identity = enter(&mut store);
+    assert!(identity.by_ticket && store.connection(identity.clone(), at(49)).is_ok());
+    assert_eq!(
+        store.connection(identity, at(50)).unwrap_err(),
+        AuthError::Wrong,
+        "it is over, even before the time-out"
+    );
+    let identity = enter(&mut store);
+    store.set_keys(Vec::new());
+    assert_eq!(store.connection(identity, at(4)).unwrap_err(), AuthError::Wrong);
+}
+
+#[test]
+fn a_session_takes_its_cookie_and_its_pages_key() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    for name in ["one", "two"] {
+        store.begin_session(&secret(name), &owner, at(1)).unwrap();
+    }
+    assert!(store.session(&secret("one"), at(2)).is_ok());
+    for page_key in ["", "one", "key of two"] {
+        let shown = SessionSecret {
+            page_key: page_key.to_owned(),
+            ..secret("one")
+        };
+        assert_eq!(
+            store.session(&shown, at(2)).unwrap_err(),
+            AuthError::Wrong,
+            "{page_key}"
+        );
+    }
+}
+
+#[test]
+fn a_session_lives_while_it_is_used_and_ends_when_told() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    let first = store.begin_session(&secret("first"), &owner, at(1)).unwrap();
+    store.begin_session(&secret("other"), &owner, at(1)).unwrap();
+    let day = |days: i64| Now {
+        mono: Duration::from_secs(1),
+        wall: days * DAY,
+    };
+    assert!(store.session(&secret("first"), day(SESSION_DAYS - 1)).is_ok());
+    store.handle_timeout(day(SESSION_DAYS + 1));
+    assert!(
+        store.session(&secret("first"), day(SESSION_DAYS + 1)).is_ok(),
+        "it was used"
+    );
+    assert!(
+        store.session(&secret("other"), day(SESSION_DAYS + 1)).is_err(),
+        "it was not"
+    );
+    let used = store.session(&secret("first"), day(SESSION_DAYS + 2)).unwrap();
+    store
+        .add_ticket("ticket", used.clone(), Holder::Anyone, day(SESSION_DAYS + 2))
+        .unwrap();
+    store.end_session(&used);
+    assert!(first.ends.is_cancelled());
+    assert!(store.session(&secret("first"), day(SESSION_DAYS + 2)).is_err());
+    assert!(show(&mut store, "ticket", day(SESSION_DAYS + 2)).is_err());
+    assert!(!owner.ends.is_cancelled(), "the token holds");
+}
+
+#[test]
+fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = vec![
+        key("a", Role::Operator, "a", None),
+        key("b", Role::Owner, "b", None),
+    ];
+    let mut before = guard(keys.clone());
+    for name in ["a", "b"] {
+        let identity = before.token(name, HERE, at(2)).unwrap();
+        before
+            .begin_session(&secret(&format!("cookie of {name}")), &identity, at(2))
+            .unwrap();
+    }
+    let stored = before.take_unstored().unwrap();
+    assert_eq!(before.take_unstored(), None, "nothing has changed since");
+    Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
+    let owner = Token::given("another-owner's-token").unwrap();
+    let mut after = AuthStore::new(&owner, keys[..1].to_vec(), Sessions::load(dir.path()), at(3));
+    let identity = after.session(&secret("cookie of a"), at(3)).unwrap();
+    assert_eq!((&*identity.principal, identity.role), ("a", Role::Operator));
+    assert!(after.session(&secret("cookie of b"), at(3)).is_err());
+    after.set_keys(Vec::new());
+    assert!(identity.ends.is_cancelled(), "it hangs on its token again");
+}
+
+#[test]
+fn guesses_are_held_up_and_nobody_else_is() {
+    let random = random().unwrap();
+    let mut store = guard(vec![key("a", Role::Owner, &random, None)]);
+    let source = Source::of("192.0.2.1".parse().unwrap());
+    for _ in 0..FAILED_LOGINS {
+        assert_eq!(store.token("guess", source, at(2)).unwrap_err(), AuthError::Wrong);
+    }
+    assert!(matches!(
+        store.token("guess", source, at(2)),
+        Err(AuthError::Wait(_))
+    ));
+    let right = store.token("thought-up-by-a-person", source, at(2));
+    assert!(
+        matches!(right, Err(AuthError::Wait(_))),
+        "a right guess is held up as well"
+    );
+    assert!(
+        store.token(&random, source, at(2)).is_ok(),
+        "this was not guessed"
+    );
+    assert!(
+        store.token("thought-up-by-a-person", HERE, at(2)).is_ok(),
+        "from elsewhere"
+    );
+    let later = at(2 + FAILED_LOGIN_SECS);
+    assert!(store.token("thought-up-by-a-person", source, later).is_ok());
+}
+
+#[test]
+fn a_place_is_a_household() {
+    let of = |text: &str| Source::of(text.parse().unwrap());
+    assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+    assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+    assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+}
+
+#[test]
+fn one_principal_does_not_use_up_anothers_requests() {
+    let mut store = guard(vec![key("a", Role::Observer, "a", None)]);
+    let (a, owner) = (store.token("a", HERE, at(2)).unwrap(), store.owner());
+    for _ in 0..HTTP_REQUESTS {
+        assert_eq!(store.request(&a, at(2)), Ok(()));
+    }
+    assert!(store.request(&a, at(2)).is_err());
+    assert_eq!(store.request(&owner, at(2)), Ok(()));
+    assert_eq!(store.request(&a, at(3)), Ok(()));
+}

@@ -1,0 +1,265 @@
+//! The tokens that the owner has given out: `tokens.json` in the data directory, which holds their hashes.
+//!
+//! The command line writes it, daemon or not; a daemon reads it again when it has changed.
+
+use std::path::{Path, PathBuf};
+
+use acpd_model::Role;
+use acpd_model::limits::{TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
+use serde::{Deserialize, Serialize};
+
+use crate::auth::owner_token::{Hash, random};
+use acpd_runtime::private_file;
+
+/// What a token is known by. No secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IssuedToken {
+    /// What the log calls whoever shows it.
+    pub name: String,
+    /// What it opens.
+    pub role: Role,
+    /// What the secret hashes to.
+    pub(crate) hash: Hash,
+    /// Milliseconds since the epoch.
+    pub created_at: i64,
+    /// Milliseconds since the epoch; `None` is for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    version: u32,
+    tokens: Vec<IssuedToken>,
+}
+
+/// The version of the file that is written.
+const VERSION: u32 = 1;
+
+/// The principal of the data directory's own token.
+pub const OWNER: &str = "owner";
+
+/// Why tokens cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum TokensError {
+    /// The file cannot be used.
+    #[error("the tokens file {path} cannot be used: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file holds something else.
+    #[error("the tokens file {path} is damaged: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The name is no name.
+    #[error(
+        "{0:?} cannot be a token's name: use 1 to {TOKEN_NAME_BYTES} letters, digits and .-_@, and not \"owner\""
+    )]
+    Name(String),
+    /// The name is taken.
+    #[error("there is a token {0:?} already: revoke it first, or choose another name")]
+    Taken(String),
+    /// There is none of that name.
+    #[error("there is no token {0:?}")]
+    Unknown(String),
+    /// There are too many.
+    #[error("there are {TOKENS} tokens already: revoke one first")]
+    Full,
+}
+
+/// Where the tokens of a data directory stand.
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("tokens.json")
+}
+
+/// All tokens of a data directory.
+pub fn load(data_dir: &Path) -> Result<Vec<IssuedToken>, TokensError> {
+    let path = path(data_dir);
+    let bytes = private_file::read(&path, TOKENS_FILE_BYTES).map_err(|source| TokensError::File {
+        path: path.clone(),
+        source,
+    })?;
+    let Some(bytes) = bytes else {
+        return Ok(Vec::new());
+    };
+    let damaged = |reason: String| TokensError::Damaged {
+        path: path.clone(),
+        reason,
+    };
+    let file: File = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    if file.version != VERSION {
+        return Err(damaged(format!("its version is {}, not {VERSION}", file.version)));
+    }
+    if file.tokens.len() > TOKENS {
+        return Err(TokensError::Full);
+    }
+    for (place, key) in file.tokens.iter().enumerate() {
+        check_name(&key.name)?;
+        if file.tokens[..place].iter().any(|other| other.name == key.name) {
+            return Err(damaged(format!("it has two tokens {:?}", key.name)));
+        }
+    }
+    Ok(file.tokens)
+}
+
+/// Makes a token and answers its secret, which is kept nowhere.
+pub fn create(
+    data_dir: &Path,
+    name: &str,
+    role: Role,
+    now: i64,
+    expires_at: Option<i64>,
+) -> Result<String, TokensError> {
+    check_name(name)?;
+    let secret = random().map_err(|source| TokensError::File {
+        path: path(data_dir),
+        source,
+    })?;
+    // So that whoever finds it, and every program that looks for leaked secrets, knows what it is.
+    let secret = format!("acpd_{secret}");
+    change(data_dir, |tokens| {
+        if tokens.iter().any(|key| key.name == name) {
+            return Err(TokensError::Taken(name.to_owned()));
+        }
+        if tokens.len() >= TOKENS {
+            return Err(TokensError::Full);
+        }
+        tokens.push(IssuedToken {
+            name: name.to_owned(),
+            role,
+            hash: Hash::of(&secret),
+            created_at: now,
+            expires_at,
+        });
+        Ok(())
+    })?;
+    Ok(secret)
+}
+
+/// Takes a token away.
+pub fn revoke(data_dir: &Path, name: &str) -> Result<(), TokensError> {
+    change(data_dir, |tokens| {
+        let before = tokens.len();
+        tokens.retain(|key| key.name != name);
+        if tokens.len() == before {
+            return Err(TokensError::Unknown(name.to_owned()));
+        }
+        Ok(())
+    })
+}
+
+fn change(
+    data_dir: &Path,
+    change: impl FnOnce(&mut Vec<IssuedToken>) -> Result<(), TokensError>,
+) -> Result<(), TokensError> {
+    let path = path(data_dir);
+    let fail = |source| TokensError::File {
+        path: path.clone(),
+        source,
+    };
+    let _lock = private_file::lock(&path).map_err(fail)?;
+    let mut tokens = load(data_dir)?;
+    change(&mut tokens)?;
+    let file = File {
+        version: VERSION,
+        tokens,
+    };
+    let bytes = serde_json::to_vec_pretty(&file).map_err(|error| fail(std::io::Error::other(error)))?;
+    private_file::replace(&path, &bytes).map_err(fail)
+}
+
+/// Names stand in the log, in headers of terminals, in file listings: nothing odd goes in.
+fn check_name(name: &str) -> Result<(), TokensError> {
+    let fits = (1..=TOKEN_NAME_BYTES).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-_@".contains(&byte));
+    if fits && name != OWNER {
+        Ok(())
+    } else {
+        Err(TokensError::Name(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_kept_as_a_hash_in_a_private_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = create(dir.path(), "ci", Role::Operator, 5, Some(9)).unwrap();
+        assert_eq!(secret.len(), "acpd_".len() + 64);
+        let text = std::fs::read_to_string(path(dir.path())).unwrap();
+        assert!(!text.contains(&secret[5..]), "{text}");
+        let mode = std::fs::metadata(path(dir.path())).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let keys = load(dir.path()).unwrap();
+        assert_eq!(keys.len(), 1);
+        assert_eq!(
+            (
+                &keys[0].name[..],
+                keys[0].role,
+                keys[0].created_at,
+                keys[0].expires_at
+            ),
+            ("ci", Role::Operator, 5, Some(9))
+        );
+        assert!(keys[0].hash == Hash::of(&secret) && keys[0].hash != Hash::of("x"));
+    }
+
+    #[test]
+    fn names_are_unique_and_plain() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [
+            "",
+            "owner",
+            "a b",
+            "a/b",
+            "ü",
+            "\u{1b}[0m",
+            &"x".repeat(TOKEN_NAME_BYTES + 1),
+        ] {
+            let made = create(dir.path(), name, Role::Observer, 0, None);
+            assert!(matches!(made, Err(TokensError::Name(_))), "{name:?}");
+        }
+        create(dir.path(), "ann@box.example", Role::Observer, 0, None).unwrap();
+        let again = create(dir.path(), "ann@box.example", Role::Owner, 0, None);
+        assert!(matches!(again, Err(TokensError::Taken(_))));
+        assert!(matches!(revoke(dir.path(), "bob"), Err(TokensError::Unknown(_))));
+        revoke(dir.path(), "ann@box.example").unwrap();
+        assert_eq!(load(dir.path()).unwrap(), Vec::new());
+    }
+
+    #[test]
+    fn what_is_damaged_or_open_to_others_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        create(dir.path(), "a", Role::Observer, 0, None).unwrap();
+        let path = path(dir.path());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(load(dir.path()).unwrap_err().to_string().contains("chmod 600"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        for text in [
+            "",
+            "{}",
+            r#"{"version":2,"tokens":[]}"#,
+            r#"{"version":1,"tokens":[{"name":"a"}]}"#,
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert!(
+                matches!(load(dir.path()), Err(TokensError::Damaged { .. })),
+                "{text}"
+            );
+        }
+    }
+}

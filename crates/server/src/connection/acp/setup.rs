@@ -1,0 +1,154 @@
+//! The lobby: where editors' connections come in, by whatever transport, and where it is settled what they are for.
+//!
+//! In: transports, and who is at their other end. Out: editors that are served. Owns: what agents said of themselves.
+
+use std::sync::Arc;
+
+use acpd_model::{ErrorCode, Failure, ThreadId};
+use acpd_proto::surface::acp::Peer;
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::store::EditorIdentity;
+use crate::connection::acp::editor::{NewConnection, serve};
+use crate::connection::acp::handlers::ConnectionDefaults;
+use crate::connection::acp::header::ConnectionHeader;
+use crate::transport::Transport;
+use crate::transport::event_stream::connection::Connections;
+use acpd_runtime::agent::initialize_cache::InitializeCache;
+use acpd_runtime::service::Service;
+
+/// What all connections of editors share.
+#[derive(Debug, Clone)]
+pub struct ConnectionSetup {
+    pub(super) service: Service,
+    initialize_cache: InitializeCache,
+    default_agent: Option<Arc<str>>,
+    /// Those over HTTP.
+    pub(crate) connections: Connections,
+    /// The daemon stops.
+    stop: CancellationToken,
+}
+
+impl ConnectionSetup {
+    /// Opens it. `default_agent` is for those who name none.
+    pub fn open(service: Service, default_agent: Option<&str>, stop: CancellationToken) -> Self {
+        Self {
+            initialize_cache: InitializeCache::open(service.context.clone()),
+            service,
+            default_agent: default_agent.map(Arc::from),
+            connections: Connections::default(),
+            stop,
+        }
+    }
+
+    /// Serves one connection to its end. `agent` is what its address names; its first message may name another.
+    pub async fn serve<T: Transport>(
+        &self,
+        mut transport: T,
+        identity: EditorIdentity,
+        agent: Option<String>,
+    ) {
+        let _present = self.service.context.metrics.client();
+        let EditorIdentity {
+            principal,
+            role,
+            ends,
+        } = identity;
+        let begun = async {
+            let (mut header, first) = match transport.next().await? {
+                None => return Ok(None),
+                Some(first) => match ConnectionHeader::read(&first) {
+                    None => (Ok(ConnectionHeader::default()), Some(first)),
+                    Some(header) => (header, None),
+                },
+            };
+            if let Ok(header) = &mut header
+                && header.agent.is_none()
+            {
+                header.agent = agent;
+            }
+            Ok::<_, std::io::Error>(Some((header, first)))
+        };
+        let begun = tokio::select! {
+            () = self.stop.cancelled() => return,
+            () = ends.cancelled() => return,
+            begun = begun => begun,
+        };
+        let Ok(Some((header, first))) = begun else {
+            return;
+        };
+        let defaults = self.defaults(header).await;
+        let name = uuid::Uuid::now_v7().to_string();
+        let connection = NewConnection {
+            peer: Peer::new(principal.to_string(), role, name),
+            defaults,
+            first,
+        };
+        let served = serve(
+            transport,
+            connection,
+            self.service.clone(),
+            self.initialize_cache.clone(),
+            self.stop.clone(),
+        );
+        tokio::select! {
+            () = served => {}
+            () = ends.cancelled() => {}
+        }
+    }
+
+    /// What a connection is for. Why it is for nothing is told when it asks for something.
+    async fn defaults(&self, header: Result<ConnectionHeader, Failure>) -> ConnectionDefaults {
+        let (header, wrong) = match header {
+            Ok(header) => (header, None),
+            Err(failure) => (ConnectionHeader::default(), Some(failure)),
+        };
+        let agent = match wrong {
+            Some(failure) => Err(failure),
+            None => self.agent(header.agent, header.thread).await,
+        };
+        ConnectionDefaults {
+            agent,
+            cwd: header.cwd.filter(|cwd| cwd.is_absolute()).unwrap_or_default(),
+            thread: header.thread.filter(|_| !header.opened),
+            checkpoints: header.marks,
+            after: header.after,
+            prompts: header.prompts,
+        }
+    }
+
+    async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
+        if let Some(thread) = thread {
+            let agent = self
+                .service
+                .directory
+                .subscribe(thread)
+                .await?
+                .live
+                .spec
+                .agent
+                .clone();
+            if let Some(named) = named.filter(|named| *named != agent) {
+                let message = format!("the thread {thread} is of the agent {agent:?}, not of {named:?}");
+                return Err(Failure::invalid_params(message));
+            }
+            return Ok(agent);
+        }
+        if let Some(agent) = named.or_else(|| self.default_agent.as_deref().map(str::to_owned)) {
+            return Ok(agent);
+        }
+        let configured: Vec<_> = self.service.context.agents.configured().collect();
+        match configured[..] {
+            [only] => Ok(only.to_owned()),
+            [] => Err(Failure::new(
+                ErrorCode::NotFound,
+                "no agent is named and none is configured: add [agents.NAME] with a command to the configuration, or \
+                 name one of \"acpd agents list\"",
+            )),
+            _ => Err(Failure::invalid_params(format!(
+                "several agents are configured: name one, or set default_agent; there are {}",
+                configured.join(", ")
+            ))),
+        }
+    }
+}

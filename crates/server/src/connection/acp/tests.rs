@@ -1,0 +1,663 @@
+//! An editor, a daemon and an agent, over a stream in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acpd_model::{Limits, Role};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::store::EditorIdentity;
+use crate::connection::acp::setup::ConnectionSetup;
+use crate::transport::Lines as Ndjson;
+use acpd_runtime::agent::config::AgentConfig;
+use acpd_runtime::sandbox::{Mode, SandboxSettings};
+use acpd_runtime::service::Service;
+use acpd_runtime::test_context::context;
+use acpd_runtime::thread::directory::Directory;
+
+/// Answers what it is sent line by line: the handshake, a session, a prompt.
+const AGENT: &str = r#"
+read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"sh","version":"1"}}}'
+read line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","_meta":{"n":1.10}}}'
+read line
+echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"hologram","n":1.10}}}'
+echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'
+cat > /dev/null
+"#;
+
+/// Has its client write a file in its turn, and ends the turn with what came of it.
+const WRITER: &str = r#"
+read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+read line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'
+read line
+echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"w"}}}'
+echo '{"jsonrpc":"2.0","id":"w","method":"fs/write_text_file","params":{"sessionId":"s","path":"/none/a","content":"x","_meta":{"n":1.10}}}'
+read line
+printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","_meta":{"heard":%s}}}\n' "$line"
+cat > /dev/null
+"#;
+
+/// Notes each of its starts, and answers by what it is asked; it wants somebody to sign in before it opens a session, if there is
+/// a file `wants-sign-in` where it is started.
+const LASTING: &str = r#"
+echo start >> "$STARTS"
+[ -e "$STARTS.sign-in" ] && locked=yes
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  result=
+  case "$line" in
+    *'"method":"initialize"'*) result='{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"auth":{"logout":{}},"providers":{},"loadSession":true}}';;
+    *'"method":"authenticate"'*) locked=; result='{"_meta":{"n":1.10}}';;
+    *'"method":"logout"'*) result='{}';;
+    *'"method":"providers/list"'*) result='{"providers":[{"n":1.10}]}';;
+    *'"method":"session/new"'*) [ -n "$locked" ] || result='{"sessionId":"s"}';;
+    *'"method":"session/load"'*) result='{}';;
+    *'"method":"session/prompt"'*) result='{"stopReason":"end_turn"}';;
+    *'"method":"_known"'*) result='{"known":1.10}';;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?","data":{"n":1.10}}}\n' "$id"; continue;;
+    *) continue;;
+  esac
+  if [ -n "$result" ]; then printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+  else printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"sign in"}}\n' "$id"; fi
+done
+"#;
+
+async fn daemon(data_dir: &std::path::Path) -> Service {
+    daemon_with(data_dir, AGENT).await
+}
+
+async fn daemon_with(data_dir: &std::path::Path, script: &str) -> Service {
+    daemon_within(data_dir, script, Limits::default()).await
+}
+
+async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits) -> Service {
+    let agent = AgentConfig {
+        command: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        env: BTreeMap::from([("STARTS".to_owned(), starts_file(data_dir).display().to_string())]),
+        // A process that knows who has signed in opens sessions in any directory, so it is confined to none.
+        sandbox: SandboxSettings {
+            mode: Some(Mode::Off),
+            ..SandboxSettings::default()
+        },
+        ..AgentConfig::default()
+    };
+    let agents = BTreeMap::from([("sh".to_owned(), agent)]);
+    let context = context(data_dir, agents, limits);
+    let directory = Directory::open(context.clone()).await.unwrap();
+    Service { directory, context }
+}
+
+/// Where an agent notes its starts.
+fn starts_file(data_dir: &std::path::Path) -> std::path::PathBuf {
+    data_dir.join("starts")
+}
+
+/// How often the agent was started.
+fn starts(data_dir: &std::path::Path) -> usize {
+    let noted = std::fs::read_to_string(starts_file(data_dir)).unwrap_or_default();
+    noted.lines().count()
+}
+
+/// Ends the daemon, and takes away what it kept.
+async fn close(service: Service, data_dir: &std::path::Path) {
+    let directory = service.directory;
+    directory.close_within(std::time::Duration::from_secs(10)).await;
+    std::fs::remove_dir_all(data_dir).unwrap();
+}
+
+struct Editor {
+    read: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    write: WriteHalf<DuplexStream>,
+}
+
+impl Editor {
+    fn connect(setup: &ConnectionSetup) -> Self {
+        Self::connect_as(setup, Role::Owner)
+    }
+
+    fn connect_as(setup: &ConnectionSetup, role: Role) -> Self {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let identity = EditorIdentity {
+            principal: "owner".into(),
+            role,
+            ends: CancellationToken::new(),
+        };
+        let (reader, writer) = split(theirs);
+        let transport = Ndjson::new(reader, writer, &setup.service.context.limits);
+        let setup = setup.clone();
+        tokio::spawn(async move { setup.serve(transport, identity, None).await });
+        let (read, write) = split(ours);
+        let read = BufReader::new(read).lines();
+        Self { read, write }
+    }
+
+    /// What comes next.
+    async fn hear(&mut self) -> String {
+        self.read.next_line().await.unwrap().expect("the daemon stays")
+    }
+
+    /// Writes a message.
+    async fn say(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        self.write.write_all(line.as_bytes()).await.unwrap();
+    }
+
+    /// Makes a request, and gives what comes up to its answer.
+    async fn ask(&mut self, method: &str, params: Value) -> Vec<String> {
+        let request = json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params });
+        self.say(&request).await;
+        let mut heard = Vec::new();
+        loop {
+            let line = self.hear().await;
+            let is_answer = line.contains(&format!("\"id\":\"{method}\""));
+            heard.push(line);
+            if is_answer {
+                return heard;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_editor_works_and_another_one_loads_what_it_did() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(&data_dir).unwrap();
+    let service = daemon(&data_dir).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&setup);
+    let hello = first.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    assert!(
+        hello[0].contains(r#""agentInfo":{"name":"sh","version":"1"}"#),
+        "{hello:?}"
+    );
+    assert!(hello[0].contains(r#""loadSession":true"#), "{hello:?}");
+    let made = first
+        .ask("session/new", json!({ "cwd": "/", "mcpServers": [] }))
+        .await;
+    assert!(made[0].contains(r#""n":1.10"#), "{made:?}");
+    let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "do it" }] });
+    let turn = first.ask("session/prompt", prompt).await;
+    let update = format!(r#"{{"sessionId":{session},"update":{{"sessionUpdate":"hologram","n":1.10}}}}"#);
+    assert!(turn[0].contains(&update), "{turn:?}");
+    assert!(
+        turn[1].contains(r#""result":{"stopReason":"end_turn"}"#),
+        "{turn:?}"
+    );
+
+    let mut second = Editor::connect(&setup);
+    second.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let listed = second.ask("session/list", json!({})).await;
+    assert!(listed[0].contains(&session.to_string()), "{listed:?}");
+    let load = json!({ "sessionId": session, "cwd": "/", "mcpServers": [] });
+    let loaded = second.ask("session/load", load).await;
+    assert_eq!(loaded.len(), 3, "{loaded:?}");
+    assert!(
+        loaded[0].contains("user_message_chunk") && loaded[1].contains(&update),
+        "{loaded:?}"
+    );
+    close(service, &data_dir).await;
+}
+
+/// The handshake of one that writes files.
+fn able() -> Value {
+    json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "writeTextFile": true } } })
+}
+
+/// The daemon with the agent that writes, and two editors in one session: the first holds the lease.
+async fn two(data_dir: &std::path::Path) -> (Service, Editor, Editor, Value) {
+    std::fs::create_dir_all(data_dir).unwrap();
+    let service = daemon_with(data_dir, WRITER).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut first = Editor::connect(&setup);
+    first.ask("initialize", able()).await;
+    let made = first
+        .ask("session/new", json!({ "cwd": data_dir, "mcpServers": [] }))
+        .await;
+    let acpd = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["_meta"]["acpd"].take();
+    assert_eq!(
+        (&acpd["lease"]["principal"], &acpd["lease"]["client"]),
+        (&json!("owner"), &json!("editor"))
+    );
+    let session = serde_json::from_str::<Value>(&made[0]).unwrap()["result"]["sessionId"].take();
+    let mut second = Editor::connect(&setup);
+    second.ask("initialize", able()).await;
+    let resume = json!({ "sessionId": session, "cwd": data_dir });
+    second.ask("session/resume", resume).await;
+    (service, first, second, session)
+}
+
+/// The second sends the prompt; the first is asked, after it was told what the agent said before that.
+async fn write_is_asked(first: &mut Editor, second: &mut Editor, session: &Value) -> Value {
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "do it" }] });
+    let request = json!({ "jsonrpc": "2.0", "id": "p", "method": "session/prompt", "params": prompt });
+    second.say(&request).await;
+    let mut heard = Vec::new();
+    loop {
+        let line = first.hear().await;
+        if line.contains("fs/write_text_file") {
+            assert!(
+                heard.iter().any(|line: &String| line.contains(r#""tool_call""#)),
+                "{heard:?}"
+            );
+            let params =
+                format!(r#"{{"sessionId":{session},"path":"/none/a","content":"x","_meta":{{"n":1.10}}}}"#);
+            assert!(line.contains(&params), "{line}");
+            return serde_json::from_str::<Value>(&line).unwrap()["id"].take();
+        }
+        heard.push(line);
+    }
+}
+
+/// What the agent heard, as the second is told with the answer to its prompt.
+async fn heard_by_agent(second: &mut Editor) -> (Vec<String>, String) {
+    let mut before = Vec::new();
+    loop {
+        let line = second.hear().await;
+        if line.contains(r#""id":"p""#) {
+            return (before, line);
+        }
+        before.push(line);
+    }
+}
+
+#[tokio::test]
+async fn the_holder_of_the_lease_answers_the_agent() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
+    let (service, mut first, mut second, session) = two(&data_dir).await;
+    let id = write_is_asked(&mut first, &mut second, &session).await;
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32002, "message": "read only" } });
+    first.say(&answer).await;
+    let (_, end) = heard_by_agent(&mut second).await;
+    assert!(
+        end.contains(r#""error":{"code":-32002,"message":"read only"}"#),
+        "{end}"
+    );
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-lease-{}", uuid::Uuid::now_v7()));
+    let (service, mut first, mut second, session) = two(&data_dir).await;
+    write_is_asked(&mut first, &mut second, &session).await;
+    drop(first);
+    let (before, end) = heard_by_agent(&mut second).await;
+    let moved = before.iter().find(|line| line.contains("_acpd/lease/moved"));
+    let moved = moved.unwrap_or_else(|| panic!("{before:?}"));
+    assert!(
+        moved.contains(r#""lease":{"principal":"owner","client":"editor","connection":"#)
+            && moved.contains(r#""why":"left""#),
+        "{moved}"
+    );
+    assert!(
+        end.contains("it is not known whether /none/a was written"),
+        "{end}"
+    );
+    close(service, &data_dir).await;
+}
+
+/// A command that goes on behind its turn has ended in what is split off, with all that it wrote.
+#[tokio::test]
+async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
+    use acpd_model::event::{ThreadCreated, TurnStatus};
+    use acpd_model::{Event, EventKind, ItemId, ItemStart, Origin, Summary, ThreadId, TurnId};
+
+    let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(&data_dir).unwrap();
+    let service = daemon(&data_dir).await;
+    let (thread, terminal_id) = (ThreadId(uuid::Uuid::now_v7()), "term_1".to_owned());
+    let written = "0123456789".repeat(10_000);
+    let made = ThreadCreated {
+        agent: "sh".into(),
+        cwd: "/".into(),
+        name: None,
+        project_id: None,
+        metadata: None,
+        additional_directories: Vec::new(),
+        real_directories: Vec::new(),
+        mcp_servers: Vec::new(),
+        meta: None,
+        members: None,
+        session_id: None,
+    };
+    let kinds = [
+        EventKind::ThreadCreated(Box::new(made)),
+        EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        },
+        EventKind::ItemStarted {
+            item: ItemId(1),
+            parent: None,
+            start: ItemStart::TerminalCommand {
+                terminal_id: terminal_id.clone(),
+                command: "serve".into(),
+                args: Vec::new(),
+                cwd: "/".into(),
+                output_bytes: Some(1 << 20),
+            },
+        },
+        EventKind::TerminalOutput {
+            item: ItemId(1),
+            terminal_id,
+            text: written.clone(),
+        },
+        EventKind::TurnSettled {
+            status: TurnStatus::Completed,
+            stop_reason: None,
+            error: None,
+            started_at: None,
+            usage: None,
+        },
+    ];
+    let events: Vec<Event> = (1..)
+        .zip(kinds)
+        .map(|(seq, kind)| Event {
+            seq,
+            at: 1,
+            turn: (seq > 1).then_some(TurnId(1)),
+            by: Origin::Agent,
+            kind,
+            raw: None,
+            raw_params: None,
+        })
+        .collect();
+    let log = Arc::clone(&service.context.log);
+    log.append(thread, &events, Some(&Summary::default()))
+        .await
+        .unwrap();
+    let split = service
+        .split_off(Origin::Daemon, thread, None, None)
+        .await
+        .unwrap();
+    let (new, _) = split.await.unwrap();
+    let blob = log.blob(acpd_log::blob_id(written.as_bytes())).await.unwrap();
+    assert_eq!(blob.as_deref(), Some(written.as_bytes()));
+    // It is the new thread's own.
+    log.delete(thread).await.unwrap();
+    let kept = log.blob(acpd_log::blob_id(&blob.unwrap())).await.unwrap();
+    assert!(kept.is_some() && log.last_seq(new).await.unwrap() > 5);
+    close(service, &data_dir).await;
+}
+
+/// A daemon with the agent that answers by what it is asked, and the connection of an editor whose pipe is in its directory.
+async fn lasting(name: &str) -> (std::path::PathBuf, Service, Editor) {
+    let data_dir = std::env::temp_dir().join(format!("acpd-{name}-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(data_dir.join("other")).unwrap();
+    let service = daemon_with(&data_dir, LASTING).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&setup);
+    editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
+    (data_dir, service, editor)
+}
+
+fn answer(heard: &[String]) -> Value {
+    serde_json::from_str(heard.last().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn the_process_that_said_hello_takes_the_first_session_in_its_directory() {
+    let (data_dir, service, mut editor) = lasting("once").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = |cwd: &std::path::Path| json!({ "cwd": cwd, "mcpServers": [] });
+    let made = answer(&editor.ask("session/new", open(&data_dir)).await);
+    assert!(made["result"]["sessionId"].is_string(), "{made}");
+    assert_eq!(starts(&data_dir), 1);
+    editor.ask("session/new", open(&data_dir)).await;
+    assert_eq!(starts(&data_dir), 2, "each session has a process of its own");
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_elsewhere_has_a_process_there() {
+    let (data_dir, service, mut editor) = lasting("elsewhere").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let other = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    editor.ask("session/new", other).await;
+    assert_eq!(starts(&data_dir), 2);
+    // The first one still waits for a session in its own.
+    editor
+        .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
+        .await;
+    assert_eq!(starts(&data_dir), 2);
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn signing_in_comes_before_any_session_and_holds_for_the_first() {
+    let (data_dir, service, mut editor) = lasting("sign-in").await;
+    std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let signed_in = answer(&editor.ask("authenticate", json!({ "methodId": "key" })).await);
+    assert_eq!(signed_in["result"]["_meta"]["n"], 1.1, "{signed_in}");
+    let made = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    let made = answer(&editor.ask("session/new", made).await);
+    assert!(made["result"]["sessionId"].is_string(), "{made}");
+    assert_eq!(starts(&data_dir), 1, "another process would not know of it");
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn what_needs_no_session_is_asked_without_one() {
+    let (data_dir, service, mut editor) = lasting("sessionless").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    for sessions in 0..=2 {
+        assert_eq!(
+            answer(&editor.ask("logout", json!({})).await)["result"],
+            json!({})
+        );
+        let known = answer(&editor.ask("_known", json!({})).await);
+        assert_eq!(known["result"], json!({ "known": 1.1 }));
+        let listed = answer(&editor.ask("providers/list", json!({})).await);
+        assert_eq!(listed["result"]["providers"][0]["n"], 1.1, "{listed}");
+        let unknown = answer(&editor.ask("_unknown", json!({})).await);
+        let expected = json!({ "code": -32601, "message": "what?", "data": { "n": 1.1 } });
+        assert_eq!(unknown["error"], expected, "with {sessions} sessions");
+        let not_declared = answer(&editor.ask("auth/status", json!({})).await);
+        assert_eq!(not_declared["error"]["code"], -32601, "{not_declared}");
+        editor.ask("session/new", open.clone()).await;
+    }
+    // What was said of the agent is known by now: a process is started for what only one can answer.
+    let before = starts(&data_dir);
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut late = Editor::connect(&setup);
+    late.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    late.ask("session/list", json!({})).await;
+    let first = starts(&data_dir);
+    let mut later = Editor::connect(&setup);
+    later.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!((first, starts(&data_dir)), (before + 1, before + 1));
+    let unknown = answer(&later.ask("_unknown", json!({})).await);
+    assert_eq!(unknown["error"]["code"], -32601);
+    assert_eq!(starts(&data_dir), before + 2);
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_directories() {
+    let (data_dir, service, mut editor) = lasting("params").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let made = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", made).await)["result"]["sessionId"].take();
+    let inner = data_dir.join("other/inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::os::unix::fs::symlink(&data_dir, data_dir.join("other/out")).unwrap();
+    let load = |cwd: std::path::PathBuf| json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    for outside in [
+        data_dir.clone(),
+        data_dir.join("other/../.."),
+        data_dir.join("other/inner/../../.."),
+        data_dir.join("other/out"),
+        data_dir.join("other/none/../.."),
+        "/".into(),
+    ] {
+        let refused = answer(&editor.ask("session/load", load(outside.clone())).await);
+        let message = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("outside of this session's directories"),
+            "{refused}"
+        );
+    }
+    let forked = answer(&editor.ask("session/fork", load(data_dir.clone())).await);
+    assert!(forked["error"].is_object(), "{forked}");
+    let listed = answer(&editor.ask("session/list", json!({})).await);
+    assert_eq!(
+        listed["result"]["sessions"].as_array().unwrap().len(),
+        1,
+        "nothing was forked"
+    );
+    // By whatever name, it is known by the thread's.
+    std::os::unix::fs::symlink(data_dir.join("other"), data_dir.join("alias")).unwrap();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    for name in ["other/inner", "other/inner/../inner", "alias/inner"] {
+        let loaded = answer(&editor.ask("session/load", load(data_dir.join(name))).await);
+        assert!(loaded["result"].is_object(), "{loaded}");
+        let live = service.directory.subscribe(thread).await.unwrap().live;
+        assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
+        assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
+    }
+    // It vanishes: the agent is started in the thread's own directory.
+    run_on(&service).await;
+    std::fs::remove_dir(&inner).unwrap();
+    editor.ask("session/close", json!({ "sessionId": session })).await;
+    let uses = |one: &acpd_runtime::agent::process_table::RunningProcess| !one.threads.is_empty();
+    while service.context.processes.list().await.unwrap().iter().any(uses) {
+        tokio::task::yield_now().await;
+    }
+    editor
+        .ask("session/resume", json!({ "sessionId": session }))
+        .await;
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go on" }] });
+    let ended = answer(&editor.ask("session/prompt", prompt).await);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    let live = service.directory.subscribe(thread).await.unwrap().live;
+    assert_eq!(live.spec.session_cwd(), live.spec.cwd);
+    close(service, &data_dir).await;
+}
+
+/// What is pipelined behind a hello that is known already.
+#[tokio::test]
+async fn a_session_waits_for_who_signs_in_before_it() {
+    let (data_dir, service, mut first) = lasting("pipelined").await;
+    std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut known = Editor::connect(&setup);
+    known.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    drop((known, std::mem::replace(&mut first, Editor::connect(&setup))));
+    let before = starts(&data_dir);
+    for (id, method, params) in [
+        ("hello", "initialize", json!({ "protocolVersion": 1 })),
+        ("_known", "_known", json!({})),
+        ("authenticate", "authenticate", json!({ "methodId": "key" })),
+        ("new", "session/new", json!({ "cwd": data_dir, "mcpServers": [] })),
+    ] {
+        first
+            .say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+    }
+    for id in ["hello", "_known", "authenticate", "new"] {
+        let line: Value = serde_json::from_str(&first.hear().await).unwrap();
+        assert!(line["id"] == id && line["result"].is_object(), "{line}");
+    }
+    assert_eq!(starts(&data_dir), before + 1, "one process did all of it");
+    close(service, &data_dir).await;
+}
+
+/// Who may only look stops nothing, and neither does one who has not opened the session.
+#[tokio::test]
+async fn only_who_has_opened_a_session_lets_its_process_go() {
+    let (data_dir, service, mut editor) = lasting("looks").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
+    drop(editor);
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let close_it = json!({ "sessionId": session });
+    for role in [Role::Observer, Role::Owner] {
+        let mut other = Editor::connect_as(&setup, role);
+        other.ask("initialize", json!({ "protocolVersion": 1 })).await;
+        if role == Role::Observer {
+            let resume = json!({ "sessionId": session, "cwd": "/", "mcpServers": [{ "name": "x" }] });
+            other.ask("session/resume", resume).await;
+        }
+        other.ask("session/close", close_it.clone()).await;
+    }
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let live = service.directory.subscribe(thread).await.unwrap().live;
+    assert!(live.spec.session_mcp_servers().is_empty());
+    let listed = service.context.processes.list().await.unwrap();
+    let of_thread = listed.iter().filter(|one| one.threads == [thread]).count();
+    assert_eq!(of_thread, 1, "{listed:?}");
+    close(service, &data_dir).await;
+}
+
+/// The agents that run, once those that were told to go have gone.
+async fn run_on(service: &Service) -> Vec<acpd_runtime::agent::process_table::RunningProcess> {
+    loop {
+        let listed = service.context.processes.list().await.unwrap();
+        if listed
+            .iter()
+            .all(|one| one.state != acpd_runtime::agent::process_table::ProcessState::Leaving)
+        {
+            return listed;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-room-{}", uuid::Uuid::now_v7()));
+    std::fs::create_dir_all(&data_dir).unwrap();
+    let limits = Limits {
+        agents: 1,
+        ..Limits::default()
+    };
+    let service = daemon_within(&data_dir, LASTING, limits).await;
+    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let mut editor = Editor::connect(&setup);
+    editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let first = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
+    // Both are followed by the editor, and nobody is in a turn.
+    let second = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
+    let listed = run_on(&service).await;
+    let threads: Vec<_> = listed
+        .iter()
+        .flat_map(|one| &one.threads)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(threads, [second.as_str().unwrap()]);
+    let prompt = json!({ "sessionId": first, "prompt": [{ "type": "text", "text": "go on" }] });
+    let ended = answer(&editor.ask("session/prompt", prompt).await);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    assert_eq!(starts(&data_dir), 3);
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_lets_its_process_go_where_nobody_else_follows() {
+    let (data_dir, service, mut editor) = lasting("closed").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let watches = service.directory.subscribe(thread).await.unwrap();
+    editor.ask("session/close", json!({ "sessionId": session })).await;
+    assert_eq!(
+        service.context.processes.list().await.unwrap().len(),
+        1,
+        "somebody follows"
+    );
+    drop(watches);
+    while !service.context.processes.list().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    close(service, &data_dir).await;
+}

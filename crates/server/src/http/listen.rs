@@ -1,0 +1,192 @@
+//! Accepting connections: of the network, with TLS or without, and of the local socket.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::store::Source;
+use crate::http::{ServerState, routes};
+use crate::net::http_version;
+use crate::net::http_version::HttpService;
+use crate::net::peer_address::PeerAddress;
+use crate::net::tls::Certified;
+use crate::net::unauthenticated::UnauthenticatedConnections;
+use crate::net::unix_socket;
+use crate::transport::Lines;
+
+/// The sockets take connections while there is room for them; each listener has its own, so that the network cannot shut
+/// the owner out.
+struct Room {
+    limit: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl Room {
+    fn new(server: &ServerState) -> Self {
+        Self {
+            limit: Arc::new(Semaphore::new(server.service.context.limits.connections)),
+            stop: server.stop.clone(),
+        }
+    }
+
+    /// The next connection; `None` when the daemon stops.
+    async fn next<L: Listener>(&self, listener: &L) -> Option<(L::Accepted, OwnedSemaphorePermit)> {
+        let permit = Arc::clone(&self.limit).acquire_owned().await.ok()?;
+        let accepted = next(listener, &self.stop).await?;
+        Some((accepted, permit))
+    }
+}
+
+/// The next connection; `None` when the daemon stops.
+async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::Accepted> {
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return None,
+            accepted = poll_fn(|context| listener.poll_accept(context)) => accepted,
+        };
+        match accepted {
+            Ok(accepted) => return Some(accepted),
+            Err(error) => {
+                // Out of file descriptors, most likely: the next ones may succeed.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// What connections come from.
+trait Listener {
+    /// A connection, and who is at the other end.
+    type Accepted;
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>>;
+}
+
+impl Listener for TcpListener {
+    type Accepted = (TcpStream, SocketAddr);
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>> {
+        self.poll_accept(context)
+    }
+}
+
+impl Listener for UnixListener {
+    type Accepted = (UnixStream, tokio::net::unix::SocketAddr);
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>> {
+        self.poll_accept(context)
+    }
+}
+
+/// Accepts connections of the network until told to stop; with the certificate that is there at that moment.
+pub async fn serve(listener: TcpListener, server: ServerState, tls: Option<watch::Receiver<Certified>>) {
+    // Those that have shown nothing valid wait for no room and take none: they make room for each other.
+    let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
+    let router = routes::router(server.clone());
+    while let Some((stream, from)) = next(&listener, &server.stop).await {
+        // Without it a lone frame waits for the one before it to be acknowledged.
+        let _ = stream.set_nodelay(true);
+        let Ok(local) = stream.local_addr() else {
+            continue;
+        };
+        let peer_address = PeerAddress::Network {
+            local,
+            peer: from,
+            secure: tls.is_some(),
+        };
+        let progress = unauthenticated.add(Source::of(from.ip()));
+        let service = HttpService::new(peer_address, router.clone()).of(Arc::clone(&progress));
+        let stop = server.stop.clone();
+        let acceptor = tls
+            .as_ref()
+            .map(|tls| TlsAcceptor::from(Arc::clone(&tls.borrow().config)));
+        server.peers.spawn(async move {
+            tokio::select! {
+                () = serve_connection(stream, acceptor, service, stop) => {}
+                () = progress.over(Duration::from_secs(NEWCOMER_SECS)) => {}
+            }
+        });
+    }
+}
+
+/// Speaks HTTP on a connection of the network, with TLS or without.
+async fn serve_connection(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    service: HttpService,
+    stop: CancellationToken,
+) {
+    let Some(acceptor) = acceptor else {
+        return http_version::either(stream, service, stop).await;
+    };
+    let shaken = tokio::select! {
+        () = stop.cancelled() => return,
+        shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
+    };
+    // Who does not trust the certificate, or speaks no TLS, is no news.
+    let Ok(Ok(stream)) = shaken else { return };
+    // What version it is was agreed on with that.
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        http_version::http2(stream, service, stop).await;
+    } else {
+        http_version::http1(stream, service, stop).await;
+    }
+}
+
+/// Accepts connections of the local socket until told to stop.
+pub async fn serve_socket(listener: UnixListener, server: ServerState) {
+    let room = Room::new(&server);
+    let router = routes::router(server.clone());
+    while let Some(((stream, _), permit)) = room.next(&listener).await {
+        let peer_address = PeerAddress::Socket {
+            peer: unix_socket::peer(&stream),
+        };
+        let (router, stop) = (router.clone(), server.stop.clone());
+        server.peers.spawn(async move {
+            let _permit = permit;
+            http_version::either(stream, HttpService::new(peer_address, router), stop).await;
+        });
+    }
+}
+
+/// Accepts editors at their socket until told to stop.
+pub async fn serve_editors(listener: UnixListener, server: ServerState) {
+    let room = Room::new(&server);
+    while let Some(((mut stream, _), permit)) = room.next(&listener).await {
+        match unix_socket::peer(&stream) {
+            unix_socket::Peer::User => {}
+            unix_socket::Peer::Agent => {
+                let error = json!({ "code": -32000, "message": unix_socket::NOT_FOR_AGENTS });
+                let refused = format!("{}\n", json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+                // The socket is new and takes a line at once; a peer that is gone needs none.
+                let _ = stream.write_all(refused.as_bytes()).await;
+                continue;
+            }
+            unix_socket::Peer::Stranger => continue,
+        }
+        let server = server.clone();
+        server.peers.clone().spawn(async move {
+            let _permit = permit;
+            let Some(identity) = server.auth.ask(|store, _| store.owner()).await else {
+                return;
+            };
+            let (reader, writer) = stream.into_split();
+            let transport = Lines::new(reader, writer, &server.service.context.limits);
+            server
+                .setup
+                .serve(transport, identity.editor_identity(), None)
+                .await;
+        });
+    }
+}

@@ -1,0 +1,264 @@
+//! Tickets and sessions over HTTP: what a browser, which can set no headers and should keep no token, comes in with.
+
+use std::time::Duration;
+
+use acpd_model::Role;
+use acpd_model::limits::{BODY_BYTES, HEAD_SECS, SESSION_MAX_DAYS, TICKET_SECS};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::auth::owner_token::random;
+use crate::auth::sessions::SessionSecret;
+use crate::auth::store::{Holder, Identity, TicketLimit};
+use crate::http::authenticate::{Credential, check, cookie_name, read_credential};
+use crate::http::{ServerState, refuse, stopping, unauthenticated};
+use crate::net::peer_address::PeerAddress;
+
+/// What `POST /api/session` takes: one of them, or nothing if `Authorization` says it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    token: Option<String>,
+    ticket: Option<String>,
+}
+
+/// What `POST /api/tickets/used` takes.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Used {
+    ticket: Option<String>,
+}
+
+/// What `POST /api/tickets` takes, or nothing.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Wanted {
+    holder: Holder,
+}
+
+/// `POST /api/tickets`: a ticket for whoever asks.
+pub async fn ticket(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Wanted { holder } = match read(&parts.headers, body, "{\"holder\": …}").await {
+        Ok(wanted) => wanted,
+        Err(refused) => return *refused,
+    };
+    let Ok(ticket) = random() else {
+        return no_chance();
+    };
+    let kept = ticket.clone();
+    let taken = server
+        .auth
+        .ask(move |store, now| store.add_ticket(&kept, identity, holder, now));
+    match taken.await {
+        Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
+        Some(Err(TicketLimit)) => {
+            super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire")
+        }
+        None => stopping(),
+    }
+}
+
+/// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
+pub async fn used(State(server): State<ServerState>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
+        Ok(Used { ticket: Some(ticket) }) => ticket,
+        Ok(Used { ticket: None }) => return invalid("give {\"ticket\": …}"),
+        Err(refused) => return *refused,
+    };
+    let Some(gone) = server.auth.ask(move |store, _| store.ticket_gone(&ticket)).await else {
+        return stopping();
+    };
+    if let Some(gone) = gone {
+        tokio::select! {
+            () = gone.cancelled() => {}
+            () = server.stop.cancelled() => return stopping(),
+            () = tokio::time::sleep(Duration::from_secs(TICKET_SECS)) => {}
+        }
+    }
+    Json(json!({})).into_response()
+}
+
+/// `POST /api/session`: a token or a ticket, exchanged for a cookie and the key of the page.
+pub async fn begin(State(server): State<ServerState>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let login: Login = match read(&parts.headers, body, "{\"token\": …} or {\"ticket\": …}").await {
+        Ok(login) => login,
+        Err(refused) => return *refused,
+    };
+    let given = match (login.token, login.ticket) {
+        (Some(token), None) => Some(Credential::Token(token)),
+        (None, Some(ticket)) => Some(Credential::Ticket(ticket)),
+        (None, None) => match read_credential(&server, &parts) {
+            // A session begins nothing: it has begun.
+            Ok(Some(Credential::Token(token))) => Some(Credential::Token(token)),
+            Ok(_) => None,
+            Err(refused) => return *refused,
+        },
+        (Some(_), Some(_)) => return invalid("give token or ticket, not both"),
+    };
+    let Some(given) = given else {
+        return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
+    };
+    let identity = match check(&server, given, &parts.extensions, false).await {
+        Ok(identity) => identity,
+        Err(refused) => return *refused,
+    };
+    let Ok(secret) = SessionSecret::random() else {
+        return no_chance();
+    };
+    let kept = secret.clone();
+    let begun = server
+        .auth
+        .ask(move |store, now| store.begin_session(&kept, &identity, now));
+    match begun.await {
+        Some(Some(identity)) => {
+            tracing::info!(principal = %identity.principal, "a browser has logged in");
+            let mut told = session_json(&identity);
+            told["pageKey"] = secret.page_key.into();
+            let mut answer = Json(told).into_response();
+            let secs = SESSION_MAX_DAYS * 24 * 3600;
+            set_cookie(
+                &mut answer,
+                &server,
+                &parts.extensions,
+                &parts.headers,
+                &secret.cookie,
+                secs,
+            );
+            answer
+        }
+        // Revoked at this very moment.
+        Some(None) => unauthenticated("the token is revoked"),
+        None => stopping(),
+    }
+}
+
+/// `GET /api/session`: who I am.
+pub async fn who(Extension(identity): Extension<Identity>) -> Response {
+    Json(session_json(&identity)).into_response()
+}
+
+/// `DELETE /api/session`: logs out; what came in with the session goes.
+pub async fn end(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    request: Request,
+) -> Response {
+    if server
+        .auth
+        .ask(move |store, _| store.end_session(&identity))
+        .await
+        .is_none()
+    {
+        return stopping();
+    }
+    let (parts, _) = request.into_parts();
+    let mut answer = StatusCode::NO_CONTENT.into_response();
+    set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, "", 0);
+    answer
+}
+
+fn session_json(identity: &Identity) -> serde_json::Value {
+    let Identity {
+        principal,
+        role,
+        session,
+        ..
+    } = identity;
+    let role: Role = *role;
+    json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) })
+}
+
+fn set_cookie(
+    answer: &mut Response,
+    server: &ServerState,
+    extensions: &axum::http::Extensions,
+    headers: &HeaderMap,
+    value: &str,
+    secs: i64,
+) {
+    // Behind a proxy with TLS the page says so; that it is our own was seen before.
+    let page = headers
+        .get(header::ORIGIN)
+        .map(HeaderValue::as_bytes)
+        .unwrap_or_default();
+    let secure = matches!(extensions.get(), Some(PeerAddress::Network { secure: true, .. }))
+        || page.starts_with(b"https:");
+    let name = cookie_name(server.address.port(), secure);
+    let flag = if secure { "; Secure" } else { "" };
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
+    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+        cookie.set_sensitive(true);
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+}
+
+/// A small JSON object, in time. A page of another origin could send it as text without asking first, so the type
+/// counts as well.
+async fn read<T: Default + DeserializeOwned>(
+    headers: &HeaderMap,
+    body: Body,
+    wanted: &str,
+) -> Result<T, Box<Response>> {
+    let bytes = tokio::time::timeout(Duration::from_secs(HEAD_SECS), to_bytes(body, BODY_BYTES)).await;
+    let bytes = match bytes {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            let told = format!("the body has more than {BODY_BYTES} bytes, or broke off");
+            return Err(Box::new(refuse(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "invalid_request",
+                &told,
+            )));
+        }
+        Err(_) => {
+            let told = "the body did not come in time";
+            return Err(Box::new(refuse(
+                StatusCode::REQUEST_TIMEOUT,
+                "invalid_request",
+                told,
+            )));
+        }
+    };
+    if bytes.is_empty() {
+        return Ok(T::default());
+    }
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Box::new(refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "invalid_request",
+            "send application/json",
+        )));
+    }
+    // What serde says may repeat what was sent.
+    serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
+}
+
+fn invalid(message: &str) -> Response {
+    refuse(StatusCode::BAD_REQUEST, "invalid_params", message)
+}
+
+fn no_chance() -> Response {
+    refuse(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the system has no random numbers",
+    )
+}

@@ -1,0 +1,152 @@
+//! The routes, and what each of them asks of whoever uses it.
+
+use std::convert::Infallible;
+
+use acpd_model::Role;
+use acpd_proto::surface::app::Peer;
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use crate::auth::store::Identity;
+use crate::connection::app::PeerActor;
+use crate::http::acp_stream;
+use crate::http::export::{blob, export};
+use crate::http::host_check::{HostError, is_forwarded_or_foreign};
+use crate::http::{ServerState, authenticate, login, refuse};
+use crate::net::peer_address::PeerAddress;
+
+/// Every route. What stands under a role is open to those who have it; the app protocol checks each of its methods
+/// itself.
+pub fn router(server: ServerState) -> Router {
+    let needs =
+        |role: Role| middleware::from_fn_with_state((server.clone(), role), authenticate::authenticate);
+    let open = Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready));
+    let observer = Router::new()
+        .route("/ws", get(websocket))
+        .route("/metrics", get(crate::http::metrics::expose))
+        .route("/api/threads/{thread}/export", get(export))
+        .route("/api/blobs/{id}", get(blob))
+        .route("/api/tickets", post(login::ticket))
+        .route("/api/tickets/used", post(login::used))
+        .route("/api/session", get(login::who).delete(login::end))
+        .merge(acp_stream::router())
+        .route_layer(needs(Role::Observer));
+    let owner = Router::new()
+        .route("/api/tokens/reload", post(reload))
+        .route_layer(needs(Role::Owner));
+    // It looks at what is shown by itself.
+    let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
+    open.merge(observer)
+        .merge(owner)
+        .fallback(page)
+        .layer(middleware::from_fn_with_state(server.clone(), check_host))
+        .layer(middleware::from_fn_with_state(
+            server.clone(),
+            crate::http::metrics::count_refusals,
+        ))
+        .layer(middleware::map_response(harden))
+        .with_state(server)
+}
+
+/// The web UI: what is in it is no secret, so it is there for everyone; it asks for a token itself.
+async fn page(request: Request) -> Response {
+    acpd_web::serve(request)
+        .await
+        .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
+}
+
+async fn ready(State(server): State<ServerState>) -> Result<&'static str, (StatusCode, &'static str)> {
+    if server.stop.is_cancelled() {
+        Err((StatusCode::SERVICE_UNAVAILABLE, "stopping\n"))
+    } else {
+        Ok("ready\n")
+    }
+}
+
+/// The tokens were changed by the command line: what was revoked ends before the answer is there.
+async fn reload(State(server): State<ServerState>) -> Response {
+    match server.auth.reload().await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => refuse(StatusCode::CONFLICT, "conflict", &error.to_string()),
+    }
+}
+
+/// A page of another origin, or one that made its name point here, is turned away before anything else; and so is,
+/// at the local socket, what was passed on for somebody else.
+async fn check_host(
+    State(server): State<ServerState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Infallible> {
+    let checked = match request.extensions().get() {
+        Some(PeerAddress::Network { local, secure, .. }) => {
+            server
+                .allowed_hosts
+                .check(request.uri(), request.headers(), *local, *secure)
+        }
+        Some(PeerAddress::Socket { .. }) if !is_forwarded_or_foreign(request.headers()) => Ok(()),
+        _ => Err(HostError::PassedOn),
+    };
+    Ok(match checked {
+        Ok(()) => next.run(request).await,
+        Err(foreign) => refuse(StatusCode::FORBIDDEN, "forbidden", &foreign.to_string()),
+    })
+}
+
+/// What every answer says to browsers: it is what it says it is, nobody keeps it, nobody frames it. A route that
+/// needs something else says so itself.
+async fn harden(mut response: Response) -> Response {
+    const SAID: [(HeaderName, &str); 6] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in SAID {
+        response
+            .headers_mut()
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn websocket(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let limits = (*server.service.context.limits).clone();
+    let peers = server.peers.clone();
+    upgrade
+        .protocols([authenticate::PROTOCOL])
+        .read_buffer_size(4096)
+        .write_buffer_size(32 << 10)
+        // One message at a time waits there, however large its event is: a client that could not be sent an
+        // event would never get past it.
+        .max_write_buffer_size(usize::MAX)
+        .max_message_size(limits.client_message_bytes)
+        .max_frame_size(limits.client_message_bytes)
+        .on_upgrade(move |socket| async move {
+            let peer = Peer::new(identity.principal.to_string(), identity.role, limits);
+            let _ = peers
+                .spawn(PeerActor::new(socket, peer, server.service, server.stop, identity.ends).run())
+                .await;
+        })
+        .into_response()
+}

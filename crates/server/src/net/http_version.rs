@@ -1,0 +1,306 @@
+//! HTTP over one connection: 1.1, or 2 where both ends agreed on it in TLS or the client begins with it in clear text.
+//!
+//! In: a connection. Out: requests for the routes, with how they came. Owns: the connection's time-outs and bounds. Never:
+//! looks at what a request wants.
+//!
+//! A WebSocket is opened over HTTP/1.1: what HTTP/2 has for that is not offered, so browsers make a connection of its own.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use acpd_model::limits::{
+    HEAD_SECS, HTTP_BUFFER_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_IDLE_SECS, HTTP2_PING_SECS, HTTP2_PONG_SECS,
+    HTTP2_SEND_BYTES, HTTP2_STREAM_BYTES, HTTP2_STREAMS,
+};
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderValue, Request, Response, header};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
+
+use crate::connection::acp::editor::SHUTDOWN_FLUSH;
+use crate::net::peer_address::PeerAddress;
+use crate::net::unauthenticated::AuthProgress;
+
+/// What an HTTP/2 client says first.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What a connection's requests are answered by.
+#[derive(Clone)]
+pub struct HttpService {
+    peer_address: PeerAddress,
+    /// How the connection stands, if it is one of the network.
+    progress: Option<Arc<AuthProgress>>,
+    router: Router,
+    /// How many requests came.
+    asked: Arc<AtomicUsize>,
+}
+
+impl HttpService {
+    pub fn new(peer_address: PeerAddress, router: Router) -> Self {
+        Self {
+            peer_address,
+            progress: None,
+            router,
+            asked: Arc::default(),
+        }
+    }
+
+    /// The same for a connection of this standing.
+    pub fn of(self, progress: Arc<AuthProgress>) -> Self {
+        let progress = Some(progress);
+        Self { progress, ..self }
+    }
+}
+
+impl hyper::service::Service<Request<Incoming>> for HttpService {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        request.extensions_mut().insert(self.peer_address);
+        if let Some(progress) = &self.progress {
+            request.extensions_mut().insert(Arc::clone(progress));
+        }
+        let (mut router, open) = (self.router.clone(), Arc::clone(&self.asked));
+        if request.version() == axum::http::Version::HTTP_2 {
+            as_before(&mut request);
+        }
+        Box::pin(async move {
+            let answer = router.call(request.map(Body::new)).await?;
+            Ok(answer.map(|body| Body::new(TrackedBody { body, _open: open })))
+        })
+    }
+}
+
+/// Puts the host, which HTTP/2 says in its own way, where HTTP/1.1 has it.
+fn as_before(request: &mut Request<Incoming>) {
+    let authority = request.uri().authority();
+    let host = authority.and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    let headers = request.headers_mut();
+    if let Some(host) = host {
+        headers.entry(header::HOST).or_insert(host);
+    }
+}
+
+/// The body of an answer, which shows that it is still being sent.
+struct TrackedBody {
+    body: Body,
+    _open: Arc<AtomicUsize>,
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Speaks whichever the client begins with.
+pub async fn either(
+    mut stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    service: HttpService,
+    stop: CancellationToken,
+) {
+    let begun = tokio::select! {
+        () = stop.cancelled() => return,
+        begun = tokio::time::timeout(Duration::from_secs(HEAD_SECS), begin(&mut stream)) => begun,
+    };
+    // Who says nothing, or is gone again, is no news.
+    let Ok(Ok(begun)) = begun else { return };
+    let is_http2 = begun == PREFACE;
+    let stream = PrefixedStream {
+        read: begun,
+        at: 0,
+        stream,
+    };
+    if is_http2 {
+        http2(stream, service, stop).await;
+    } else {
+        http1(stream, service, stop).await;
+    }
+}
+
+/// Reads until it is clear what is spoken: all of [`PREFACE`], or what is not its beginning.
+async fn begin(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Vec<u8>> {
+    let mut begun = Vec::with_capacity(PREFACE.len());
+    while begun.len() < PREFACE.len() && PREFACE.starts_with(&begun) {
+        let missing = (PREFACE.len() - begun.len()) as u64;
+        if (&mut *stream).take(missing).read_buf(&mut begun).await? == 0 {
+            break;
+        }
+    }
+    Ok(begun)
+}
+
+/// HTTP/1.1, and what it is upgraded to.
+pub async fn http1(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    service: HttpService,
+    stop: CancellationToken,
+) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(HEAD_SECS))
+        .max_buf_size(HTTP_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // A client that breaks off or talks nonsense is no news.
+        _ = &mut connection => return,
+        () = stop.cancelled() => {}
+    }
+    // Who reads events has their last ones coming.
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(SHUTDOWN_FLUSH, connection).await;
+}
+
+/// HTTP/2.
+pub async fn http2(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    service: HttpService,
+    stop: CancellationToken,
+) {
+    let asked = Arc::clone(&service.asked);
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(HTTP2_PING_SECS))
+        .keep_alive_timeout(Duration::from_secs(HTTP2_PONG_SECS))
+        .max_concurrent_streams(HTTP2_STREAMS)
+        .max_header_list_size(u32::try_from(HTTP_BUFFER_BYTES).unwrap_or(u32::MAX))
+        .initial_stream_window_size(HTTP2_STREAM_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_BYTES)
+        .max_send_buf_size(HTTP2_SEND_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let patience = tokio::select! {
+        _ = &mut connection => return,
+        // What was asked just now is answered.
+        () = idle(&asked) => Duration::from_secs(HEAD_SECS),
+        () = stop.cancelled() => SHUTDOWN_FLUSH,
+    };
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(patience, connection).await;
+}
+
+/// Waits until for a while nothing was asked, and nothing is being answered.
+async fn idle(asked: &Arc<AtomicUsize>) {
+    let unused = Arc::strong_count(asked);
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(Duration::from_secs(HTTP2_IDLE_SECS)).await;
+        let now = asked.load(Ordering::Relaxed);
+        if now == before && Arc::strong_count(asked) <= unused {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// A connection of which something was read already.
+struct PrefixedStream<S> {
+    read: Vec<u8>,
+    /// How much of that was read again.
+    at: usize,
+    stream: S,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for PrefixedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let rest = &self.read[self.at..];
+        if rest.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, buffer);
+        }
+        let taken = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..taken]);
+        self.at += taken;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for PrefixedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_is_read_than_it_takes_to_know() {
+        let whole = [&PREFACE[..], b"more"].concat();
+        for (first, then, begun) in [
+            (&whole[..], &b""[..], &PREFACE[..]),
+            (&whole[..3], &whole[3..], PREFACE),
+            (b"G", b"ET / HTTP/1.1", b"G"),
+            (b"P", b"OST / HTTP/1.1", b"POST / HTTP/1.1"),
+            (b"PRI", b"", b"PRI"),
+            (b"", b"", b""),
+        ] {
+            let mut stream = first.chain(then);
+            assert_eq!(begin(&mut stream).await.unwrap(), begun);
+            let mut stream = PrefixedStream {
+                read: begun.to_vec(),
+                at: 0,
+                stream,
+            };
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).await.unwrap();
+            assert_eq!(all, [first, then].concat());
+        }
+    }
+}
