@@ -578,9 +578,12 @@ fn is_there(program: &str) -> bool {
 
 #[test]
 fn cargo_builds() {
-    // The place is below this repository, whose configuration cargo reads.
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cargo");
-    let read = format!("[sandbox]\nread = [{:?}]", above.display().to_string());
+    // Cargo reads the configuration of every directory above the place.
+    let above = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .ancestors()
+        .map(|dir| dir.join(".cargo"));
+    let above: Vec<_> = above.filter(|dir| dir.is_dir()).collect();
+    let read = format!("[sandbox]\nread = {above:?}");
     let mut scene = Scene::at(with_toolchains(Place::away(&read)));
     scene.works(
         "printf '[package]\nname = \"built\"\nedition = \"2024\"\n[workspace]\n' > Cargo.toml && mkdir src \

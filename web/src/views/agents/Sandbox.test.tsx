@@ -11,6 +11,7 @@ const sandbox: AgentSandbox = {
   write: ["/home/u/.claude"],
   network: "on",
   gaps: [],
+  closed: [],
   missing: [],
 };
 
@@ -32,13 +33,17 @@ test("a sandbox says what it grants and by which setting, with long lists in fol
 });
 
 test("one that only reads, with ports, gaps of the kernel and paths that are not there", () => {
-  const shown = { ...sandbox, mode: "readonly", write: [], network: "443, 8080", gaps: ["ioctl on devices"], missing: ["~/x"] };
+  const shown = { ...sandbox, mode: "readonly", write: [], network: "443, 8080", gaps: ["ioctl on devices"], closed: ["/tmp"], missing: ["~/x"] };
   expect(rows(shown)).toEqual([
     ["Sandbox", "readonly: the agent can only read the workspace"],
     ["Writes", "nothing else sandbox.write"],
     ["Reads", "2 other paths sandbox.read/usr\n/etc⟨U+202E⟩"],
     ["TCP", "ports 443, 8080 sandbox.network"],
     ["Not enforced", "This kernel does not enforce: ioctl on devices"],
+    [
+      "No new files",
+      "acpd’s own files are in these directories, so agents cannot make new files directly in them: /tmp. Move the data directory and the configuration elsewhere.",
+    ],
     ["Missing", "These paths of the configuration do not exist: ~/x"],
   ]);
 });

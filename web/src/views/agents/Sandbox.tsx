@@ -12,7 +12,7 @@ const MODES: Record<string, string> = {
 
 const NETWORKS: Record<string, string> = { on: "all connections", off: "no connections" };
 
-export function Sandbox({ mode, reason, read, write, network, gaps, missing }: AgentSandbox) {
+export function Sandbox({ mode, reason, read, write, network, gaps, closed, missing }: AgentSandbox) {
   return (
     <dl>
       <div>
@@ -41,6 +41,15 @@ export function Sandbox({ mode, reason, read, write, network, gaps, missing }: A
         <div>
           <dt>Not enforced</dt>
           <dd class="agent-reason">This kernel does not enforce: {gaps.map(visibleLine).join(", ")}</dd>
+        </div>
+      )}
+      {closed.length > 0 && (
+        <div>
+          <dt>No new files</dt>
+          <dd class="agent-reason">
+            acpd’s own files are in these directories, so agents cannot make new files directly in them:{" "}
+            {closed.map(visibleLine).join(", ")}. Move the data directory and the configuration elsewhere.
+          </dd>
         </div>
       )}
       {missing.length > 0 && (

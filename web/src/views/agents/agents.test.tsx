@@ -74,7 +74,7 @@ test("one that does not work: why, its stray lines, and its standard error in a 
   expect(view.one<HTMLDetailsElement>("details").open).toBe(false);
   expect(view.one("details pre").textContent).toBe("oops⟨U+202E⟩\nno licence");
   expect(view.all("dl")).toEqual([]);
-  const sandbox = { mode: "off", network: "on", gaps: [], missing: [], read: [], write: [] };
+  const sandbox = { mode: "off", network: "on", gaps: [], closed: [], missing: [], read: [], write: [] };
   const confined = drawn(<Examined {...found} hello={null} error="it exited with code 3" sandbox={sandbox} />);
   expect(confined.all("dt").map((term) => term.textContent)).toEqual(["Sandbox"]);
 });
