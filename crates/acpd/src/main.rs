@@ -37,10 +37,21 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             // Words of an agent may be in it.
-            print::err(&plain::plain(&format!("acpd: {error:#}\n")));
+            print::err(&plain::plain(&format!("acpd: {}\n", sentence(&error))));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with its causes. Many errors of libraries say their cause themselves: that is not said twice.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !said.ends_with(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }
 
 fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -86,4 +97,19 @@ fn light() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let told = anyhow!("no such file")
+            .context("x cannot be read: no such file")
+            .context("no settings");
+        assert_eq!(sentence(&told), "no settings: x cannot be read: no such file");
+    }
 }

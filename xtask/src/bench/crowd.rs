@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, timeout};
 
 use super::Binaries;
+use super::WORKSPACE;
 use super::client::{Counter, head};
 use super::daemon::{Daemon, Relay};
 use super::measure::{ENDS, percentile};
@@ -84,8 +85,12 @@ fn daemon(binaries: &Binaries, size: &Size, text: &str) -> anyhow::Result<Vec<Ar
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut first = daemon.client()?;
-    let thread =
-        first.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"].take();
+    let thread = first.request(
+        1,
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+    )?["thread"]["id"]
+        .take();
     let mut others = Vec::new();
     for _ in 1..size.clients {
         let mut client = daemon.client()?;

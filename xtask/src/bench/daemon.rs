@@ -10,6 +10,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::Binaries;
+use super::WORKSPACE;
 use super::client::Counter;
 
 /// A running daemon; ended when dropped.
@@ -120,7 +121,7 @@ impl Relay {
             "initialize",
             &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
         )?;
-        let session = client.request(1, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))?;
+        let session = client.request(1, "session/new", &json!({ "cwd": WORKSPACE, "mcpServers": [] }))?;
         Ok((
             client,
             session["sessionId"].as_str().context("no session")?.to_owned(),

@@ -10,6 +10,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::Binaries;
+use super::WORKSPACE;
 use super::client::sent_at;
 use super::daemon::{Daemon, end};
 use super::measure::percentile;
@@ -98,7 +99,7 @@ impl Editor {
     fn turn(mut self, text: &str) -> anyhow::Result<Vec<u64>> {
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
         self.request(0, "initialize", &hello)?;
-        let made = self.request(1, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))?;
+        let made = self.request(1, "session/new", &json!({ "cwd": WORKSPACE, "mcpServers": [] }))?;
         let block = json!({ "type": "text", "text": text });
         let params = json!({ "sessionId": made["sessionId"], "prompt": [block] });
         self.send(2, "session/prompt", &params)?;

@@ -1,5 +1,6 @@
 //! What is measured.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::Binaries;
+use super::WORKSPACE;
 use super::client::Counter;
 use super::daemon::{Daemon, Relay};
 use super::report::{Report, Target};
@@ -98,7 +100,11 @@ pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
 
 /// One turn through the daemon; answers how long it took from the prompt to the turn's end.
 pub(super) fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
-    let started = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?;
+    let started = client.request(
+        1,
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+    )?;
     let thread = started["thread"]["id"].clone();
     let begun = Instant::now();
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": text } }))?;
@@ -165,7 +171,11 @@ fn latency(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut client = daemon.client()?;
-    let started = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?;
+    let started = client.request(
+        1,
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+    )?;
     let params = json!({ "threadId": started["thread"]["id"], "text": text });
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": params }))?;
     let mut ours = client.latencies_until(&[ENDS[0]])?;
@@ -205,9 +215,12 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut first = daemon.client()?;
-    let thread =
-        first.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"]
-            .clone();
+    let thread = first.request(
+        1,
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+    )?["thread"]["id"]
+        .clone();
     let mut clients = Vec::new();
     for _ in 1..sizes.clients {
         let mut client = daemon.client()?;
@@ -265,9 +278,12 @@ fn replay(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let mut client = daemon.client()?;
-    let thread =
-        client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?["thread"]["id"]
-            .clone();
+    let thread = client.request(
+        1,
+        "thread/start",
+        &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+    )?["thread"]["id"]
+        .clone();
     let text = format!("flood n={} bytes=300 kind=update", sizes.replay);
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": text } }))?;
     client.count_until(&[ENDS[0]])?;
@@ -293,7 +309,11 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     report.add("memory, idle", idle / MIB, "MiB", Some(Target::AtMost(25.0)));
     let mut client = daemon.client()?;
     let start = |client: &mut Counter| -> anyhow::Result<serde_json::Value> {
-        let started = client.request(1, "thread/start", &json!({ "agentType": "fake", "cwd": "/" }))?;
+        let started = client.request(
+            1,
+            "thread/start",
+            &json!({ "agentType": "fake", "cwd": WORKSPACE }),
+        )?;
         let thread = started["thread"]["id"].clone();
         client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": "say hello" } }))?;
         client.count_until(&[ENDS[0]])?;
@@ -344,7 +364,8 @@ fn settle() {
 fn startup(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let data = dir.path().join("data");
-    std::fs::create_dir(&data)?;
+    // The daemon takes no directory that others can use.
+    std::fs::DirBuilder::new().mode(0o700).create(&data)?;
     fill(&data, sizes.threads).context("the log cannot be filled")?;
     let mut times: Vec<f64> = (0..sizes.rounds.max(3))
         .map(|_| Ok(Daemon::start(binaries, &data)?.ready_after.as_secs_f64() * 1e3))
@@ -372,7 +393,7 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
             };
             let created = EventKind::ThreadCreated(Box::new(ThreadCreated {
                 agent: "fake".into(),
-                cwd: "/".into(),
+                cwd: WORKSPACE.into(),
                 ..ThreadCreated::default()
             }));
             let events = [
@@ -387,7 +408,7 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
             ];
             let summary = Summary {
                 agent: "fake".into(),
-                cwd: "/".into(),
+                cwd: WORKSPACE.into(),
                 created_at: at,
                 updated_at: at,
                 ..Summary::default()

@@ -16,6 +16,9 @@ use anyhow::Context;
 use self::measure::Sizes;
 use self::report::Report;
 
+/// The directory of threads: one that holds nothing of the daemon, else no sandbox can be made for its agents.
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
 /// Where the release binaries are.
 #[derive(Debug, Clone)]
 pub struct Binaries {

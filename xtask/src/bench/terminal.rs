@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Binaries;
+use super::WORKSPACE;
 use super::client::Counter;
 use super::daemon::{Daemon, Relay};
 use super::measure::{ENDS, percentile};
@@ -79,7 +80,7 @@ fn beside_relay(binaries: &Binaries, command: &str) -> anyhow::Result<Flood> {
 fn beside_daemon(binaries: &Binaries, command: &str) -> anyhow::Result<(Flood, u64)> {
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
-    let start = json!({ "agentType": "fake", "cwd": "/" });
+    let start = json!({ "agentType": "fake", "cwd": WORKSPACE });
     let mut calm = daemon.client()?;
     let calm_thread = calm.request(1, "thread/start", &start)?["thread"]["id"].clone();
     let mut loud = daemon.client()?;
@@ -123,7 +124,7 @@ async fn empty(command: &str) -> anyhow::Result<Duration> {
         command: "sh".into(),
         args: vec!["-c".into(), command.into()],
         env: Environment::here(&[], &BTreeMap::new()),
-        cwd: "/".into(),
+        cwd: WORKSPACE.into(),
         sandbox: None,
     };
     let spec = TerminalSpec {
