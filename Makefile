@@ -101,6 +101,7 @@ clippy:
 
 deny: $(DENY)
 	$(CARGO) fetch --locked --quiet
+	$(CARGO) fetch --locked --quiet --manifest-path fuzz/Cargo.toml
 	$(DENY) --offline check licenses bans sources
 
 bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/out/bench.json
