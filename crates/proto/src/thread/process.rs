@@ -90,7 +90,7 @@ impl Thread {
             self.notice(
                 Level::Warning,
                 "agentForgot",
-                "The agent began a new session: it remembers nothing of this thread.",
+                "The agent started a new session without this thread's history.",
             );
         }
         if untold {

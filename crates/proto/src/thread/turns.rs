@@ -64,7 +64,7 @@ impl Thread {
             let waiting = self.live.queue.len();
             return Err(Failure::new(
                 ErrorCode::Overloaded,
-                format!("{waiting} turns are waiting in this thread already"),
+                format!("too many queued turns in this thread (limit {waiting})"),
             ));
         }
         let turn = TurnId(self.live.last_turn + 1);
@@ -183,7 +183,7 @@ impl Thread {
     pub(super) fn history_collected(&mut self, recalled: Result<String, Failure>) {
         self.history = recalled.map_or_else(|failure| {
             let message = format!(
-                "The conversation so far could not be read, so that the agent, which has forgotten it, is not told of it: {failure}"
+                "The conversation history could not be read, so the agent, which lost its session, does not receive it: {failure}"
             );
             self.notice(Level::Warning, "notRecalled", &message);
             HistoryState::Failed
@@ -232,9 +232,13 @@ impl Thread {
         self.cancel_deadline = None;
         self.stop_agent();
         let reason = match self.watchdog.take_silence() {
-            Some(silence) => format!("{silence}, nor did it end the turn within {seconds} s; it was stopped"),
+            Some(silence) => {
+                format!("{silence} and did not end the turn within {seconds} s; it was terminated")
+            }
             None => {
-                format!("the agent did not end the turn within {seconds} s of being told to; it was stopped")
+                format!(
+                    "the agent did not end the turn within {seconds} s after cancellation; it was terminated"
+                )
             }
         };
         self.settle(TurnResult::failed(&reason), &Origin::Daemon);

@@ -133,7 +133,7 @@ impl AgentHandle {
         };
         let sent = tokio::time::timeout(self.patience, self.commands.send(order)).await;
         if sent.is_err() {
-            tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
+            tracing::warn!("agent stopped reading its stdin; terminating it");
             self.stop.cancel();
         }
     }
