@@ -170,10 +170,7 @@ impl Turn {
 
     fn ended(&mut self, turn: &Value) -> u8 {
         self.renderer.end_answer();
-        let reason = turn["error"]
-            .as_str()
-            .or(turn["stopReason"].as_str())
-            .unwrap_or("no reason given");
+        let reason = turn["error"].as_str().or(turn["stopReason"].as_str());
         let (code, what) = match turn["status"].as_str() {
             Some("completed") => return exit::COMPLETED,
             Some("interrupted") => (exit::INTERRUPTED, "the turn was interrupted"),
@@ -181,7 +178,8 @@ impl Turn {
             Some("limited") => (exit::LIMITED, "the turn reached a limit"),
             _ => (exit::FAILED, "the turn failed"),
         };
-        print::err(&format!("acpd: {what}: {}\n", plain(reason)));
+        let reason = reason.map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+        print::err(&format!("acpd: {what}{reason}\n"));
         code
     }
 }

@@ -1873,7 +1873,7 @@ export interface Methods {
   "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
   /** Ends the subscription. The agent keeps running. */
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
-  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes when it has stopped, or when it was given up. A turn that waits is taken back. */
+  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn is `interrupted` and a notice says why. A turn that waits is taken back. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
   /** Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };

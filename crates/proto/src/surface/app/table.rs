@@ -196,7 +196,8 @@ methods! {
     "turn/steer" TurnSteer(On<SteerTurn>) -> TurnSteered, Operator, Thread;
 
     /// Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes
-    /// when it has stopped, or when it was given up. A turn that waits is taken back.
+    /// with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn
+    /// is `interrupted` and a notice says why. A turn that waits is taken back.
     "turn/interrupt" TurnInterrupt(On<InterruptTurn>) -> Nothing, Operator, Thread;
 
     /// Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first
