@@ -22,10 +22,7 @@ fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
         assert!(s.notices().contains(&"agentSilent".to_owned()));
         s.stops_with("cancelled");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
-        assert_eq!(
-            s.settled_error(TurnId(1)),
-            "the agent sent no message for 7200 s"
-        );
+        assert_eq!(s.settled_error(TurnId(1)), "the agent sent no message for 7200 s");
         s.prompt("next");
         s.stops_with("end_turn");
     });
