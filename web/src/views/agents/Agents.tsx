@@ -5,7 +5,7 @@ import type { Agent, AgentExamined } from "@acpd/client";
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
 import { client, online, standing } from "../../connection/connection.ts";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { AgentRow } from "./AgentRow.tsx";
 
 import "./agents.css";

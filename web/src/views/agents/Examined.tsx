@@ -3,8 +3,8 @@
 import type { AgentExamined, AgentHello } from "@acpd/client";
 
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
-import { objects, text } from "../thread/acp.ts";
-import { duration } from "../thread/format.ts";
+import { objects, text } from "../../state/acp.ts";
+import { duration } from "../../text/format.ts";
 import { abilities } from "./capabilities.ts";
 import { Sandbox } from "./Sandbox.tsx";
 

@@ -1,6 +1,6 @@
 /** What an agent says it can do, in words. What nobody here has words for is called as the agent calls it. */
 
-import { type AcpObject, isObject } from "../thread/acp.ts";
+import { type AcpObject, isObject } from "../../state/acp.ts";
 
 const WORDS: Record<string, string> = {
   loadSession: "load earlier sessions with their history",

@@ -8,7 +8,7 @@ import { go, pathOf } from "../../app/route.ts";
 import { isGoing, remove, threads, unarchive } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { age, folderOf, nameOf } from "../../state/threads.ts";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 
 import "./archive.css";
 

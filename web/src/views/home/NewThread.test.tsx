@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 
 import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
 import { client, link, standing } from "../../connection/connection.ts";
-import { after, drawn, type } from "../thread/testing.ts";
+import { after, drawn, type } from "../testing.ts";
 import { NewThread } from "./NewThread.tsx";
 
 afterEach(() => {

@@ -10,8 +10,8 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { newId } from "../../connection/new-id.ts";
 import { PRESET_NAMES } from "../../state/policy.ts";
 import { Icon } from "../parts/Icon.tsx";
-import { Head } from "../shell/Head.tsx";
-import { configOption, modesOf } from "../thread/acp.ts";
+import { Head } from "../parts/Head.tsx";
+import { configOption, modesOf } from "../../state/acp.ts";
 
 import "./home.css";
 

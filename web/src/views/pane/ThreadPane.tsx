@@ -9,7 +9,7 @@ import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { folderOf, type ThreadActivity, nameOf } from "../../state/threads.ts";
 import { StatusPill } from "../parts/StatusMark.tsx";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";

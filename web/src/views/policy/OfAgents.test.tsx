@@ -2,7 +2,7 @@ import type { Client } from "@acpd/client";
 import { afterEach, expect, test } from "vitest";
 
 import { client, link } from "../../connection/connection.ts";
-import { after, drawn } from "../thread/testing.ts";
+import { after, drawn } from "../testing.ts";
 import { OfAgents } from "./OfAgents.tsx";
 
 afterEach(() => {

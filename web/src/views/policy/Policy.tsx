@@ -8,7 +8,7 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
 import { Layers } from "./Layers.tsx";

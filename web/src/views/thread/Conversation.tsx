@@ -7,11 +7,11 @@ import type { ThreadActions } from "../../state/actions.ts";
 import type { Row, ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
-import { Surroundings, type ThreadContext, Waiting } from "./context.ts";
-import { ItemView } from "./ItemView.tsx";
-import { NoticeView } from "./Notice.tsx";
-import { diffStyle } from "./settings.ts";
-import { TurnFoot } from "./TurnFoot.tsx";
+import { CurrentThread, type ThreadContext, Waiting } from "./content/context.ts";
+import { ItemView } from "./items/ItemView.tsx";
+import { NoticeView } from "./content/Notice.tsx";
+import { diffStyle } from "./content/settings.ts";
+import { TurnFoot } from "./items/TurnFoot.tsx";
 
 export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
   // What people open stays open while they look around in the thread.
@@ -34,7 +34,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
   const draw = useCallback((row: Row) => <Line row={row} actions={actions} role={role} />, [actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   return (
-    <Surroundings.Provider value={context}>
+    <CurrentThread.Provider value={context}>
       <Waiting.Provider value={thread.head.status === "waiting"}>
         <Virtual
           items={rows}
@@ -47,7 +47,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
           {...(toEnd === undefined ? {} : { toEnd })}
         />
       </Waiting.Provider>
-    </Surroundings.Provider>
+    </CurrentThread.Provider>
   );
 }
 

@@ -7,10 +7,10 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 
 import { MARKDOWN_ATTACKS } from "../../../text/markdown-attacks.ts";
-import { aloneContext, type DiffStyle } from "../context.ts";
+import { aloneContext, type DiffStyle } from "../content/context.ts";
 import {
   Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
-  Surroundings, TurnEnd, UsageMeter,
+  CurrentThread, TurnEnd, UsageMeter,
 } from "../index.ts";
 import * as samples from "./samples.ts";
 
@@ -25,7 +25,7 @@ function Gallery() {
     { name: "compact", description: "Forget details" },
   ];
   return (
-    <Surroundings.Provider value={context}>
+    <CurrentThread.Provider value={context}>
       <main class="gallery">
         {samples.items.map((item) => (
           <div class="th-line" key={item.itemId}>
@@ -65,7 +65,7 @@ function Gallery() {
         <h2>12,000 lines</h2>
         <Output output={Array.from({ length: 12_000 }, (_, at) => `\u001b[3${at % 8}mline ${at}\u001b[0m of the output`).join("\n")} label="Many lines" />
       </main>
-    </Surroundings.Provider>
+    </CurrentThread.Provider>
   );
 }
 

@@ -1,0 +1,111 @@
+// Files that a person pastes or drops, as content blocks of a prompt: what the agent has declared, and no larger than a
+// message may be. Pictures are made smaller for that; everything else is refused, in words.
+
+import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
+import { bytes } from "../../../text/format.ts";
+import { resizeImage } from "./resize-image.ts";
+
+export interface Attachment {
+  name: string;
+  block: AcpObject;
+  /** Bytes of the block as it is sent. */
+  size: number;
+  /** What was done to it so that it fits. */
+  shrunk?: string;
+}
+
+export type Taken = { attachment: Attachment } | { refused: string };
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** Reads a file into a block. `room` is how many bytes are left in the message. */
+export async function attach(file: File, can: PromptCapabilities | undefined, room: number): Promise<Taken> {
+  const name = file.name || "file";
+  const refused = refusal(file, can);
+  if (refused !== undefined) return { refused: `${name}: ${refused}` };
+  // What is too large anyway is not even read.
+  const least = PICTURES.has(file.type) ? pictureBytes(file) : isText(file) ? file.size : base64Bytes(file.size);
+  if (least > room) return (await smaller(file, name, room)) ?? { refused: tooMuch(name, least, room) };
+  try {
+    const block = await blockOf(file, name);
+    const size = sentBytes(block);
+    return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
+  } catch {
+    return { refused: `${name}: it could not be read.` };
+  }
+}
+
+async function smaller(file: File, name: string, room: number): Promise<Taken | undefined> {
+  if (!PICTURES.has(file.type)) return undefined;
+  try {
+    const made = await resizeImage(file, (blob) => pictureBytes(blob) <= room);
+    if (made === undefined) return undefined;
+    const block = await pictureBlock(made.blob);
+    return { attachment: { name, block, size: sentBytes(block), shrunk: made.said } };
+  } catch {
+    // It is no picture that this browser knows.
+    return undefined;
+  }
+}
+
+function tooMuch(name: string, size: number, room: number): string {
+  return `${name}: ${bytes(size)} are too much; ${bytes(Math.max(0, room))} are left in this message.`;
+}
+
+/** Bytes of a value as it is sent. */
+export function sentBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+/** Why the agent would not take the file. */
+function refusal(file: File, can: PromptCapabilities | undefined): string | undefined {
+  // Where nobody here knows, the daemon does: it refuses what the agent did not declare.
+  if (can === undefined) return undefined;
+  if (PICTURES.has(file.type)) return can.image ? undefined : "this agent takes no pictures.";
+  if (file.type.startsWith("image/") && can.image) return "pictures have to be PNG, JPEG, GIF or WebP.";
+  if (file.type.startsWith("audio/")) return can.audio ? undefined : "this agent takes no sound.";
+  return can.embeddedContext ? undefined : "this agent takes no files.";
+}
+
+function isText(file: File): boolean {
+  return /^text\/|^application\/(json|xml|javascript|x-sh|toml|yaml|x-yaml)/.test(file.type) || TEXT.test(file.name);
+}
+
+/** Endings of files that browsers know no type for, or a wrong one (`.ts` is a video to them). */
+const TEXT =
+  /\.(c|cc|cfg|conf|cpp|cs|css|csv|diff|env|go|h|hpp|html?|ini|java|jsx?|json|kt|lock|log|lua|md|mjs|patch|php|pl|py|rb|rs|scss|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml|zig)$|^(Dockerfile|Makefile)$/i;
+
+async function blockOf(file: File, name: string): Promise<AcpObject> {
+  if (PICTURES.has(file.type)) return pictureBlock(file);
+  if (file.type.startsWith("audio/")) return { type: "audio", mimeType: file.type, data: await base64(file) };
+  // It comes from the person's machine, which need not be the agent's: no path would be true.
+  const uri = `attachment:///${encodeURIComponent(name)}`;
+  if (isText(file)) {
+    const mimeType = /^text\/|^application\//.test(file.type) ? file.type : "text/plain";
+    return { type: "resource", resource: { uri, mimeType, text: await file.text() } };
+  }
+  const mimeType = file.type || "application/octet-stream";
+  return { type: "resource", resource: { uri, mimeType, blob: await base64(file) } };
+}
+
+async function pictureBlock(picture: Blob): Promise<AcpObject> {
+  return { type: "image", mimeType: picture.type, data: await base64(picture) };
+}
+
+/** Bytes of a picture's block as it is sent. */
+function pictureBytes({ type, size }: Blob): number {
+  return sentBytes({ type: "image", mimeType: type, data: "" }) + base64Bytes(size);
+}
+
+/** Base64 takes four characters for three bytes. */
+function base64Bytes(size: number): number {
+  return Math.ceil(size / 3) * 4;
+}
+
+async function base64(file: Blob): Promise<string> {
+  const read = new Uint8Array(await file.arrayBuffer());
+  let binary = "";
+  // `fromCharCode` takes as many arguments as the stack has room for.
+  for (let at = 0; at < read.length; at += 8_192) binary += String.fromCharCode(...read.subarray(at, at + 8_192));
+  return btoa(binary);
+}
