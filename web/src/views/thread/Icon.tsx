@@ -1,4 +1,4 @@
-// The icons of the thread's views. They say nothing by themselves: words stand beside them, or in the button's label.
+// The icons of the thread's views. They are decorative: text accompanies them, or the button has a label.
 
 const SHAPES = {
   read: "M3 2.5h7l3 3v8H3zM9.5 2.5v3.5H13M5.5 8.5h5M5.5 11h3.5",
@@ -45,7 +45,7 @@ export function Icon({ name }: { name: IconName }) {
 
 const KINDS = new Set<string>(["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode"]);
 
-/** The icon of ACP's `ToolKind`. */
+/** Returns the icon of ACP's `ToolKind`. */
 export function kindIcon(kind: string | null | undefined): IconName {
   return kind != null && KINDS.has(kind) ? (kind as IconName) : "other";
 }
