@@ -1,7 +1,7 @@
 //! The host: processes, terminals and files.
 //!
-//! In: what to run, read or write. Out: bytes, exits, errors that a person understands. Owns: child processes
-//! and their groups. Never: knows a protocol, or leaves a process behind.
+//! In: programs to run, and files to read or write. Out: bytes, exit statuses, errors that users understand. Owns:
+//! child processes and their groups. Never: knows a protocol, or leaves a process behind.
 
 #![cfg_attr(
     not(target_os = "linux"),

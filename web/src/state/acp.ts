@@ -1,7 +1,7 @@
-// What ACP's objects say, read with care: they come unchanged from agents, and any member may be missing or something else.
+// Defensive access to ACP's objects: they come unchanged from agents, and any member may be missing or malformed.
 //
-// In: `AcpObject` and `Json` of the app protocol. Out: the members that views show, typed. What is not what it should be is
-// left out here and shown raw by the views.
+// In: `AcpObject` and `Json` of the app protocol. Out: the members that views show, typed. Malformed members are
+// omitted here and shown raw by the views.
 
 import type { AcpObject } from "@acpd/client";
 
@@ -28,7 +28,7 @@ export interface Location {
   line?: number;
 }
 
-/** Where a tool call works. */
+/** Returns the locations of a tool call. */
 export function locationsOf(toolCall: AcpObject | null | undefined): Location[] {
   return objects(toolCall?.locations).flatMap((location) => {
     const path = text(location.path);
@@ -42,22 +42,22 @@ export interface Choice {
   value: string;
   name: string;
   description?: string;
-  /** The heading under which it stands. */
+  /** The heading of its group. */
   group?: string;
 }
 
-/** An option of an agent, as `thread.configOptions` has them. */
+/** An option of an agent, as in `thread.configOptions`. */
 export interface ConfigOption {
   id: string;
   name: string;
   description?: string;
   category?: string;
   value: string | boolean;
-  /** None of a boolean option. */
+  /** Absent for a boolean option. */
   choices?: Choice[];
 }
 
-/** An option; nothing if it is of a kind that nobody here knows. */
+/** Parses an option; returns `undefined` for an unknown kind. */
 export function configOption(option: AcpObject): ConfigOption | undefined {
   const id = text(option.id);
   const value = option.currentValue;
@@ -77,7 +77,7 @@ export function configOption(option: AcpObject): ConfigOption | undefined {
   return read;
 }
 
-/** The modes of ACP's `SessionModeState`. */
+/** Returns the modes of ACP's `SessionModeState`. */
 export function modesOf(modes: AcpObject | null | undefined): Choice[] {
   return objects(modes?.availableModes).flatMap((mode) => choice(mode, "id"));
 }
@@ -95,11 +95,11 @@ function choice(entry: AcpObject, key: string, group?: string): Choice[] {
 export interface Command {
   name: string;
   description: string;
-  /** What is to be written after it. */
+  /** Description of the command's input. */
   hint?: string;
 }
 
-/** The commands of ACP's `available_commands_update`. */
+/** Returns the commands of ACP's `available_commands_update`. */
 export function commandsOf(update: AcpObject | null | undefined): Command[] {
   return objects(update?.availableCommands).flatMap((command) => {
     const name = text(command.name);
@@ -111,14 +111,14 @@ export function commandsOf(update: AcpObject | null | undefined): Command[] {
   });
 }
 
-/** What a prompt may hold beside text and links. */
+/** Supported contents of a prompt, besides text and links. */
 export interface PromptCapabilities {
   image: boolean;
   audio: boolean;
   embeddedContext: boolean;
 }
 
-/** What the agent's answer to `initialize` declares. */
+/** Returns the capabilities that the agent's `initialize` response declares. */
 export function promptCapabilitiesOf(initialize: unknown): PromptCapabilities {
   const agent = isObject(initialize) && isObject(initialize.agentCapabilities) ? initialize.agentCapabilities : {};
   const prompt = isObject(agent.promptCapabilities) ? agent.promptCapabilities : {};

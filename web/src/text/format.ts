@@ -1,8 +1,8 @@
-// Numbers, paths and times as people read them.
+// Human-readable numbers, paths and times.
 
 import { visibleLine } from "./bidi-guard.ts";
 
-/** A path without the thread's own folder, with everything in it visible. */
+/** Returns a path relative to the thread's directory, with invisible characters escaped. */
 export function shownPath(path: string, cwd: string): string {
   const folder = cwd.endsWith("/") ? cwd : `${cwd}/`;
   const short = cwd !== "" && path.startsWith(folder) ? path.slice(folder.length) : path;
@@ -41,7 +41,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** An amount of money in the agent's currency, with as many digits as a small amount needs. */
+/** Formats an amount in the agent's currency, with more digits for a small amount. */
 export function money(amount: number, currency: string): string {
   const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;
   try {

@@ -1,4 +1,4 @@
-// Draws views for tests.
+// Renders views in tests.
 
 import { type ComponentChild, render } from "preact";
 import { act } from "preact/test-utils";
@@ -17,10 +17,10 @@ afterEach(() => {
 export interface Drawn {
   place: HTMLElement;
   draw(node: ComponentChild): void;
-  /** The first that fits; it has to be there. */
+  /** Returns the first match; fails if there is none. */
   one<E extends HTMLElement = HTMLElement>(selector: string): E;
   all(selector: string): HTMLElement[];
-  /** The button that says or is labelled so. */
+  /** Returns the button with this text or label. */
   button(name: string): HTMLButtonElement;
   text(): string;
 }
@@ -51,7 +51,7 @@ export function drawn(node: ComponentChild): Drawn {
   };
 }
 
-/** Does something and lets what comes of it be drawn. */
+/** Runs an action and waits until its effects are rendered. */
 export async function after(what: () => unknown): Promise<void> {
   await act(async () => {
     await what();

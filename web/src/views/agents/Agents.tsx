@@ -1,4 +1,4 @@
-/** The agents: what is installed, how it is run, whether it works, and why the others cannot be started. */
+/** The agents: installed ones, their commands, their checks, and why others cannot be started. */
 
 import type { Agent, AgentExamined } from "@acpd/client";
 

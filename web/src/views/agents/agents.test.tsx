@@ -27,7 +27,7 @@ const found: AgentExamined = {
   },
 };
 
-/** A check that is answered when the test says so. */
+/** Returns a check that the test resolves. */
 function asked() {
   let resolve!: (found: AgentExamined) => void;
   let reject!: (why: Error) => void;

@@ -1,4 +1,4 @@
-/** The threads that were put away. */
+/** The archived threads. */
 
 import type { ThreadSummary } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
@@ -29,7 +29,7 @@ export function Archive() {
       (why: unknown) => setError(sentence(why)),
     );
   };
-  // What is taken out comes into the other list, and what is archived leaves it.
+  // Unarchiving adds a thread to the other list, and archiving removes it from there.
   const count = threads.value?.length;
   useEffect(() => {
     if (online.value) {

@@ -1,4 +1,4 @@
-/** The head of a view: the button of the list where that is a drawer, the title, and what can be done here. */
+/** The header of a view: the button of the drawer if there is one, the title, and the view's actions. */
 
 import type { ComponentChildren } from "preact";
 

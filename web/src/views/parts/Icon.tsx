@@ -1,4 +1,4 @@
-/** The icons of the page. They say nothing by themselves: words stand beside them, or in the button's label. */
+/** The icons of the page. They are decorative: text accompanies them, or the button has a label. */
 
 const SHAPES = {
   menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",

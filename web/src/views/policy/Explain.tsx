@@ -1,4 +1,4 @@
-/** Asks the policy about a call that somebody thinks up. */
+/** Evaluates the policy for a hypothetical call. */
 
 import type { AcpObject, PolicyExplained } from "@acpd/client";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** The policies in force, the daemon's or a thread's, what they would say of a call, and who has decided what so far. */
+/** The policies in force, of the daemon or a thread, their evaluation for a call, and the past decisions. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -197,7 +197,7 @@ function OfThread({ threadId }: { threadId: string }) {
   );
 }
 
-/** A policy that is nothing but a preset. */
+/** Returns the preset's name of a policy that contains nothing else. */
 function presetOf(policy: unknown): string | undefined {
   if (typeof policy !== "object" || policy === null) {
     return undefined;

@@ -1,4 +1,4 @@
-// All that was said and done in a thread, one line after the other.
+// All rows of a thread's conversation.
 
 import type { Item, Role } from "@acpd/client";
 import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
@@ -14,7 +14,7 @@ import { diffStyle } from "./content/settings.ts";
 import { TurnFoot } from "./items/TurnFoot.tsx";
 
 export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
-  // What people open stays open while they look around in the thread.
+  // Opened folds stay open while the user navigates in the thread.
   const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
   const latest = useRef(thread);
   latest.current = thread;
@@ -107,7 +107,7 @@ function inside({ row, actions, role }: LineProps) {
   }
 }
 
-/** If it has begun meanwhile, that is seen. */
+/** Cancels a queued turn. If it has started meanwhile, the conversation shows that. */
 function takeBack(actions: LineProps["actions"], turnId: string | null | undefined): void {
   if (turnId != null) actions.interrupt(turnId).catch(() => {});
 }
@@ -122,7 +122,7 @@ function Working({ stopping }: { stopping: boolean }) {
   );
 }
 
-/** Pixels that a line takes, about. */
+/** Returns the estimated height of a row, in pixels. */
 function estimate(row: Row): number {
   if (row.kind !== "item") return 36;
   const { item } = row;

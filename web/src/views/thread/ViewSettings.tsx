@@ -1,4 +1,4 @@
-// What a person can set about the views of threads: for the dialog of settings.
+// The settings of thread views, for the settings dialog.
 
 import type { DiffStyle } from "./content/context.ts";
 import { diffStyle, type SendKey, sendKey } from "./content/settings.ts";

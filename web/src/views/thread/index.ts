@@ -1,4 +1,4 @@
-// The views of one thread. The first four are the parts of its pane; the others are what they are made of, each a function
+// The views of one thread. The first four are the parts of its pane; the others are their components, each a function
 // of its props.
 
 import "./content/shared.css";

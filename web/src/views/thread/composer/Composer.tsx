@@ -1,4 +1,4 @@
-// The composer of one thread: the box, with the thread's mode and options, what it has used, and its draft.
+// The composer of one thread: the box, with the thread's mode and options, its usage, and its draft.
 
 import type { AcpObject } from "@acpd/client";
 import { useMemo, useState } from "preact/hooks";
@@ -11,12 +11,12 @@ import { draftOf, keepDraft, sendKey } from "../content/settings.ts";
 import { UsageMeter } from "./UsageMeter.tsx";
 
 export interface ComposerProps extends ThreadViewProps {
-  /** What the agent declared that prompts may hold; without it, the daemon says. */
+  /** The prompt capabilities that the agent declared; without them, the daemon decides. */
   readonly promptCapabilities?: PromptCapabilities;
 }
 
 export function Composer(props: ComposerProps) {
-  // A thread's composer is its own: what is attached in one does not turn up in another.
+  // Each thread has its own composer: attachments must not move to another thread.
   return <Written key={props.thread.threadId} {...props} />;
 }
 
@@ -34,7 +34,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
     setDraft(text);
     keepDraft(threadId, text);
   };
-  // What an agent refuses stays as it was; why is said where it was tried.
+  // If the agent refuses, the value stays unchanged and the reason appears next to it.
   const set = (asked: Promise<void>) => {
     setRefused(undefined);
     asked.catch((problem: unknown) => setRefused(problem instanceof Error ? problem.message : String(problem)));
@@ -78,7 +78,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   );
 }
 
-/** An option of the category stands for the modes; one selector is enough. */
+/** If an option of this category exists, it replaces the modes: one selector is enough. */
 function hasMode(options: readonly AcpObject[]): boolean {
   return options.some((option) => configOption(option)?.category === "mode");
 }

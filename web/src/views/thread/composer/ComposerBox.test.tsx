@@ -35,7 +35,7 @@ async function give(area: HTMLElement, kind: "paste" | "drop", files: File[], ty
   const event = new Event(kind, { bubbles: true, cancelable: true });
   Object.assign(event, { [kind === "paste" ? "clipboardData" : "dataTransfer"]: { files, types } });
   area.dispatchEvent(event);
-  // Files are read while the page goes on.
+  // Files are read asynchronously.
   await vi.waitFor(() => {
     const seen = document.querySelectorAll(".th-attached-file, .th-composer-said .th-warning").length;
     if (seen < files.length) throw new Error("not yet");

@@ -1,4 +1,4 @@
-// Where a person writes to the agent. It knows what is written and attached; what becomes of it is its caller's.
+// The input for prompts. It manages the text and the attachments; the caller sends them.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -17,26 +17,26 @@ export type Manner = "queue" | "steer";
 export interface ComposerBoxProps {
   draft: string;
   onDraft: (text: string) => void;
-  /** Resolves when the words are on their way; fails with the sentence that is shown. The draft stays until then. */
+  /** Resolves when the message is sent; rejects with the sentence to show. The draft stays until then. */
   onSend: (text: string, blocks: readonly AcpObject[], manner: Manner) => Promise<void>;
   onStop: () => void;
   /** Whether a turn runs. */
   running: boolean;
-  /** Whether it was told to stop. */
+  /** Whether an interruption was requested. */
   stopping?: boolean;
   sendKey: SendKey;
   commands: readonly Command[];
-  /** What the agent takes; nothing if that is not known. */
+  /** The agent's prompt capabilities; `undefined` if unknown. */
   capabilities: PromptCapabilities | undefined;
-  /** Bytes that a message may hold. */
+  /** Maximum size of a message, in bytes. */
   room?: number;
   /** Why nothing can be sent now. */
   barred?: string | undefined;
-  /** Mode, options, usage: what stands in the box's foot. */
+  /** The footer of the box: mode, options, usage. */
   children?: ComponentChildren;
 }
 
-/** The daemon takes frames of 1 MiB; the rest is for what stands around the prompt. */
+/** The daemon accepts frames of 1 MiB; the difference is for the envelope of the prompt. */
 const ROOM = 1_024_000;
 
 export function ComposerBox(props: ComposerBoxProps) {
@@ -46,7 +46,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const files = useRef<HTMLInputElement>(null);
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [refused, setRefused] = useState<readonly string[]>([]);
-  /** How often files are being read, and pictures made smaller. */
+  /** Number of files that are being read or resized. */
   const [taking, setTaking] = useState(0);
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
@@ -120,7 +120,7 @@ export function ComposerBox(props: ComposerBoxProps) {
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // While an input method composes, its keys are its own. 229 is what some browsers say instead.
+    // While an input method composes, it handles the keys. Some browsers report 229 instead.
     if (event.isComposing || event.keyCode === 229) return;
     if (choice !== undefined && completing(event, choice)) {
       event.preventDefault();
@@ -141,7 +141,7 @@ export function ComposerBox(props: ComposerBoxProps) {
     else if (event.key === "Escape") setShut(true);
     else if (event.key === "Tab" && !event.shiftKey) complete(command);
     else if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      // A command that is written out already is sent.
+      // A fully typed command is sent.
       if (draft.trim() === `/${command.name}`) return false;
       complete(command);
     } else return false;
@@ -155,7 +155,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   };
   const onPaste = (event: ClipboardEvent) => {
     const pasted = [...(event.clipboardData?.files ?? [])];
-    // Programs put a picture of a text beside the text: then the text is meant.
+    // If the clipboard has both a text and an image of it, paste the text.
     if (pasted.length === 0 || event.clipboardData?.types.includes("text/plain")) return;
     event.preventDefault();
     void take(pasted);
@@ -285,7 +285,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   );
 }
 
-/** While commands are offered, the text area is a combobox. Preact's types know no such text area. */
+/** While commands are offered, the text area is a combobox. Preact's types do not support that. */
 function combobox(list: string, active: string): object {
   return {
     role: "combobox",
@@ -301,7 +301,7 @@ function sizeOf(attached: readonly Attachment[]): number {
   return attached.reduce((sum, one) => sum + one.size, 0);
 }
 
-/** As high as its text, up to what the style sheet allows. */
+/** Sets the height by the text, up to the maximum of the style sheet. */
 function grow(area: HTMLTextAreaElement | null): void {
   if (area === null) return;
   area.style.height = "auto";

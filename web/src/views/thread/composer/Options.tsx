@@ -1,4 +1,4 @@
-// What an agent lets people set: its mode, and its options by category.
+// The settings of an agent: its mode, and its options by category.
 
 import type { ConfigValue } from "@acpd/client";
 
@@ -25,7 +25,7 @@ export interface ConfigOptionsProps {
   disabled?: boolean;
 }
 
-/** The categories that ACP names come first and in this order; then the agent's own, then what has none. */
+/** ACP's categories first, in this order; then the agent's own ones, then options without a category. */
 const ORDER = ["mode", "model", "thought_level"];
 
 export function ConfigOptions({ options, onSet, disabled = false }: ConfigOptionsProps) {

@@ -1,5 +1,5 @@
-// A small button that names a value and opens the list of those there are: the seed's mode selector. A button with a list
-// box, so that descriptions have room and the keyboard works as in any list.
+// A small button that shows a value and opens the list of choices, such as the mode selector. It uses a list box, so
+// that descriptions fit and the usual keys work.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ import { usePopoverPosition } from "./popover-position.ts";
 import { Icon } from "../content/Icon.tsx";
 
 export interface PickerProps {
-  /** What is picked: "Mode". */
+  /** The name of the setting: "Mode". */
   label: string;
   description?: string | undefined;
   value: string;
@@ -18,7 +18,7 @@ export interface PickerProps {
   disabled?: boolean;
 }
 
-/** Milliseconds after which letters begin a new word. */
+/** Milliseconds after which typed letters start a new search. */
 const TYPING = 700;
 
 export function Picker({ label, description, value, choices, onPick, disabled = false }: PickerProps) {

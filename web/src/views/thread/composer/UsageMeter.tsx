@@ -1,11 +1,11 @@
-// How full the agent's context is, and what the thread has cost.
+// The usage of the agent's context, and the cost of the thread.
 
 import type { TokenUsage } from "@acpd/client";
 
 import { count, short } from "../../../text/format.ts";
 import { costOf } from "../content/Notice.tsx";
 
-/** The share from which on it is worth a look, and the one from which on it is urgent. */
+/** The shares of used context at which the meter shows a warning, and an urgent one. */
 const [MUCH, NEARLY_ALL] = [0.75, 0.9];
 
 export function UsageMeter({ usage }: { usage: TokenUsage | null | undefined }) {

@@ -1,11 +1,11 @@
-// Slash commands, as they are typed.
+// Completion of slash commands.
 
 import type { Command } from "../../../state/acp.ts";
 
-/** Commands shown at most. */
+/** Maximum number of shown commands. */
 const SHOWN = 50;
 
-/** The commands that fit what stands before the caret; none if that is no command being typed. */
+/** Returns the commands that match the text before the caret; none if it is not the start of a command. */
 export function fitting(text: string, caret: number, commands: readonly Command[]): Command[] {
   const typed = /^\/(\S*)$/.exec(text.slice(0, caret))?.[1]?.toLowerCase();
   if (typed === undefined || /^\S/.test(text.slice(caret))) return [];
@@ -16,13 +16,13 @@ export function fitting(text: string, caret: number, commands: readonly Command[
   return [...begins, ...has].slice(0, SHOWN);
 }
 
-/** The text with the command written out, and where the caret goes. */
+/** Returns the text with the completed command, and the new caret position. */
 export function completed(text: string, caret: number, command: Command): { text: string; caret: number } {
   const before = `/${command.name} `;
   return { text: before + text.slice(caret).replace(/^\s+/, ""), caret: before.length };
 }
 
-/** What the command wants to be told, as long as nothing is written after it. */
+/** Returns the hint of a command, while nothing follows it. */
 export function hintFor(text: string, commands: readonly Command[]): string | undefined {
   const name = /^\/(\S+)\s*$/.exec(text)?.[1];
   return commands.find((command) => command.name === name)?.hint;

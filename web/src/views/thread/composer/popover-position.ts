@@ -1,13 +1,13 @@
-// Where a list stands that opens from a button or a field: above it, or below it where there is more room. Over everything,
-// since what it opens from may stand in something that scrolls.
+// The position of a list that opens from a button or a field: above it, or below it if there is more room. It is fixed
+// to the window, since its anchor may be inside a scrolling element.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** Pixels between the list and what it opens from, and between it and the edge of the window. */
+/** Pixels between the list and its anchor, and between the list and the edge of the window. */
 const [GAP, EDGE] = [6, 8];
 
-/** Keeps a list beside its anchor for as long as it is open. A stretched one is as wide as the anchor. */
+/** Keeps a list next to its anchor while it is open. With `stretch`, it is as wide as the anchor. */
 export function usePopoverPosition(anchor: RefObject<HTMLElement | null>, list: RefObject<HTMLElement | null>, open: boolean, stretch = false): void {
   useLayoutEffect(() => {
     if (!open) return;

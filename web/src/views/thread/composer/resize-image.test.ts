@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { attach } from "./attachments.ts";
 
 const ALL = { image: true, audio: true, embeddedContext: true };
-/** Bytes that a message has room for. */
+/** Maximum size of a message, in bytes. */
 const ROOM = 200_000;
 
-/** What the browser has: a picture of these measures, and how large each encoding of it becomes. */
+/** A fake browser: the size of an image, and the size of each encoding. */
 const browser = {
   picture: { width: 4_000, height: 3_000 },
   alpha: 255,
@@ -33,7 +33,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A file that begins so and is too large for the message. */
+/** Returns a file with this header that is too large for the message. */
 const large = (type: string, ...head: (string | number[])[]): File => {
   const parts = head.map((part) => (typeof part === "string" ? part : new Uint8Array(part)));
   return new File([...parts, new Uint8Array(ROOM)], "shot", { type });

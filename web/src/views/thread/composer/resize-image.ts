@@ -1,21 +1,21 @@
-// Pictures that are too large for a message, made smaller in the page: it decodes, scales and encodes them itself, with
-// nothing that the page's policy would have to let in. What moves is left alone: one picture of it would be another thing.
+// Resizes images that are too large for a message. The page decodes, scales and encodes them itself, which requires no
+// exception in its content security policy. Animated images stay unchanged: a single frame would be a different image.
 
-/** The long edge of what is made, in pixels, the largest first: more than the first is more than models look at. */
+/** Long edges of the results in pixels, largest first. Models do not use more than the first. */
 const EDGES = [2_576, 2_048, 1_568, 1_092];
 const QUALITY = 0.85;
-/** Bytes of a file that is decoded at all. */
+/** Maximum size of a decoded file, in bytes. */
 const MOST = 100 << 20;
-/** Bytes of a file in which it says whether it moves. */
+/** Length of the header that shows whether an image is animated, in bytes. */
 const HEAD = 64 << 10;
 
 export interface ResizedImage {
   blob: Blob;
-  /** What was done: "4000 × 3000 → 2576 × 1932". */
+  /** A description of the change: "4000 × 3000 → 2576 × 1932". */
   said: string;
 }
 
-/** The largest picture that fits; nothing if none does, or if it is not to be made smaller. */
+/** Returns the largest version that fits; `undefined` if there is none, or if the image must not be resized. */
 export async function resizeImage(file: File, fits: (blob: Blob) => boolean): Promise<ResizedImage | undefined> {
   if (file.size > MOST || moves(new Uint8Array(await file.slice(0, HEAD).arrayBuffer()), file.type)) return undefined;
   const picture = await createImageBitmap(file);
@@ -24,7 +24,7 @@ export async function resizeImage(file: File, fits: (blob: Blob) => boolean): Pr
   try {
     for (const [index, edge] of EDGES.entries()) {
       const scale = Math.min(1, edge / Math.max(width, height));
-      // It was tried as large as it is.
+      // The original size has already been tried.
       if (index > 0 && scale === 1) continue;
       canvas.width = Math.max(1, Math.round(width * scale));
       canvas.height = Math.max(1, Math.round(height * scale));
@@ -34,7 +34,7 @@ export async function resizeImage(file: File, fits: (blob: Blob) => boolean): Pr
     return undefined;
   } finally {
     picture.close();
-    // Its memory is given back at once, and not when somebody collects it.
+    // Frees the memory now, without waiting for garbage collection.
     canvas.width = canvas.height = 0;
   }
 }
@@ -53,7 +53,7 @@ async function drawn(
   if (type !== "image/jpeg" && seenThrough(context.getImageData(0, 0, width, height).data)) {
     const blob = await encoded(canvas, "image/png");
     if (blob !== undefined && fits(blob)) return blob;
-    // A JPEG is not seen through; without this, it would be black there.
+    // A JPEG has no transparency; without a background it would be black there.
     context.globalCompositeOperation = "destination-over";
     context.fillStyle = "#fff";
     context.fillRect(0, 0, width, height);
@@ -76,14 +76,14 @@ function said(from: readonly [number, number], to: readonly [number, number], { 
   return before === after ? `${before} as ${type === "image/png" ? "PNG" : "JPEG"}` : `${before} → ${after}`;
 }
 
-/** Whether it is a moving picture, by how it begins. */
+/** Returns whether an image is animated, by its header. */
 function moves(head: Uint8Array, type: string): boolean {
   if (type === "image/gif") return true;
   const view = new DataView(head.buffer);
   const name = (at: number) => String.fromCharCode(...head.subarray(at, at + 4));
   if (type === "image/webp") return name(12) === "VP8X" && (head[20]! & 0b10) !== 0;
   if (type !== "image/png") return false;
-  // Chunks: length, name, data, check. What moves says so before its first data.
+  // Chunks: length, name, data, checksum. An animation is declared before the first image data.
   for (let at = 8; at + 8 <= head.length && name(at + 4) !== "IDAT"; at += 12 + view.getUint32(at)) {
     if (name(at + 4) === "acTL") return true;
   }

@@ -1,4 +1,4 @@
-// A block of code: its language, its text, coloured once it is whole, and a button that copies it.
+// A block of code: its language, its text, highlighted once it is complete, and a button to copy it.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
@@ -9,7 +9,7 @@ import { CopyButton } from "./CopyButton.tsx";
 export interface CodeProps {
   code: string;
   language: string;
-  /** Whether no more of it comes; it is coloured only then. */
+  /** Whether the code is complete; only then it is highlighted. */
   whole: boolean;
 }
 
@@ -25,11 +25,11 @@ export function CodeBlock({ code, language, whole }: CodeProps) {
   );
 }
 
-/** The code alone. */
+/** The code without the frame. */
 export function CodeText({ code, language, whole }: CodeProps) {
   const place = useRef<HTMLElement>(null);
   const shown = visibleOrder(code);
-  // The text is written by hand, so that colours do not stand in the way of it: one node, to which more is appended.
+  // Sets the text by hand, so that highlighting does not interfere: one text node, to which more is appended.
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null || element.textContent === shown) return;

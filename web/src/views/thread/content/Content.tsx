@@ -1,4 +1,4 @@
-// ACP's content blocks: text, pictures, sound, files that are named, files that are inside.
+// ACP's content blocks: text, images, audio, linked files, embedded files.
 
 import { followable } from "../../../text/safe-url.ts";
 import { grammarOf, languageOfPath } from "../../../text/highlight.ts";
@@ -12,7 +12,7 @@ import { Markdown } from "./Markdown.tsx";
 import { Path } from "./Path.tsx";
 import { RawJson } from "./RawJson.tsx";
 
-/** What a browser may draw from data. SVG is among them since a picture runs no script. */
+/** Image types that a browser may render from data. SVG is included, since an image runs no scripts. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/i;
 const SOUNDS = /^audio\/[\w.+-]+$/i;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -51,7 +51,7 @@ function Picture({ id, block }: ContentProps) {
   return <img class="th-picture" src={`data:${type.toLowerCase()};base64,${data}`} alt={visibleLine(name)} loading="lazy" />;
 }
 
-/** The page's policy lets no sound in; it is named, with its size. */
+/** The page's content security policy blocks audio, so only its name and size are shown. */
 function Sound({ id, block }: ContentProps) {
   const type = text(block.mimeType) ?? "";
   const data = text(block.data);
@@ -110,7 +110,7 @@ function Resource({ id, block }: ContentProps) {
   );
 }
 
-/** A file by its path, an address of the web as a link, anything else by its name. */
+/** A file by its path, a web address as a link, anything else by its name. */
 function Named({ uri, name }: { uri: string; name: string }) {
   if (uri.startsWith("file://")) {
     return (

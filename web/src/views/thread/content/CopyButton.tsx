@@ -1,16 +1,16 @@
-// A button that copies what stands beside it.
+// A button that copies the adjacent content.
 
 import { useEffect, useState } from "preact/hooks";
 
 import { Icon } from "./Icon.tsx";
 
-/** Milliseconds for which it says that it has copied. */
+/** Milliseconds for which it confirms the copy. */
 const SHOWN = 1_500;
 
 export interface CopyProps {
-  /** What is copied; asked for when it is wanted. */
+  /** The text to copy; a function is called only on a click. */
   text: string | (() => string);
-  /** What it is, for screen readers: "command", "code". */
+  /** The name of the content for screen readers: "command", "code". */
   what: string;
   class?: string;
 }
@@ -23,7 +23,7 @@ export function CopyButton({ text, what, class: extra = "" }: CopyProps) {
     return () => clearTimeout(timer);
   }, [state]);
   const copy = async (event: Event) => {
-    // Inside of a fold's summary it must not open the fold.
+    // Inside a fold's summary, the click must not open the fold.
     event.preventDefault();
     event.stopPropagation();
     setState((await copyText(typeof text === "string" ? text : text())) ? "copied" : "failed");
@@ -39,7 +39,7 @@ export function CopyButton({ text, what, class: extra = "" }: CopyProps) {
   );
 }
 
-/** Copies; also where the page was not reached by https and has no clipboard. */
+/** Copies a text, even without HTTPS, where the page has no clipboard. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Changes of files: one column or two, as the person likes it. Large ones are cut off until more is wanted.
+// File changes in one or two columns, by the user's setting. Large changes are cut until the user expands them.
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -10,17 +10,17 @@ import { CopyButton } from "./CopyButton.tsx";
 import { count } from "../../../text/format.ts";
 import { Path } from "./Path.tsx";
 
-/** Rows drawn at first, and how many more each time. */
+/** Number of initially rendered rows, and of each further batch. */
 const ROWS = 400;
-/** Characters of a line that are drawn. */
+/** Maximum length of a rendered line, in characters. */
 const LINE_LENGTH = 4_000;
 
 export interface UnifiedProps {
   diff: string;
-  /** The file, where it is known from elsewhere: a diff of one file may name it differently. */
+  /** The file's path, if known from elsewhere: a diff of one file may contain a different name. */
   path?: string | undefined;
   full?: boolean;
-  /** Whether the file's name stands above already. */
+  /** Whether the file's name is already shown above. */
   named?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function UnifiedDiff({ diff, path, full = false, named = false }: Unified
   return <Diffs files={files} path={path} source={diff} full={full} named={named && files.length === 1} />;
 }
 
-/** A file's text before and after. */
+/** A diff of a file's text before and after. */
 export function TextDiff(props: { path: string; before: string | null | undefined; after: string; full?: boolean }) {
   const { path, before, after, full = false } = props;
   const file = useMemo(() => diffOfTexts(path, before, after), [path, before, after]);
@@ -40,9 +40,9 @@ export function TextDiff(props: { path: string; before: string | null | undefine
 interface DiffsProps {
   files: readonly FileDiff[];
   path: string | undefined;
-  /** What is copied. */
+  /** The text to copy. */
   source: string;
-  /** Whether all of it has to be there: for what is to be approved. */
+  /** Whether to render everything, as in approvals. */
   full: boolean;
   named?: boolean;
 }
@@ -140,7 +140,7 @@ function FileDiffView({ file, path, source, full, named }: FileDiffProps) {
   );
 }
 
-/** Lines that came and went. */
+/** The numbers of added and removed lines. */
 export function Counts({ added, removed }: { added: number; removed: number }) {
   return (
     <span class="th-counts" title={`${added} lines added, ${removed} removed`}>
@@ -194,7 +194,7 @@ function HunkRows({ hunk, first, split, full }: { hunk: Hunk; first: boolean; sp
   );
 }
 
-// Signs are drawn by the style sheet, so that selected lines can be copied without them.
+// The style sheet renders the signs, so that copied lines do not contain them.
 const SIGNS = { add: "+", del: "−", same: "", note: "" } as const;
 const SAID = { add: "added: ", del: "removed: ", same: "", note: "" } as const;
 

@@ -1,4 +1,4 @@
-// Something that can be opened. What is inside is drawn only while it is open.
+// A collapsible section. Its content is rendered only while it is open.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -7,10 +7,10 @@ import { useThread } from "./context.ts";
 import { Icon } from "./Icon.tsx";
 
 export interface FoldProps {
-  /** By which it is remembered whether a person opened or shut it. */
+  /** The key under which the user's choice is remembered. */
   id: string;
   summary: ComponentChildren;
-  /** Whether it is open as long as nobody has said otherwise. */
+  /** Whether it is open by default. */
   open?: boolean;
   class?: string;
   children: ComponentChildren | (() => ComponentChildren);
@@ -22,7 +22,7 @@ export function Fold({ id, summary, open: usual = false, class: extra = "", chil
   const open = chosen ?? usual;
   const toggled = (event: Event) => {
     const now = (event.currentTarget as HTMLDetailsElement).open;
-    // The event also comes when the page itself opens or shuts it.
+    // The event also fires when the page itself opens or closes it.
     if (now === open) return;
     folds.set(id, now);
     choose(now);

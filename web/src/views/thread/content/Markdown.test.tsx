@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { Markdown } from "./Markdown.tsx";
 import { drawn } from "../../testing.ts";
 
-// Loaded when the first code is shown; tests have it before, so that none waits for it.
+// Loaded lazily with the first code; preloaded here, so that no test waits for it.
 beforeAll(() => import("../../../text/highlight-grammars.ts"), 60_000);
 
 const TEXT = "# Title\n\nA paragraph with [a link](https://example.com).\n\n- one\n\n  ```js\n  nested()\n  ```\n\n- two\n\n```rust\nfn main() {}\n```\n\nThe last paragraph grows word by word.";

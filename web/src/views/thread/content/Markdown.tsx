@@ -1,4 +1,4 @@
-// A Markdown text. While it streams, only its last block is rendered anew: the ones before it keep their nodes.
+// A Markdown text. While it streams, only its last block is rendered again: the earlier ones keep their nodes.
 
 import { h, render, type VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
@@ -9,12 +9,12 @@ import { CodeBlock } from "./CodeBlock.tsx";
 
 export interface MarkdownProps {
   text: string;
-  /** Whether more comes. */
+  /** Whether more text follows. */
   streaming?: boolean;
 }
 
 export function Markdown({ text, streaming = false }: MarkdownProps) {
-  // What was drawn of each block. Preact leaves alone what it gets a second time.
+  // The nodes of each block. Preact does not touch a node that it receives again.
   const drawn = useRef<Drawn[]>([]);
   const nodes = useMemo(() => {
     const blocks = blocksAfter(
@@ -38,9 +38,9 @@ export function Markdown({ text, streaming = false }: MarkdownProps) {
 
 interface Drawn {
   block: Block;
-  /** The definitions that held. */
+  /** The applied link definitions. */
   names: string;
-  /** All that the block's look depends on. */
+  /** The full input of the block's rendering. */
   source: string;
   whole: boolean;
   node: VNode;
@@ -76,7 +76,7 @@ function MarkdownBlock({ source, whole }: { source: string; whole: boolean }) {
   return <div class="th-markdown-block" ref={place} />;
 }
 
-/** Code inside of a list or a quotation gets the same frame as code at the margin. */
+/** Gives code inside a list or quotation the same frame as code at the margin. */
 function frame(pre: HTMLPreElement): { pre: HTMLPreElement; place: HTMLElement } {
   const place = document.createElement("div");
   const language = /^language-(.+)$/.exec(pre.firstElementChild?.className ?? "")?.[1] ?? "";

@@ -1,4 +1,4 @@
-// What a person should know, and how a turn ended.
+// Notices for the user, and the outcomes of turns.
 
 import type { By, Notice, Turn } from "@acpd/client";
 
@@ -41,7 +41,7 @@ export function NoticeView({ notice }: { notice: Notice }) {
   );
 }
 
-/** Who did something, in words. */
+/** Describes the author of an action. */
 export function who(by: By): string {
   switch (by.kind) {
     case "agent":
@@ -71,7 +71,7 @@ const STOPS: Record<string, string> = {
 
 type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt">;
 
-/** How a turn ended: why, how long it took, what it cost. */
+/** The outcome of a turn: reason, duration, usage. */
 export function TurnEnd({ turn }: { turn: Ended }) {
   const usage = usageOf(turn.tokenUsage);
   const time =
@@ -108,7 +108,7 @@ function stopped({ status, stopReason, startedAt }: Ended): string {
   return status === "refused" ? "The agent refused" : status === "limited" ? "Stopped by a limit" : "Done";
 }
 
-/** Tokens and money, where the agent says so. */
+/** Formats tokens and cost, if the agent reports them. */
 export function usageOf(usage: unknown): { said: string; title: string }[] {
   if (!isObject(usage)) return [];
   const facts: { said: string; title: string }[] = [];
@@ -127,7 +127,7 @@ export function usageOf(usage: unknown): { said: string; title: string }[] {
   return facts;
 }
 
-/** ACP's `Cost`, in words. */
+/** Formats ACP's `Cost`. */
 export function costOf(cost: unknown): string | undefined {
   if (!isObject(cost)) return undefined;
   const amount = number(cost.amount);

@@ -1,4 +1,4 @@
-// A file, by its path: whole in the title, without the thread's folder in the text, nothing in it invisible.
+// A file path: full in the tooltip, relative to the thread's directory in the text, with invisible characters escaped.
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { useThread } from "./context.ts";

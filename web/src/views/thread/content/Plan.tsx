@@ -1,4 +1,4 @@
-// The agent's plan: what is done, what goes on, what is still to come.
+// The agent's plan: completed, current and pending entries.
 
 import type { PlanEntry } from "@acpd/client";
 
@@ -11,7 +11,7 @@ const SAID: Record<string, string> = { completed: "done", in_progress: "in progr
 
 export interface PlanProps {
   entries: readonly PlanEntry[];
-  /** Whether its steps are shown as long as nobody has said otherwise. */
+  /** Whether its steps are shown by default. */
   open?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function Plan({ entries, open: usual = true }: PlanProps) {
               {MARKS[entry.status] ?? "○"}
             </span>
             <span class="th-plan-content">{entry.content}</span>
-            {/* What is usual need not be said. */}
+            {/* The usual priority is omitted. */}
             {entry.priority !== "medium" && entry.priority !== "" && (
               <span class="th-tag" data-priority={entry.priority}>
                 {words(entry.priority)}

@@ -1,15 +1,15 @@
-// What nobody here knows, as it came: folded, but never left out.
+// Unknown data as received: folded, but never omitted.
 
 import { visibleOrder } from "../../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Fold } from "./Fold.tsx";
 
-/** Characters shown. What is copied is whole. */
+/** Maximum number of shown characters. Copying copies everything. */
 const SHOWN = 100_000;
 
 export interface RawProps {
   id: string;
-  /** What it is. */
+  /** The name of the data. */
   label: string;
   value: unknown;
   open?: boolean;
@@ -23,7 +23,7 @@ export function RawJson({ id, label, value, open = false }: RawProps) {
   );
 }
 
-/** A value, written out. A text is shown as the text it is. */
+/** A formatted value. A string is shown as text. */
 export function Json({ value, what }: { value: unknown; what: string }) {
   const written = write(value);
   const left = written.length - SHOWN;

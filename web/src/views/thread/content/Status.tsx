@@ -1,4 +1,4 @@
-// How far something is, as a small mark and a word.
+// The progress of an item, as a small mark and a word.
 
 import { words } from "../../../text/format.ts";
 import { Icon } from "./Icon.tsx";
@@ -13,7 +13,7 @@ const TONES: Record<string, Tone> = {
   interrupted: "stopped",
 };
 
-/** The word that people read. */
+/** The visible words. */
 const SAID: Record<string, string> = { pending: "pending", in_progress: "running", completed: "done" };
 
 export function toneOf(status: string): Tone {

@@ -1,4 +1,4 @@
-// What a command wrote, as its terminal showed it. Of many lines only those are drawn that are seen.
+// The output of a command, as its terminal showed it. Of many lines, only the visible ones are rendered.
 
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -10,24 +10,24 @@ import { visibleOrder } from "../../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { count } from "../../../text/format.ts";
 
-/** Pixels of a line; the style sheet has the same. */
+/** Height of a line in pixels; the style sheet has the same value. */
 const LINE = 18;
-/** Lines up to which all are drawn. */
+/** Maximum number of lines that are all rendered. */
 const ALL = 300;
-/** Lines drawn above and below what is seen. */
+/** Number of lines rendered above and below the visible ones. */
 const MARGIN = 30;
-/** Pixels that are taken for the height where there is no layout. */
+/** Assumed height in pixels, if there is no layout. */
 const HEIGHT = 360;
 
 export interface OutputProps {
   output: string;
-  /** Whether the beginning, or something in between, is missing. */
+  /** Whether a part of the output is missing. */
   truncated?: boolean;
-  /** The content that `output` is only the end of: all that was kept. */
+  /** The id of the stored content, if `output` is only its end. */
   blob?: string;
-  /** What it is, for screen readers. */
+  /** The label for screen readers. */
   label: string;
-  /** Whether the command goes on. */
+  /** Whether the command still runs. */
   live?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function Output({ output, truncated = false, blob, label, live = false }:
     atEnd.current = scrollTop + clientHeight >= scrollHeight - LINE;
     setTop(scrollTop);
   }, []);
-  // Whoever looks at the end sees what comes; whoever has scrolled away is left there.
+  // Follows new output while the user is at the end; keeps the position otherwise.
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null || !atEnd.current) return;
@@ -88,14 +88,14 @@ function download(blob: string): Promise<void> {
   return downloadBlob(blob, "output.txt").catch((error: unknown) => void toast(sentence(error), { kind: "error" }));
 }
 
-/** What is not to be seen, in words. */
+/** Describes the missing part. */
 function missed(truncated: boolean, elsewhere: boolean, dropped: boolean): string | undefined {
   if (truncated) return "Truncated: not all of the output was kept.";
   if (elsewhere) return "Only the end of the output is shown.";
   return dropped ? `Only the last ${count(LINES_KEPT)} lines are shown.` : undefined;
 }
 
-/** The output, of which only what is new is read. */
+/** Returns the parsed output; parses only the new part. */
 function useOutput(output: string): AnsiText {
   const read = useRef<{ terminal: AnsiText; output: string } | undefined>(undefined);
   const before = read.current;
@@ -139,7 +139,7 @@ function Piece({ segment: { text, style } }: { segment: Segment }) {
   );
 }
 
-/** Colours of the palette are classes, so that they fit the theme. */
+/** Palette colours are classes, so that they fit the theme. */
 function looks(style: Style): { classes: string; css?: Record<string, string> } {
   const [fg, bg] = style.inverse ? [style.bg ?? "bg", style.fg ?? "fg"] : [style.fg, style.bg];
   const classes: string[] = [];

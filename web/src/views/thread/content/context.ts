@@ -1,5 +1,5 @@
-// What every view of a thread may need to know and none should have to be handed: where the thread works, how diffs are to
-// be shown, which folds are open, and the things of the thread that stand inside other things.
+// Shared context of all views in a thread, to avoid passing it as props: the working directory, the diff style, the
+// open folds, and the thread's nested items.
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -9,17 +9,17 @@ import type { Item } from "@acpd/client";
 export type DiffStyle = "unified" | "split";
 
 export interface ThreadContext {
-  /** Paths below it are shown without it. */
+  /** Paths below this directory are shown relative to it. */
   readonly cwd: string;
   readonly diffStyle: DiffStyle;
   setDiffStyle(style: DiffStyle): void;
-  /** What a person has opened or shut; outlives views that scroll out of the page. */
+  /** The user's choices for folds; they outlive views that scroll out of the page. */
   readonly folds: Map<string, boolean>;
-  /** The command that runs in one of the thread's terminals. */
+  /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
 }
 
-/** Enough for a view by itself. */
+/** The context of a view outside of a thread. */
 export const aloneContext: ThreadContext = {
   cwd: "",
   diffStyle: "unified",
@@ -34,5 +34,5 @@ export function useThread(): ThreadContext {
   return useContext(CurrentThread);
 }
 
-/** Whether the thread waits for a person. By itself, since it changes often and hardly any view wants to know. */
+/** Whether the thread waits for the user. Separate, since it changes often and few views use it. */
 export const Waiting = createContext(false);

@@ -1,4 +1,4 @@
-// What a person has chosen about the views of threads, and drafts: kept by the browser.
+// The user's settings of thread views, and drafts; stored in the browser.
 
 import { isRecord, stored } from "../../../state/stored.ts";
 import type { DiffStyle } from "./context.ts";
@@ -14,12 +14,12 @@ export const diffStyle = stored<DiffStyle>(
 
 export const sendKey = stored<SendKey>("send-key", "enter", (value) => value === "enter" || value === "modEnter");
 
-/** Drafts kept; the oldest go. */
+/** Maximum number of drafts; the oldest are dropped. */
 const DRAFTS = 50;
 
 const drafts = stored<Record<string, string>>("drafts", {}, isRecord);
 
-/** What was written and not sent in a thread. */
+/** Returns the draft of a thread. */
 export function draftOf(threadId: string): string {
   const draft: unknown = Object.hasOwn(drafts.peek(), threadId) ? drafts.peek()[threadId] : "";
   return typeof draft === "string" ? draft : "";

@@ -1,4 +1,4 @@
-// All views of a thread on one page, with samples. For looking at them while they are made; no part of what is shipped.
+// All views of a thread on one page, with samples. For development only; not part of the build.
 
 import "../../../styles/tokens.css";
 import "../../../styles/base.css";
@@ -69,7 +69,7 @@ function Gallery() {
   );
 }
 
-/** How long it takes to show a message that streams, for whoever wants to know: `await stream(100)` in the console. */
+/** Measures the rendering of a streaming message: run `await stream(100)` in the console. */
 async function stream(kilobytes: number): Promise<{ deltas: number; mean: number; worst: number }> {
   const place = document.body.appendChild(document.createElement("div"));
   const text = samples.markdown.repeat(Math.ceil((kilobytes * 1_000) / samples.markdown.length));

@@ -1,4 +1,4 @@
-// A command in a terminal: its line, where it runs, what it writes, how it ended.
+// A command in a terminal: its command line, directory, output and outcome.
 
 import type { Item, TerminalCommand } from "@acpd/client";
 
@@ -13,7 +13,7 @@ import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
 import { Output } from "../content/Terminal.tsx";
 
-/** Lines beyond which a command's output is folded once the command is over and went well. */
+/** Maximum number of output lines that stay unfolded after the command has succeeded. */
 const LONG = 40;
 
 export function CommandCard({ item }: { item: Item & TerminalCommand }) {
@@ -56,7 +56,7 @@ export function CommandCard({ item }: { item: Item & TerminalCommand }) {
   );
 }
 
-/** The command with its arguments, quoted where a shell would need it: what runs is told apart from what only looks so. */
+/** Returns the command with its arguments, quoted as a shell requires: the quotes show what is really one word. */
 export function commandLine(item: Pick<TerminalCommand, "command" | "args">): string {
   const { command, args } = item;
   return [command ?? "", ...(args ?? []).map(quoted)].join(" ").trim();
@@ -74,7 +74,7 @@ function Ended({ item }: { item: Item & TerminalCommand }) {
   return <Status status={item.outcome ?? "in_progress"} tone={tone} said={said} />;
 }
 
-/** How a command ended, in words. */
+/** Describes the outcome of a command. */
 export function ending(item: Item & TerminalCommand): { tone: Tone; said: string } {
   if (item.outcome == null) return { tone: "running", said: "running" };
   if (item.signal != null) return { tone: "stopped", said: `ended by ${visibleLine(item.signal)}` };

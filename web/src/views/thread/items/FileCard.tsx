@@ -1,4 +1,4 @@
-// A file that changes.
+// A file change.
 
 import type { FileChange, Item } from "@acpd/client";
 
@@ -9,7 +9,7 @@ import { Icon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status } from "../content/Status.tsx";
 
-/** Characters of a diff beyond which it is folded. */
+/** Maximum length of an unfolded diff, in characters. */
 const LARGE = 12_000;
 
 export function FileCard({ item }: { item: Item & FileChange }) {

@@ -1,4 +1,4 @@
-// One thing inside a turn, whatever it is. What nobody here knows is shown as it came.
+// One item of a turn. Unknown items are shown as raw JSON.
 
 import type { Item } from "@acpd/client";
 
@@ -11,9 +11,9 @@ import { ToolCard } from "./ToolCard.tsx";
 
 export interface ItemProps {
   item: Item;
-  /** The items that stand inside it. */
+  /** The nested items. */
   nested?: readonly Item[];
-  /** Whether more of it comes. */
+  /** Whether it is still changing. */
   live?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function ItemView({ item, nested = [], live = item.outcome == null }: Ite
   }
 }
 
-/** From a daemon that is newer than this page. */
+/** An item of a daemon newer than this page. */
 function UnknownItem({ item }: { item: never }) {
   const { itemId, type } = item as { itemId?: string; type?: string };
   return <RawJson id={`${itemId}/raw`} label={`Item: ${visibleLine(String(type))}`} value={item} />;

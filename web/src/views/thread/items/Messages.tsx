@@ -1,4 +1,4 @@
-// What people and agents say.
+// The messages of users and agents.
 
 import type { Item, Message } from "@acpd/client";
 
@@ -15,17 +15,17 @@ import { Markdown } from "../content/Markdown.tsx";
 
 export interface MessageProps {
   item: Item & Message;
-  /** Whether more of it comes. */
+  /** Whether it is still changing. */
   live?: boolean;
 }
 
-/** Content blocks that the item's text does not have. */
+/** Returns content blocks that the item's text does not contain. */
 function beyondText(item: Message): AcpObject[] {
   const blocks = objects(item.content);
   return item.text == null || item.text === "" ? blocks : blocks.filter((block) => block.type !== "text");
 }
 
-/** A person's words stay as they were written: they are no Markdown. */
+/** A user's text is shown verbatim: it is not Markdown. */
 export function UserMessage({ item }: MessageProps) {
   const said = item.text ?? "";
   const words = said !== "" ? said : wordsOf(item);
@@ -38,7 +38,7 @@ export function UserMessage({ item }: MessageProps) {
   );
 }
 
-/** Characters beyond which a person's words are cut until all of them are wanted, and how many are shown then. */
+/** Maximum length of an uncut user text, in characters, and the length shown when it is cut. */
 const [LONG, FIRST] = [6_000, 2_000];
 
 function UserWords({ id, words }: { id: string; words: string }) {
@@ -78,7 +78,7 @@ export function AgentMessage({ item, live: streaming = item.outcome == null }: M
   );
 }
 
-/** Folded: it is there for those who want to know how the agent came to it. */
+/** Folded by default: for users who are interested in the agent's reasoning. */
 export function Thought({ item, live: streaming = item.outcome == null }: MessageProps) {
   const said = item.text ?? "";
   return (

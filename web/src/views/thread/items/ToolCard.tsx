@@ -1,4 +1,4 @@
-// A tool call: what the agent calls it, what it is of, where it works, what went in, what came out.
+// A tool call: its title, kind, locations, input and output.
 
 import type { Item, ToolCall } from "@acpd/client";
 
@@ -18,11 +18,11 @@ import { Status } from "../content/Status.tsx";
 
 export interface ToolProps {
   item: Item & ToolCall;
-  /** The items that stand inside it: files it writes, commands it runs, calls of a sub-agent. */
+  /** The nested items: written files, commands, calls of a sub-agent. */
   nested?: readonly Item[];
 }
 
-/** Locations shown before the rest is folded away. */
+/** Number of locations shown before the rest is folded. */
 const LOCATIONS = 4;
 
 export function ToolCard({ item, nested = [] }: ToolProps) {
@@ -98,11 +98,11 @@ interface ParametersProps {
   input: unknown;
   /** The call's title, which often is the command. */
   said: string;
-  /** Whether the command's terminal stands below. */
+  /** Whether the command's terminal is shown below. */
   terminal: boolean;
 }
 
-/** What went in. Of a command, the command itself is what people want to see: once. */
+/** The input. For a command, shows the command itself, once. */
 function Parameters({ id, input, said, terminal }: ParametersProps) {
   if (input == null || (isObject(input) && Object.keys(input).length === 0)) return null;
   const command = isObject(input) ? commandOf(input.command ?? input.cmd) : undefined;
@@ -163,7 +163,7 @@ export function ToolContent({ id, entry, nested }: ToolContentProps) {
   return <RawJson id={`${id}/raw`} label={`Content: ${visibleLine(text(entry.type) ?? "unknown")}`} value={entry} />;
 }
 
-/** Characters of a file beyond which its diff is folded. */
+/** Maximum length of a file with an unfolded diff, in characters. */
 const LARGE = 40_000;
 
 function ToolDiff(props: { id: string; path: string; before: string | undefined; after: string }) {

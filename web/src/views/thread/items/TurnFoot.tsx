@@ -1,4 +1,4 @@
-// What stands under a turn: how it ended, all that it changed, and where one can go on from it.
+// The footer of a turn: its outcome, all of its changes, and the actions from here.
 
 import type { Role } from "@acpd/client";
 import { useState } from "preact/hooks";
@@ -47,7 +47,7 @@ function TurnDiff({ id, diff }: { id: string; diff: string }) {
   );
 }
 
-/** A fork leaves this thread as it is; going back drops what came after, and so asks once more. */
+/** A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. */
 function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["actions"] }) {
   const [asking, setAsking] = useState(false);
   const [error, setError] = useState<string>();

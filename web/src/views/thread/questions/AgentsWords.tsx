@@ -1,4 +1,4 @@
-// What the agent says of a call that it asks about: its title, its reason, its text. None of it decides anything.
+// The agent's description of a call: its title, its reason, its text. The decision does not depend on it.
 
 import type { Approval as Asked } from "@acpd/client";
 
@@ -9,7 +9,7 @@ import { RawJson } from "../content/RawJson.tsx";
 
 export function AgentsWords({ question }: { question: Asked }) {
   const { requestId, itemId, title, reason, toolCall, subjects } = question;
-  // A question that acpd asks by itself has acpd's own words.
+  // A question that acpd itself asks has acpd's own text.
   if (itemId == null) return null;
   const texts = objects(toolCall?.content).filter((entry) => entry.type === "content" && isObject(entry.content));
   return (
@@ -23,7 +23,7 @@ export function AgentsWords({ question }: { question: Asked }) {
           id={`${requestId}/call`}
           label="Tool call as it was sent"
           value={toolCall}
-          // Where acpd cannot say what it is about, this may.
+          // Useful if acpd cannot describe the call.
           open={subjects.length === 0 || subjects.some((subject) => subject.type === "unknown")}
         />
       )}

@@ -1,5 +1,5 @@
-// The agent asks whether it may do something. Everything that would be done stands here in full, as the daemon reads it; the
-// agent's own words for it stand below, marked as such. Nothing is focused and nothing is preset: an answer takes a deliberate press.
+// A permission request. It shows all actions in full, as the daemon reads them; the agent's description follows, marked
+// as such. No button has the focus or a default, so an answer requires a deliberate click.
 
 import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
 import { useId } from "preact/hooks";
@@ -14,17 +14,17 @@ import { Subjects } from "./Subjects.tsx";
 
 export interface ApprovalProps {
   question: Asked;
-  /** An option's id; nothing means that none of them is picked, and the question is cancelled. */
+  /** Receives the chosen option; `undefined` if the user chooses none and cancels the question. */
   onAnswer: (option: PermissionOption | undefined) => void;
-  /** The answer is on its way. */
+  /** Whether the answer is being sent. */
   sending?: boolean;
-  /** Why the last answer was not taken. */
+  /** Why the daemon rejected the last answer. */
   error?: string | undefined;
-  /** Who else is asked. */
+  /** The other subscribers who receive the question. */
   others?: readonly string[];
-  /** How it was answered. */
+  /** The answer, if the question is resolved. */
   resolved?: Resolved | undefined;
-  /** Why this person cannot answer. */
+  /** Why this user cannot answer. */
   barred?: string | undefined;
 }
 
@@ -83,14 +83,14 @@ export function Approval(props: ApprovalProps) {
   );
 }
 
-/** Who else may answer first. */
+/** Lists the other subscribers, who may answer first. */
 export function AlsoAsked({ others }: { others: readonly string[] }) {
   if (others.length === 0) return null;
-  // Two pages of the same person look alike.
+  // Two pages of the same user have the same name.
   return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
 }
 
-/** What the answer does, and behind it what the agent calls it. */
+/** The effect of the answer, followed by the agent's name for it. */
 function Label({ option, always }: { option: PermissionOption; always: Always | null | undefined }) {
   const name = nameBeside(option);
   return (
@@ -101,7 +101,7 @@ function Label({ option, always }: { option: PermissionOption; always: Always | 
   );
 }
 
-/** Only a yes to this one thing is the plain way on. */
+/** Only a single approval gets the primary style. */
 function looks(kind: string): string {
   if (kind === "allow_once") return "primary";
   return iconOf(kind) === "cross" ? "danger" : "";
@@ -120,7 +120,7 @@ interface SettledProps {
   options?: readonly PermissionOption[];
 }
 
-/** A question that is answered: what was said, and by whom. */
+/** An answered question: the answer and its author. */
 export function Settled({ title, resolved, options = [] }: SettledProps) {
   const { said, icon } = OUTCOMES[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);

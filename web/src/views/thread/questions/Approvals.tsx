@@ -1,4 +1,4 @@
-// What the agent asks and nobody has answered yet, and who has answered what was asked in the latest turn.
+// The open questions of the agent, and the answered ones of the latest turn.
 
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -13,11 +13,11 @@ import { CurrentThread, type ThreadContext } from "../content/context.ts";
 import { who } from "../content/Notice.tsx";
 import { diffStyle } from "../content/settings.ts";
 
-/** Milliseconds for which an answered question is still shown, so that nobody wonders where it went. */
+/** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
 const SHOWN = 12_000;
 
 export function Approvals(props: ThreadViewProps) {
-  // Answers of one thread are no news in another.
+  // Answers of one thread must not appear as new in another.
   return <Questions key={props.thread.threadId} {...props} />;
 }
 
@@ -76,7 +76,7 @@ function barred(role: Role, online: boolean): string | undefined {
 interface AskedProps {
   question: Question;
   barred: string | undefined;
-  /** Who else is asked. */
+  /** The other subscribers who receive the question. */
   others: readonly string[];
   onAnswer: (answer: QuestionAnswered) => Promise<void>;
 }
@@ -84,7 +84,7 @@ interface AskedProps {
 function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
-  // Pressed by a key: whoever works by keys alone is not to lose their place when the card goes.
+  // The button was pressed by a key: keyboard users must not lose their position when the card disappears.
   const pressed = useRef<HTMLElement | undefined>(undefined);
   useEffect(() => () => void (pressed.current && goOn()), []);
   const answer = async (answered: QuestionAnswered) => {
@@ -93,7 +93,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
     setSending(true);
     setError(undefined);
     try {
-      // The card goes when the event says that the question is answered: by whom, it says too.
+      // The card disappears with the event of the answer, which contains its author.
       await onAnswer(answered);
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
@@ -124,7 +124,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
   );
 }
 
-/** On to what comes next, if the person is nowhere else meanwhile. */
+/** Moves the focus to the next element, unless the user has moved it meanwhile. */
 function goOn(): void {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body) {
@@ -136,7 +136,7 @@ function goOn(): void {
 
 type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };
 
-/** Questions that were answered while the page looked on: each for a while. */
+/** Returns questions that were answered since the page opened the thread, each for a while. */
 function useSettled(thread: ThreadState): readonly ResolvedDecision[] {
   const [seen] = useState(() => new Set(thread.decisions));
   const [shown, setShown] = useState<readonly ResolvedDecision[]>([]);
@@ -148,7 +148,7 @@ function useSettled(thread: ThreadState): readonly ResolvedDecision[] {
     });
     if (fresh.length === 0) return;
     setShown((before) => [...before, ...fresh].slice(-3));
-    // Not taken back when the thread changes again: each goes when its own time is over.
+    // Not cleared when the thread changes again: each disappears after its own time.
     setTimeout(() => setShown((before) => before.filter((one) => !fresh.includes(one))), SHOWN);
   }, [thread.decisions]);
   return shown;

@@ -1,4 +1,4 @@
-// The agent wants to know something: a form after its schema, or an address where the person is to go.
+// A question for information: a form by its schema, or a URL for the user to open.
 
 import type { InputWanted, Resolved } from "@acpd/client";
 import { useId, useMemo, useRef, useState } from "preact/hooks";
@@ -16,7 +16,7 @@ import { RawJson } from "../content/RawJson.tsx";
 export interface ElicitationProps {
   question: InputWanted;
   onAnswer: (answers: Record<string, unknown>) => void;
-  /** Of an address: the person has gone there. */
+  /** For a URL: the user has opened it. */
   onAccept: () => void;
   onDecline: () => void;
   onCancel: () => void;
@@ -24,9 +24,9 @@ export interface ElicitationProps {
   error?: string | undefined;
   resolved?: Resolved | undefined;
   barred?: string | undefined;
-  /** Who else is asked. */
+  /** The other subscribers who receive the question. */
   others?: readonly string[];
-  /** Opens an address in a tab of its own. */
+  /** Opens a URL in a new tab. */
   open?: (href: string) => void;
 }
 
@@ -55,7 +55,7 @@ export function Elicitation(props: ElicitationProps) {
   );
 }
 
-/** Declining is an answer; cancelling is none. */
+/** Declining is an answer; cancelling is not. */
 function Refusals({ off, onDecline, onCancel }: { off: boolean; onDecline: () => void; onCancel: () => void }) {
   return (
     <>
@@ -93,7 +93,7 @@ function Fields({ question, sending = false, barred, onAnswer, onDecline, onCanc
     place.current?.querySelectorAll<HTMLElement>("[data-field]")[index]?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   };
   return (
-    // What a browser says about fields is not what the schema says: both would be one too many.
+    // The browser's validation is off: it would differ from the schema's, and repeat it.
     <form class="th-form" ref={place} noValidate onSubmit={submit} autocomplete="off">
       {description !== "" && <p class="th-quiet">{visible(description)}</p>}
       {fields.map((field) => (
@@ -125,7 +125,7 @@ function openTab(href: string): void {
   window.open(href, "_blank", "noopener,noreferrer");
 }
 
-/** Where the person would go is said plainly before anything opens. */
+/** Shows the target of the URL before anything opens. */
 function Address({ question, sending = false, barred, onAccept, onDecline, onCancel, open = openTab }: ElicitationProps) {
   const [opened, setOpened] = useState(false);
   const url = question.url ?? "";

@@ -8,14 +8,14 @@ import type { Field, Filled } from "./form.ts";
 export interface FieldProps {
   field: Field;
   filled: Filled | undefined;
-  /** What is wrong with it. */
+  /** The validation error. */
   wrong: string | undefined;
   off: boolean;
   onFill: (value: Filled) => void;
   onLeave: () => void;
 }
 
-/** Characters beyond which a text gets more than one line. */
+/** Maximum length of a single-line text, in characters. */
 const LONG = 200;
 
 const TYPES: Record<string, string> = {
@@ -26,7 +26,7 @@ const TYPES: Record<string, string> = {
   password: "password",
 };
 
-/** What a control needs to be found and understood. */
+/** The attributes that connect a control with its label and description. */
 interface Bound {
   id: string;
   describedBy: string;
@@ -137,7 +137,7 @@ function Control({ field, filled, wrong, off, onFill, onLeave, bound }: FieldPro
   if (field.kind === "number" || field.kind === "integer") {
     return <input {...common} type="text" inputMode={field.kind === "integer" ? "numeric" : "decimal"} onInput={fill} />;
   }
-  // Preact has a type for each kind of input, and none for one that is found out here.
+  // Preact's types require a literal input type, and this one is determined at run time.
   const typed = { ...common, type: TYPES[field.format] ?? "text", onInput: fill } as object;
   return <input {...typed} />;
 }

@@ -1,4 +1,4 @@
-// What a call would do, part by part, as the daemon reads it: in full, whatever the length.
+// The actions of a call, as the daemon reads them: in full, regardless of length.
 
 import type { CallSubject } from "@acpd/client";
 
@@ -92,7 +92,7 @@ function Subject({ id, subject }: { id: string; subject: CallSubject }) {
   }
 }
 
-/** The input of a call, where it is all that says what it would do. */
+/** The input of a call, if nothing else describes its effect. */
 function Input({ id, json }: { id: string; json: string | null | undefined }) {
   return json == null ? null : <RawJson id={id} label="Parameters" value={json} open />;
 }

@@ -1,5 +1,5 @@
-// The answers to a permission request: what each does is what its kind says. The agent's own name for it may say the
-// opposite, so it is only ever a quotation behind that.
+// The answers to a permission request. An option's kind determines its effect. The agent's name for it may claim the
+// opposite, so it is only a quotation after the effect.
 
 import type { Always, PermissionOption, QuestionAnswered } from "@acpd/client";
 
@@ -13,29 +13,32 @@ const KINDS: Record<string, { meaning: string; decision: string; icon: "check" |
   reject_always: { meaning: "Always reject", decision: "declineForSession", icon: "cross" },
 };
 
-/** What an option of this kind does. */
+/** Returns the effect of an option of this kind. */
 export function meaningOf(kind: string): string {
   return KINDS[kind]?.meaning ?? "Other answer";
 }
 
-/** The icon of an option of this kind. */
+/** Returns the icon of an option of this kind. */
 export function iconOf(kind: string): "check" | "cross" | "info" {
   return KINDS[kind]?.icon ?? "info";
 }
 
-/** What an option does, and for what an "always" holds. */
+/** Returns the effect of an option, with the scope of an "always". */
 export function effectOf(kind: string, always?: Always | null): string {
   const holds = isAlways(kind) && always != null && "holds" in always ? ` ${visibleLine(always.holds)}` : "";
   return meaningOf(kind) + holds;
 }
 
-/** The agent's name for an option, where it says more than the kind. */
+/** Returns the agent's name for an option, if it says more than the kind. */
 export function nameBeside({ kind, name }: PermissionOption): string | undefined {
   const said = name.trim();
   return said === "" || said.toLowerCase() === meaningOf(kind).toLowerCase() ? undefined : said;
 }
 
-/** The answer that picks an option, with what the person took it for: the daemon refuses it if the option is another one. */
+/**
+ * Returns the answer that chooses an option. It contains the kind that the user saw: the daemon rejects it if the
+ * option has a different one.
+ */
 export function answerWith(option: PermissionOption | undefined): QuestionAnswered {
   if (option === undefined) return { decision: "cancel" };
   const { optionId, kind } = option;

@@ -1,7 +1,7 @@
-// The form that an agent describes, and what is wrong with what was filled in.
+// The form of an agent, and its validation.
 //
-// In: the JSON schema of ACP's elicitation. Out: fields in the schema's order, checks, and the answers as the schema has
-// them. A property of a kind that nobody here knows is filled in as JSON: nothing that is asked is left out.
+// In: the JSON schema of ACP's elicitation. Out: fields in the schema's order, checks, and the answers as the schema
+// requires. A property of an unknown kind is filled in as JSON: no property is omitted.
 
 import { isObject, number, objects, text } from "../../../state/acp.ts";
 
@@ -19,21 +19,21 @@ export interface Field {
   title: string;
   description: string;
   required: boolean;
-  /** Of `text`: `email`, `uri`, `date`, `date-time`, `password`, or whatever the agent says. */
+  /** For `text`: `email`, `uri`, `date`, `date-time`, `password`, or any other format of the agent. */
   format: string;
   pattern: string;
-  /** Of `text` characters, of numbers the bounds, of `choices` how many. */
+  /** For `text` characters, for numbers the bounds, for `choices` the count. */
   least?: number;
   most?: number;
   choices: FieldChoice[];
   start: Filled;
 }
 
-/** What stands in a field: a text, a mark, or several choices. */
+/** The value of a field: a text, a check mark, or several choices. */
 export type Filled = string | boolean | readonly string[];
 export type Form = Readonly<Record<string, Filled>>;
 
-/** The schema's fields. */
+/** Returns the schema's fields. */
 export function fieldsOf(schema: unknown): Field[] {
   if (!isObject(schema) || !isObject(schema.properties)) return [];
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
@@ -110,14 +110,14 @@ function startingWith(kind: FieldKind, given: unknown): Filled {
   }
 }
 
-/** A time as the browser's field has it: local, without a zone. */
+/** Converts a time for the browser's field: local, without a zone. */
 function localTime(time: string): string {
   const at = new Date(time);
   if (time === "" || Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** What is wrong with a field, in words; nothing if it is fine. */
+/** Returns the validation error of a field; `undefined` if it is valid. */
 export function complaint(field: Field, filled: Filled | undefined): string | undefined {
   if (field.kind === "boolean") return undefined;
   if (field.kind === "choices") return aboutChoices(field, Array.isArray(filled) ? filled : []);
@@ -139,7 +139,7 @@ export function complaint(field: Field, filled: Filled | undefined): string | un
 function aboutChoices({ required, least = 0, most, choices }: Field, chosen: readonly string[]): string | undefined {
   const known = chosen.filter((value) => choices.some((choice) => choice.value === value));
   const needed = Math.max(least, required ? 1 : 0);
-  // What is not required may be left out altogether.
+  // An optional field may be left empty.
   if (known.length < needed && (required || known.length > 0)) return `Choose at least ${needed}.`;
   return most !== undefined && known.length > most ? `Choose at most ${most}.` : undefined;
 }
@@ -172,10 +172,10 @@ function isAddress(value: string): boolean {
   }
 }
 
-/** Repetitions of repetitions, which can take for ever on a short text. */
+/** Nested repetitions, which can take forever on a short text. */
 const ENDLESS = /\([^()]*(?:[+*]|\{\d+,\d*\})[^()]*\)(?:[+*]|\{)|\([^()]*\|[^()]*\)(?:[+*]|\{)|\(.*\(.*[+*{].*\).*\)[+*{]/;
 
-/** Patterns come from agents: those that could hold up the page are left to the agent to check. */
+/** Patterns come from agents. A pattern that could block the page is left to the agent to check. */
 function fits(pattern: string, value: string): boolean {
   if (pattern === "" || pattern.length > 500 || value.length > 1_000 || ENDLESS.test(pattern)) return true;
   try {
@@ -194,7 +194,7 @@ function parses(value: string): boolean {
   }
 }
 
-/** The answers, once nothing is wrong. What was left empty and is not required is left out. */
+/** Returns the answers of a valid form. Omits empty optional fields. */
 export function answersOf(fields: readonly Field[], form: Form): Record<string, unknown> {
   const answers: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const field of fields) {
@@ -215,7 +215,7 @@ function answerOf(field: Field, filled: Filled | undefined): unknown {
   if (value === "") return undefined;
   if (field.kind === "number" || field.kind === "integer") return Number(value);
   if (field.kind === "json") return JSON.parse(value);
-  // The browser's field has local time without a zone; the schema wants one.
+  // The browser's field has local time without a zone; the schema requires one.
   if (field.format === "date-time" && !/(Z|[+-]\d\d:\d\d)$/i.test(value)) return new Date(value).toISOString();
   return value;
 }
