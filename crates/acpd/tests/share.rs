@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, Incoming, Place, wait_until};
+use support::{Client, Daemon, Incoming, Place, peak_kib, wait_until};
 
 /// A daemon whose agent `fake` is shared, with `limits`.
 fn sharing(limits: &str) -> Daemon {
@@ -127,12 +127,14 @@ fn a_turn_that_does_not_stop_ends_no_other_threads_turn() {
     client.until(|m| m.method == "item/agentMessage/delta" && m.text("threadId") == a);
     client.call("turn/interrupt", &json!({ "threadId": a, "turnId": turn_a }));
     let ended = client.finish(&a, &turn_a);
-    assert_eq!(ended.status(), "failed");
-    assert!(
-        ended.error().contains("did not end the turn within 1 s"),
-        "{}",
-        ended.error()
+    assert_eq!(ended.status(), "interrupted");
+    let notice = ended.one("thread/notice");
+    assert_eq!(
+        (notice.text("threadId"), notice.text("code")),
+        (a.as_str(), "cancelTimedOut")
     );
+    let message = notice.text("message");
+    assert!(message.contains("did not end the turn within 1 s"), "{message}");
     // Its thread goes on, in a process where nothing runs that nobody wants.
     assert_eq!(client.turn(&a, "say again").said(), "again");
     assert_eq!(daemon.place.agents().len(), 2);
@@ -172,4 +174,61 @@ fn a_daemon_that_stops_leaves_no_shared_process() {
     assert_eq!(daemon.place.agents().len(), 1);
     assert_eq!(daemon.stop().code(), Some(0));
     assert_eq!(daemon.place.agents(), [0; 0]);
+}
+
+/// An agent that opens two sessions, takes two prompts, says so, and reads nothing any more.
+const STUCK: &str = r#"
+import json, sys, time
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+sessions = prompts = 0
+while prompts < 2:
+    message = json.loads(sys.stdin.readline())
+    if message["method"] == "initialize":
+        send({"id": message["id"], "result": {"protocolVersion": 1}})
+    elif message["method"] == "session/new":
+        sessions += 1
+        send({"id": message["id"], "result": {"sessionId": f"s{sessions}"}})
+    elif message["method"] == "session/prompt":
+        prompts += 1
+        content = {"type": "text", "text": "heard"}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        send({"method": "session/update", "params": {"sessionId": message["params"]["sessionId"], "update": update}})
+time.sleep(1000)
+"#;
+
+#[test]
+fn a_stuck_shared_agent_is_found() {
+    let daemon = Daemon::with(&format!(
+        "[agents.stuck]\ncommand = \"python3\"\nargs = [\"-c\", '''{STUCK}''']\nshare = true\n\
+         [limits]\nrequests_per_window = 1000\nagent_exit_grace_secs = 1\n"
+    ));
+    let mut client = Client::new(&daemon);
+    let (a, b) = (
+        client.thread_of(&daemon, "stuck"),
+        client.thread_of(&daemon, "stuck"),
+    );
+    let (turn_a, turn_b) = (client.start(&a, "one"), client.start(&b, "two"));
+    for thread in [&a, &b] {
+        wait_until("the agent has the prompt", || {
+            let read = client.call(
+                "thread/read",
+                &json!({ "threadId": thread, "includeTurns": true }),
+            );
+            read.to_string().contains("heard")
+        });
+    }
+    // 108 MB, of which the agent takes nothing.
+    let text = "x".repeat(900_000);
+    let params = json!({ "threadId": a, "method": "_x", "params": { "text": text } });
+    for _ in 0..120 {
+        client.request("agent/notify", &params);
+    }
+    for end in ends(&mut client, [(&a, &turn_a), (&b, &turn_b)]) {
+        assert_eq!(end["status"], "failed");
+        assert!(end["error"].as_str().unwrap().contains("stdin"), "{end}");
+    }
+    let peak = peak_kib(daemon.pid()) >> 10;
+    assert!(peak < 150, "the daemon took {peak} MiB");
 }

@@ -241,7 +241,12 @@ pub const SMALL_CALL_BYTES: usize = 64 << 10;
 pub const JSON_GROWTH: u64 = 6;
 /// Bytes that may wait for an agent's stdin before nothing more is read from it.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
-/// Seconds that an agent may read nothing while all room for what waits for it is taken; then it is stopped.
+/// Bytes that commands for one agent process may carry, of all its threads, until they are in the agent's pipe. A thread
+/// waits for room with its next one.
+pub const AGENT_COMMAND_BYTES: u32 = 32 << 20;
+/// Seconds that a thread waits for room for a command; then it lets go of the agent.
+pub const AGENT_COMMAND_SECS: u64 = 60;
+/// Seconds that an agent process may read nothing while all room for what waits for it is taken; then it is ended.
 pub const AGENT_STALL_SECS: u64 = 10;
 /// Threads that one shared agent process takes in its life; then the next process is started. So few that a
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.

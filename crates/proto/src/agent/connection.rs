@@ -109,6 +109,22 @@ pub enum AgentCommand {
     },
 }
 
+impl AgentCommand {
+    /// Bytes of what it carries, without those of an answer, for which its callback has made room.
+    pub fn bytes(&self) -> usize {
+        let of = |texts: &[RawJson]| texts.iter().map(|text| text.get().len()).sum::<usize>();
+        match self {
+            Self::Open(start) => {
+                of(&start.mcp_servers) + of(start.meta.as_slice()) + of(start.members.as_slice())
+            }
+            Self::Prompt { prompt, meta, .. } => of(prompt) + of(meta.as_slice()),
+            Self::Request { request, .. } => request.bytes(),
+            Self::Notify { method, params } => method.len() + of(params.as_slice()),
+            Self::Cancel | Self::Close | Self::Answer { .. } => 0,
+        }
+    }
+}
+
 /// What the agent did.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {

@@ -153,6 +153,27 @@ impl AgentRequest {
         }
     }
 
+    /// Bytes of what it carries.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |texts: &[RawJson]| texts.iter().map(|text| text.get().len()).sum::<usize>();
+        match self {
+            Self::SetMode { mode_id: id }
+            | Self::SetModel { model_id: id }
+            | Self::DeleteSession { session_id: id }
+            | Self::CloseSession { session_id: id } => id.len(),
+            Self::SetConfigOption { config_id, value } => match value {
+                ConfigValue::Boolean(_) => config_id.len(),
+                ConfigValue::Id(id) => config_id.len() + id.len(),
+            },
+            Self::Authenticate { method_id, members } => method_id.len() + of(members.as_slice()),
+            Self::ListSessions { cwd, cursor } => [cwd, cursor].into_iter().flatten().map(String::len).sum(),
+            Self::Steer { prompt } => of(prompt),
+            Self::Passthrough { params, .. } => of(params.as_slice()),
+            Self::Extension { method, params } => method.len() + of(params.as_slice()),
+            Self::Logout | Self::ForkSession => 0,
+        }
+    }
+
     /// Refuses what the agent did not declare.
     pub fn check(&self, capabilities: &Capabilities) -> Result<(), Failure> {
         let (declared, name) = match self {

@@ -434,5 +434,5 @@ impl Request {
 
 /// The answer to a cursor that the daemon has not issued.
 pub fn invalid_cursor() -> Failure {
-    Failure::invalid_params("cursor is none that this daemon gave out")
+    Failure::invalid_params("invalid cursor: it was not issued by this daemon")
 }

@@ -1,16 +1,23 @@
-//! How many bytes an agent's callbacks may bring into memory.
+//! How many bytes of the daemon's memory may be on their way to one agent process.
 //!
-//! In: how much a callback is about to read. Out: a charge, held until its answer is in the agent's pipe. Owns: the budget of
-//! one process. Never: makes one agent wait for another one.
+//! In: how much a callback is about to read, or a command carries. Out: a charge, held until that is in the agent's pipe. Owns:
+//! the budget of one process. Never: makes one agent wait for another one, or a callback for a command.
 
 use std::sync::Arc;
 
-use acpd_model::limits::AGENT_CALL_BYTES;
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The budget of one process. Callbacks that do not fit wait in their order.
+/// The budget of one process. What does not fit waits in its order.
+///
+/// Callbacks and commands have a part each. A thread that waits for room for a command answers no callbacks meanwhile, so
+/// that room must never be held by answers that are still to pass the thread. A command holds its room only on the way to the
+/// pipe: the agent frees it by reading, as it does while it waits for an answer.
 #[derive(Debug, Clone)]
-pub struct Budget(Arc<Semaphore>);
+pub struct Budget {
+    callbacks: Arc<Semaphore>,
+    commands: Arc<Semaphore>,
+}
 
 /// A part of a budget, given back when this is dropped.
 #[derive(Debug)]
@@ -18,38 +25,57 @@ pub struct Charge(OwnedSemaphorePermit);
 
 impl Default for Budget {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AGENT_CALL_BYTES as usize)))
+        Self {
+            callbacks: Arc::new(Semaphore::new(AGENT_CALL_BYTES as usize)),
+            commands: Arc::new(Semaphore::new(AGENT_COMMAND_BYTES as usize)),
+        }
     }
 }
 
 impl Budget {
-    /// Takes so many bytes once they are free; one that wants more than the whole budget gets all of it.
+    /// Takes so many bytes for a callback once they are free; one that wants more than the whole budget gets all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
-        let room = Arc::clone(&self.0);
-        match room.acquire_many_owned(whole(bytes)).await {
-            Ok(permit) => Charge(permit),
-            // It is never closed.
-            Err(_) => std::future::pending().await,
-        }
+        take(&self.callbacks, whole(bytes, AGENT_CALL_BYTES)).await
     }
 
-    /// Takes so many bytes if they are free now, and nobody waits for them.
+    /// Takes so many bytes for a callback if they are free now, and no other waits for them.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
-        let room = Arc::clone(&self.0);
-        room.try_acquire_many_owned(whole(bytes)).ok().map(Charge)
+        let room = Arc::clone(&self.callbacks);
+        room.try_acquire_many_owned(whole(bytes, AGENT_CALL_BYTES))
+            .ok()
+            .map(Charge)
+    }
+
+    /// Takes so many bytes for a command once they are free; one that wants more than the whole budget gets all of it.
+    pub async fn take_for_command(&self, bytes: u64) -> Charge {
+        take(&self.commands, whole(bytes, AGENT_COMMAND_BYTES)).await
+    }
+
+    /// Returns whether a further command must wait.
+    pub fn is_full_of_commands(&self) -> bool {
+        // What is free goes to a command that waits for more at once.
+        self.commands.available_permits() == 0
+    }
+}
+
+async fn take(room: &Arc<Semaphore>, bytes: u32) -> Charge {
+    match Arc::clone(room).acquire_many_owned(bytes).await {
+        Ok(permit) => Charge(permit),
+        // It is never closed.
+        Err(_) => std::future::pending().await,
     }
 }
 
 impl Charge {
     /// Gives back all but so many bytes.
     pub fn shrink(&mut self, bytes: u64) {
-        let excess = self.0.num_permits().saturating_sub(whole(bytes) as usize);
-        drop(self.0.split(excess));
+        let kept = usize::try_from(bytes).unwrap_or(usize::MAX);
+        drop(self.0.split(self.0.num_permits().saturating_sub(kept)));
     }
 }
 
-fn whole(bytes: u64) -> u32 {
-    u32::try_from(bytes).map_or(AGENT_CALL_BYTES, |bytes| bytes.min(AGENT_CALL_BYTES))
+fn whole(bytes: u64, most: u32) -> u32 {
+    u32::try_from(bytes).map_or(most, |bytes| bytes.min(most))
 }
 
 #[cfg(test)]
@@ -87,5 +113,22 @@ mod tests {
         let mut held = budget.take(u64::MAX).await;
         held.shrink(u64::MAX);
         assert!(budget.try_take(1).is_none(), "nothing was given back");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_waits_keeps_no_callback_waiting() {
+        let budget = Budget::default();
+        let taken = budget.take_for_command(u64::from(AGENT_COMMAND_BYTES) - 10).await;
+        assert!(!budget.is_full_of_commands());
+        let mut large = Box::pin(budget.take_for_command(100));
+        assert!(large.as_mut().now_or_never().is_none());
+        assert!(
+            budget.is_full_of_commands(),
+            "what is free is the waiting command's"
+        );
+        assert!(budget.try_take(ALL).is_some());
+        drop(taken);
+        assert!(large.now_or_never().is_some());
+        assert!(!budget.is_full_of_commands());
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Program};
-use acpd_model::limits::{AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_STALL_SECS, AGENT_WRITES, SMALL_CALL_BYTES};
+use acpd_model::limits::{
+    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
+};
 use acpd_model::{ErrorCode, Failure, Limits};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::AgentExit;
@@ -13,12 +15,11 @@ use acpd_proto::wire::{LineDecoder, RpcError};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::budget::{Budget, Charge};
 use crate::agent::process_table::{Process, ProcessSlot};
-use crate::agent::stdin::Stdin;
+use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
 use crate::metrics::{Metrics, Present};
 
@@ -46,8 +47,8 @@ pub struct AgentHandle {
     /// What it does.
     pub events: mpsc::Receiver<AgentMessage>,
     stop: CancellationToken,
-    /// How long it may take nothing while more waits for it than there is room for.
-    pub(crate) patience: Duration,
+    /// How long a command may wait for room.
+    patience: Duration,
     /// The process, for the list of those that run.
     pub(crate) process: Arc<Process>,
 }
@@ -115,33 +116,42 @@ impl AgentHandle {
             commands,
             events,
             stop,
-            patience: Duration::from_secs(AGENT_STALL_SECS),
+            patience: Duration::from_secs(AGENT_COMMAND_SECS),
             process,
         };
         (handle, ends)
     }
 
-    /// Tells the agent. One that is gone hears nothing; its thread learns of that by [`AgentMessage::AgentExit`]. One that
-    /// reads nothing, so that there is no more room for what waits for it, is stopped after a while: its thread could
-    /// do nothing else.
+    /// Sends a command, once the process's budget has room for what it carries. An agent that is gone receives nothing; its
+    /// thread learns of that by [`AgentMessage::AgentExit`]. The thread does nothing else while it waits, so it lets go of
+    /// an agent that reads too slowly.
     ///
-    /// What is large must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
+    /// What is large in an answer must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
     pub async fn send_command(&self, command: AgentCommand, charge: Option<Charge>) {
-        let order = Order::new(command, charge, self.process.budget());
-        let Err(TrySendError::Full(order)) = self.commands.try_send(Box::new(order)) else {
-            return;
-        };
-        let sent = tokio::time::timeout(self.patience, self.commands.send(order)).await;
+        let sent = tokio::time::timeout(self.patience, self.queue_command(command, charge)).await;
         if sent.is_err() {
-            tracing::warn!("an agent reads nothing of what waits for it; it is stopped");
+            tracing::warn!(
+                secs = self.patience.as_secs(),
+                "agent is not reading its stdin; the thread drops it"
+            );
             self.stop.cancel();
         }
     }
 
-    /// Whether it was told to stop.
-    #[cfg(test)]
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.is_cancelled()
+    async fn queue_command(&self, command: AgentCommand, charge: Option<Charge>) {
+        let budget = self.process.budget();
+        let charge = match command.bytes() {
+            0 => charge,
+            bytes => tokio::select! {
+                charge = budget.take_for_command(bytes as u64) => Some(charge),
+                () = self.commands.closed() => return,
+            },
+        };
+        // An agent that is gone receives nothing.
+        let _ = self
+            .commands
+            .send(Box::new(Order::new(command, charge, budget)))
+            .await;
     }
 
     /// Ends the process, with its grace, or leaves it to the other threads that share it; [`AgentMessage::AgentExit`] follows.
@@ -162,7 +172,7 @@ pub(crate) fn spawn(
     let mut process = AgentProcess::spawn(program)?;
     slot.started(process.id());
     let (handle, ends) = AgentHandle::new(slot.process());
-    let stdin = Stdin::new(process.stdin.take());
+    let stdin = Stdin::new(process.stdin.take(), slot.process().budget().clone());
     // In boxes: a future keeps room twice for what is moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, clock.now()),
@@ -205,6 +215,7 @@ impl Actor {
         } = ends;
         self.collect();
         let mut open = true;
+        let mut stalled = None;
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
             // While the thread is behind, nothing more is read from the agent; that is what slows it down.
@@ -220,7 +231,10 @@ impl Actor {
                     Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
                     Err(_) => break,
                 },
-                () = self.stdin.write(), if self.stdin.waits() => {}
+                written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
+                    stalled = Some(stall);
+                    break;
+                },
                 command = commands.recv(), if has_room => match command {
                     Some(order) => {
                         let Order { command, charge } = *order;
@@ -235,7 +249,7 @@ impl Actor {
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        Box::pin(self.finish(*process, events_tx, open)).await;
+        Box::pin(self.finish(*process, events_tx, open, stalled)).await;
     }
 
     /// Turns what was read into events.
@@ -262,6 +276,7 @@ impl Actor {
         process: AgentProcess,
         events_tx: mpsc::Sender<AgentMessage>,
         mut is_reading: bool,
+        stalled: Option<Stalled>,
     ) {
         self.connection
             .handle_command(AgentCommand::Close, self.clock.now());
@@ -311,7 +326,7 @@ impl Actor {
         }
         let _ = events_tx
             .send(AgentMessage::Exited(Box::new(AgentExit {
-                reason: ended.reason,
+                reason: stalled.map_or(ended.reason, |stalled| stalled.to_string()),
                 stderr: ended.stderr,
             })))
             .await;
@@ -348,8 +363,9 @@ mod tests {
     use super::*;
     use crate::agent::config::AgentConfig;
     use crate::agent::process_table::ProcessTable;
+    use crate::agent::stdin::STALL;
     use acpd_model::RawJson;
-    use acpd_model::limits::AGENT_OUTBOX_BYTES;
+    use acpd_model::limits::{AGENT_COMMAND_BYTES, AGENT_OUTBOX_BYTES};
 
     async fn run(script: &str) -> AgentHandle {
         let config = AgentConfig {
@@ -368,6 +384,26 @@ mod tests {
         let slot = running.start("sh").await.unwrap();
         let program = config.program(start.cwd.clone().into(), None);
         spawn(&program, start, &limits, Clock::start(), &metrics, slot).unwrap()
+    }
+
+    fn notify(params: &RawJson) -> AgentCommand {
+        AgentCommand::Notify {
+            method: "_x".into(),
+            params: Some(params.clone()),
+        }
+    }
+
+    async fn exit_reason(mut handle: AgentHandle) -> String {
+        let exited = async {
+            loop {
+                match handle.events.recv().await.expect("its end is told") {
+                    AgentMessage::Exited(exit) => break exit.reason,
+                    AgentMessage::Events(_) => {}
+                }
+            }
+        };
+        let exited = tokio::time::timeout(Duration::from_secs(30), exited).await;
+        exited.expect("it is ended")
     }
 
     /// The lines without meaning that it wrote until its end.
@@ -425,34 +461,35 @@ mod tests {
         assert!(free());
     }
 
-    /// More than the pipe and the outbox hold.
     #[tokio::test]
-    async fn an_agent_that_reads_nothing_fills_no_memory_and_is_stopped() {
-        let mut handle = run("exec sleep 1000").await;
-        handle.patience = Duration::from_millis(100);
-        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
-        let notify = || AgentCommand::Notify {
-            method: "_x".into(),
-            params: None,
-        };
-        handle
-            .send_command(
-                AgentCommand::Notify {
-                    method: "_x".into(),
-                    params: Some(text),
-                },
-                None,
-            )
-            .await;
-        let mut events_tx = 0;
-        while !handle.stop.is_cancelled() {
-            assert!(
-                events_tx <= AGENT_WRITES + 2,
-                "what is not taken is not collected without end"
-            );
-            handle.send_command(notify(), None).await;
-            events_tx += 1;
+    async fn an_agent_that_reads_nothing_fills_no_memory_and_is_ended() {
+        let handle = run("exec sleep 1000").await;
+        let text = RawJson::of(&"x".repeat(900 << 10)).unwrap();
+        let mut sent = 0;
+        while tokio::time::timeout(STALL / 4, handle.send_command(notify(&text), None))
+            .await
+            .is_ok()
+        {
+            sent += text.get().len();
+            assert!(sent <= AGENT_OUTBOX_BYTES, "{} MiB wait for it", sent >> 20);
         }
-        assert!(words(handle).await.is_empty());
+        assert!(sent >= AGENT_OUTBOX_BYTES / 2, "there was room");
+        // This one waits until the process is ended.
+        handle.send_command(notify(&text), None).await;
+        let reason = exit_reason(handle).await;
+        assert!(reason.contains("stdin"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_thread_waits_for_room_for_so_long_and_no_longer() {
+        // It reads too little for the rest to find room, and too much to have stalled.
+        let mut handle = run("while :; do head -c 70000 >/dev/null; sleep 0.2; done").await;
+        handle.patience = Duration::from_millis(500);
+        let large = RawJson::of(&"x".repeat(AGENT_COMMAND_BYTES as usize)).unwrap();
+        handle.send_command(notify(&large), None).await;
+        assert!(!handle.stop.is_cancelled(), "it fits alone");
+        let sent = tokio::time::timeout(Duration::from_secs(30), handle.send_command(notify(&large), None));
+        sent.await.expect("it waits no longer");
+        assert!(handle.stop.is_cancelled());
     }
 }

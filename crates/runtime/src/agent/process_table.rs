@@ -51,12 +51,12 @@ pub struct Process {
     memory: AtomicU64,
     /// Whether all that use it were told to let it go.
     leaving: AtomicBool,
-    /// What its callbacks may bring into memory.
+    /// What callbacks and commands may keep in memory for it.
     budget: Budget,
 }
 
 impl Process {
-    /// What its callbacks may bring into memory.
+    /// What callbacks and commands may keep in memory for it.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }

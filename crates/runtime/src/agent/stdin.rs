@@ -1,25 +1,34 @@
 //! An agent's standard input.
 //!
-//! In: lines. Out: as much of them as the pipe takes. Owns: the pipe, and what it has not taken yet. Never: waits for the
-//! agent unless it is asked to.
+//! In: lines. Out: as much of them as the pipe takes; that the agent has stopped reading. Owns: the pipe, and what it has not
+//! taken yet. Never: waits for the agent unless it is asked to.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use acpd_model::limits::AGENT_OUTBOX_BYTES;
+use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_STALL_SECS};
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
+use tokio::time::Instant;
 
-use crate::agent::budget::Charge;
+use crate::agent::budget::{Budget, Charge};
 
 /// Lines of less than so many bytes are put together, so that they are written at once.
 const JOINED_BYTES: usize = 64 << 10;
 
-/// An agent's standard input. By default it is none, and takes everything.
+/// How long the agent may read nothing while there is no room for more.
+pub(crate) const STALL: Duration = Duration::from_secs(if cfg!(test) { 2 } else { AGENT_STALL_SECS });
+
+/// How often room is looked for while the agent reads nothing: commands that begin to wait for it wake nobody.
+const STALL_CHECK: Duration = Duration::from_millis(500);
+
+/// An agent's standard input. By default it has no pipe, and takes everything.
 #[derive(Default)]
 pub struct Stdin {
     /// None once the agent reads no more; what is for it then is dropped.
     pipe: Option<ChildStdin>,
+    /// The process's budget, which says whether commands wait for room.
+    budget: Budget,
     waiting: VecDeque<Part>,
     /// Bytes of the first part that the pipe has taken.
     taken: usize,
@@ -27,19 +36,40 @@ pub struct Stdin {
     bytes: usize,
     /// For the lines that are added next.
     charge: Option<Charge>,
+    /// Since when there is no room and the pipe takes nothing, if that is so.
+    stalled_since: Option<Instant>,
 }
 
 /// Lines, and what they hold of the agent's budget.
 struct Part {
     lines: Vec<u8>,
-    _charge: Option<Charge>,
+    charges: Vec<Charge>,
+}
+
+/// The agent has stopped reading its stdin, and there is no room for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stalled {
+    /// Bytes that it has not read.
+    bytes: usize,
+}
+
+impl std::fmt::Display for Stalled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the agent has stopped reading its stdin: it took none of {} waiting bytes for {} s, so acpd ended it",
+            self.bytes,
+            STALL.as_secs()
+        )
+    }
 }
 
 impl Stdin {
-    /// Of a process that was started just now.
-    pub fn new(pipe: Option<ChildStdin>) -> Self {
+    /// Wraps the pipe of a process that was started just now.
+    pub fn new(pipe: Option<ChildStdin>, budget: Budget) -> Self {
         Self {
             pipe,
+            budget,
             ..Self::default()
         }
     }
@@ -57,12 +87,13 @@ impl Stdin {
         }
         self.bytes += lines.len();
         match self.waiting.back_mut() {
-            Some(last) if charge.is_none() && last.lines.len() + lines.len() <= JOINED_BYTES => {
+            Some(last) if last.lines.len() + lines.len() <= JOINED_BYTES => {
                 last.lines.append(&mut lines);
+                last.charges.extend(charge);
             }
             _ => self.waiting.push_back(Part {
                 lines,
-                _charge: charge,
+                charges: charge.into_iter().collect(),
             }),
         }
     }
@@ -77,13 +108,25 @@ impl Stdin {
         self.bytes < AGENT_OUTBOX_BYTES
     }
 
-    /// Writes what the pipe takes, once it takes something. Safe to cancel.
-    pub async fn write(&mut self) {
-        let Some(first) = self.waiting.front() else { return };
-        let written = match &mut self.pipe {
-            Some(pipe) => pipe.write(&first.lines[self.taken..]).await,
-            None => Ok(first.lines.len() - self.taken),
+    /// Writes what the pipe takes, once it takes something. Fails when the pipe has taken nothing for [`STALL`] although there
+    /// was no room for more. Safe to cancel.
+    pub async fn write(&mut self) -> Result<(), Stalled> {
+        let Some(first) = self.waiting.front() else {
+            return Ok(());
         };
+        let lines = &first.lines[self.taken..];
+        let crowded = self.bytes >= AGENT_OUTBOX_BYTES;
+        let written = match &mut self.pipe {
+            Some(pipe) => tokio::select! {
+                biased;
+                written = pipe.write(lines) => written,
+                () = stalled(&self.budget, crowded, &mut self.stalled_since) => {
+                    return Err(Stalled { bytes: self.bytes });
+                }
+            },
+            None => Ok(lines.len()),
+        };
+        self.stalled_since = None;
         match written {
             Ok(bytes) => {
                 self.taken += bytes;
@@ -107,17 +150,31 @@ impl Stdin {
         if self.waiting.is_empty() {
             self.waiting = VecDeque::new();
         }
+        Ok(())
     }
 
     /// Writes the rest and closes the pipe. One that takes nothing any more is ended by its signals.
     pub async fn close(mut self, patience: Duration) {
-        let rest = async {
-            while self.waits() {
-                self.write().await;
-            }
-        };
+        let rest = async { while self.waits() && self.write().await.is_ok() {} };
         // Best effort.
         let _ = tokio::time::timeout(patience, rest).await;
+    }
+}
+
+/// Until there was no room for [`STALL`]; `since` remembers how long that is already, also when this is cancelled.
+async fn stalled(budget: &Budget, crowded: bool, since: &mut Option<Instant>) {
+    loop {
+        let now = Instant::now();
+        let left = if crowded || budget.is_full_of_commands() {
+            STALL.saturating_sub(now - *since.get_or_insert(now))
+        } else {
+            *since = None;
+            STALL_CHECK
+        };
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.min(STALL_CHECK)).await;
     }
 }
 
@@ -129,7 +186,6 @@ mod tests {
     use tokio::process::Command;
 
     use super::*;
-    use crate::agent::budget::Budget;
 
     #[tokio::test]
     async fn all_of_it_arrives_in_order_however_little_the_pipe_takes() {
@@ -138,7 +194,7 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut stdin = Stdin::new(cat.stdin.take());
+        let mut stdin = Stdin::new(cat.stdin.take(), Budget::default());
         let lines: Vec<Vec<u8>> = (0..40)
             .map(|n| format!("{n}\n").repeat(20_000).into_bytes())
             .collect();
@@ -152,11 +208,11 @@ mod tests {
         for (at, line) in lines.into_iter().enumerate() {
             stdin.add(line);
             if at < 20 {
-                stdin.write().await;
+                stdin.write().await.unwrap();
             }
         }
         // Far more than a pipe takes at once.
-        stdin.write().await;
+        stdin.write().await.unwrap();
         assert!(stdin.waits());
         stdin.close(Duration::from_mins(1)).await;
         assert!(read.await.unwrap() == all);
@@ -171,8 +227,8 @@ mod tests {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut stdin = Stdin::new(sleep.stdin.take());
         let budget = Budget::default();
+        let mut stdin = Stdin::new(sleep.stdin.take(), budget.clone());
         let all = || budget.try_take(u64::MAX);
         stdin.charge(all());
         stdin.add(Vec::new());
@@ -182,26 +238,61 @@ mod tests {
         // More than a pipe takes.
         stdin.add(vec![b'x'; 1 << 20]);
         assert!(all().is_none());
-        stdin.write().await;
+        stdin.write().await.unwrap();
         stdin.charge(all());
         stdin.add(b"behind\n".to_vec());
-        stdin.write().await;
+        stdin.write().await.unwrap();
         assert!(all().is_none() && stdin.waits());
         sleep.kill().await.unwrap();
-        stdin.write().await;
+        stdin.write().await.unwrap();
         assert!(all().is_some() && !stdin.waits());
     }
 
     #[tokio::test]
     async fn who_reads_no_more_holds_nothing() {
         let mut gone = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
-        let mut stdin = Stdin::new(gone.stdin.take());
+        let mut stdin = Stdin::new(gone.stdin.take(), Budget::default());
         gone.wait().await.unwrap();
         stdin.add(b"nobody hears\n".to_vec());
-        stdin.write().await;
+        stdin.write().await.unwrap();
         assert!(!stdin.waits() && stdin.has_room());
         stdin.add(b"this either\n".to_vec());
-        stdin.write().await;
+        stdin.write().await.unwrap();
         assert!(!stdin.waits());
+    }
+
+    fn sleeper() -> tokio::process::Child {
+        let mut command = Command::new("sleep");
+        let command = command.arg("1000").stdin(Stdio::piped()).kill_on_drop(true);
+        command.spawn().unwrap()
+    }
+
+    /// Whether it stalls within the time, however often it is asked meanwhile.
+    async fn stalls(stdin: &mut Stdin, within: Duration) -> bool {
+        let deadline = Instant::now() + within;
+        while Instant::now() < deadline {
+            if let Ok(Err(_)) = tokio::time::timeout(Duration::from_millis(50), stdin.write()).await {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_reads_nothing_stalls_once_there_is_no_room() {
+        let budget = Budget::default();
+        let mut sleep = sleeper();
+        let mut stdin = Stdin::new(sleep.stdin.take(), budget.clone());
+        stdin.add(vec![b'x'; 1 << 20]);
+        assert!(!stalls(&mut stdin, STALL * 2).await, "there is room for more");
+        let held = budget.take_for_command(u64::MAX).await;
+        let full_since = Instant::now();
+        assert!(stalls(&mut stdin, STALL * 10).await, "no command finds room");
+        assert!(full_since.elapsed() >= STALL, "it has time to read");
+        drop(held);
+        let mut sleep = sleeper();
+        let mut stdin = Stdin::new(sleep.stdin.take(), budget);
+        stdin.add(vec![b'x'; AGENT_OUTBOX_BYTES + (1 << 20)]);
+        assert!(stalls(&mut stdin, STALL * 10).await, "no line finds room");
     }
 }

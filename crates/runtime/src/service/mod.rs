@@ -191,12 +191,7 @@ fn close_thread(thread: ThreadId, was_open: bool) -> Dispatched {
 
 /// Waits for a thread's answer.
 pub async fn await_reply(answer: Answer) -> Result<thread::Reply, Failure> {
-    let asleep = |_| {
-        Failure::new(
-            ErrorCode::Overloaded,
-            "the thread was just falling asleep; try again",
-        )
-    };
+    let asleep = |_| Failure::new(ErrorCode::Overloaded, "the thread is being unloaded; try again");
     answer.await.map_err(asleep)?
 }
 
@@ -216,8 +211,5 @@ fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
 
 /// A thread answered something else than it was asked.
 pub(crate) fn misplaced() -> Failure {
-    Failure::new(
-        ErrorCode::Internal,
-        "the thread answered something else than it was asked",
-    )
+    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

@@ -104,7 +104,7 @@ impl ResultType {
                 json!({ "turnId": turn, "delivery": delivery }).into()
             }
             (_, _) => {
-                let message = "the daemon answered something else than it was asked";
+                let message = "internal error: unexpected reply type";
                 return Err(Failure::new(ErrorCode::Internal, message));
             }
         })

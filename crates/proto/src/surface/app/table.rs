@@ -94,12 +94,12 @@ methods! {
     "agent/list" ListAgents(NoParams) -> AgentsListed,
         |_| Ok(Request::ListAgents);
 
-    /// Lists the processes of agents that run, those in a turn first, and what they take of the memory now.
+    /// Lists running agent processes with their memory use, busy ones first.
     "agent/running" ListRunningAgents(NoParams) -> AgentsRunning,
         |_| Ok(Request::ListRunningAgents);
 
-    /// Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the
-    /// result, also where the agent does not work. Has as long as agents have to start.
+    /// Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if
+    /// the agent fails. Times out after `agent_start_secs`.
     "agent/doctor" ExamineAgent(ExamineAgent) -> AgentExamined,
         |params| Ok(Request::ExamineAgent { agent: params.agent_type });
 
@@ -119,13 +119,13 @@ methods! {
     "thread/list" ListThreads(ListThreads) -> ThreadsListed,
         |params| Ok(Request::ListThreads(params.into()));
 
-    /// From now on this connection is told of every thread, also of those that it does not follow, when it comes, goes,
-    /// or is listed differently: with `thread/list/changed`. Ask for the list after that, and for a thread of which a
+    /// Sends `thread/list/changed` to this connection when any thread is created, deleted or listed differently, even
+    /// threads that it does not follow. Ask for the list after that, and for a thread of which a
     /// change comes while the list is on its way, let the change win.
     "thread/list/watch" WatchThreadList(NoParams) -> Nothing,
         |_| Ok(Request::WatchThreadList { on: true });
 
-    /// Ends that.
+    /// Stops watching the thread list.
     "thread/list/unwatch" WatchThreadList(NoParams) -> Nothing,
         |_| Ok(Request::WatchThreadList { on: false });
 
@@ -138,7 +138,7 @@ methods! {
     "thread/search" SearchThreads(SearchThreads) -> TextsFound,
         |params| Ok(Request::SearchThreads(params.into()));
 
-    /// Ends the subscription. The agent goes on.
+    /// Ends the subscription. The agent keeps running.
     "thread/unsubscribe" CloseThread(On<NoParams>) -> Unsubscribed,
         |On { thread, .. }| Ok(Request::CloseThread { thread });
 
@@ -151,12 +151,12 @@ methods! {
     "thread/metadata/set" ChangeThread(On<SetMetadata>) -> Nothing,
         |On { thread, params }| Ok(change(thread, Change::SetMetadata { metadata: params.metadata }));
 
-    /// Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while
-    /// a turn runs. One that is archived already stays so.
+    /// Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while
+    /// a turn runs. Archiving an archived thread has no effect.
     "thread/archive" ChangeThread(On<NoParams>) -> Nothing,
         |On { thread, .. }| Ok(change(thread, Change::Archive));
 
-    /// Takes the thread out again.
+    /// Unarchives the thread.
     "thread/unarchive" ChangeThread(On<NoParams>) -> ThreadFound,
         |On { thread, .. }| Ok(change(thread, Change::Unarchive));
 
@@ -203,7 +203,8 @@ methods! {
         |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
 
     /// Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes
-    /// when it has stopped, or when it was given up. A turn that waits is taken back.
+    /// with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn
+    /// is `interrupted` and a notice says why. A turn that waits is taken back.
     "turn/interrupt" Interrupt(On<InterruptTurn>) -> Nothing,
         |On { thread, params }| Ok(Request::Interrupt { thread, turn: params.turn_id });
 
@@ -212,28 +213,28 @@ methods! {
     "item/approve" Answer(Approve) -> Nothing,
         |Approve(answered)| Ok(answered.into());
 
-    /// Answers a question for information.
+    /// Answers an elicitation.
     "item/answer" Answer(AnswerInput) -> Nothing,
         |AnswerInput(answered)| Ok(answered.into());
 
-    /// Says what the policy would decide about a tool call, and every rule that has a say.
+    /// Returns the policy's decision about a tool call and every matching rule.
     "policy/explain" ExplainPolicy(On<ExplainPolicy>) -> PolicyExplained,
         |On { thread, params }| Ok(Request::ExplainPolicy { thread, tool_call: params.tool_call });
 
-    /// Tells the permission policies of the daemon's configuration: the daemon's, and an agent's own. A thread's own is
+    /// Returns the configured permission policies: the daemon's and an agent's. A thread's policy is
     /// part of the thread.
     "policy/read" ReadPolicies(ReadPolicy) -> PoliciesRead,
         |params| Ok(Request::ReadPolicies { agent: params.agent_type });
 
-    /// Lists the answers that hold for more than their question.
+    /// Lists remembered answers.
     "policy/remembered/list" ListRemembered(On<NoParams>) -> RememberedListed,
         |On { thread, .. }| Ok(Request::ListRemembered { thread });
 
-    /// Takes back an answer that holds. One that holds for the agent only the owner takes back.
+    /// Revokes a remembered answer. One that holds for the agent only the owner takes back.
     "policy/remembered/revoke" RevokeRemembered(On<RevokeRemembered>) -> Nothing,
         |On { thread, params }| Ok(Request::RevokeRemembered { thread, id: params.id });
 
-    /// Signs in to the agent. Answered once somebody is signed in; has 10 minutes.
+    /// Signs in to the agent. Returns once signed in; times out after 10 minutes.
     "agent/authenticate" SignIn(On<Authenticate>) -> Nothing,
         |On { thread, params }| {
             let (method_id, members) = (params.method_id, None);

@@ -1,8 +1,8 @@
 //! The actor of one shared process.
 //!
 //! In: the process's output, threads that come, their commands. Out: what each thread hears. Owns: the process and
-//! its [`SharedAgent`]. Never: ends while a thread needs it, or reads on while one of them is behind: the slowest
-//! thread sets the pace for all, as no queue grows.
+//! its [`SharedAgent`]. Never: ends while a thread needs it, unless it has stopped reading; or reads on while one of them is
+//! behind: the slowest thread sets the pace for all, as no queue grows.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use crate::agent::config::AgentConfig;
 use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
 use crate::agent::process_table::ProcessSlot;
 use crate::agent::shared::JoiningThread;
-use crate::agent::stdin::Stdin;
+use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
 use crate::metrics::{Metrics, Present};
 
@@ -49,7 +49,7 @@ pub(super) fn spawn(
     let program = config.program(PathBuf::from(&first.start.cwd), None);
     let mut process = AgentProcess::spawn(&program)?;
     slot.started(process.id());
-    let stdin = Stdin::new(process.stdin.take());
+    let stdin = Stdin::new(process.stdin.take(), slot.process().budget().clone());
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
     let (leaves, left) = mpsc::channel(SHARED_INBOX);
@@ -94,6 +94,7 @@ impl Actor {
     ) {
         let mut open = true;
         let mut may_join = true;
+        let mut stalled = None;
         while open {
             self.collect();
             if self.agent.is_retired() {
@@ -120,13 +121,16 @@ impl Actor {
                     self.decode();
                 }
                 () = hand_over(&mut self.events_tx), if behind => {}
-                () = self.stdin.write(), if self.stdin.waits() => {}
-                joining = joins.recv(), if may_join => match joining {
+                written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
+                    stalled = Some(stall);
+                    break;
+                },
+                joining = joins.recv(), if may_join && has_room => match joining {
                     Some(joining) => self.seat(joining),
                     None => may_join = false,
                 },
                 Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
-                // Also without room: the threads of a process that reads nothing leave it, and then it ends.
+                // Also without room: a thread that leaves waits for nobody.
                 Some(seat) = left.recv() => {
                     while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
                         self.handle_order(seat, *order);
@@ -143,7 +147,7 @@ impl Actor {
         while let Some(joining) = joins.recv().await {
             self.seat(joining);
         }
-        self.finish(process).await;
+        self.finish(process, stalled).await;
     }
 
     fn seat(&mut self, joining: JoiningThread) {
@@ -196,7 +200,7 @@ impl Actor {
         }
     }
 
-    async fn finish(mut self, process: AgentProcess) {
+    async fn finish(mut self, process: AgentProcess, stalled: Option<Stalled>) {
         if let Some(line) = self.decoder.finish() {
             self.agent.handle_line(&line, self.clock.now());
         }
@@ -210,10 +214,11 @@ impl Actor {
             tokio::spawn(events_tx.farewell(end));
         }
         let ended = process.stop(self.grace).await;
+        let reason = stalled.map_or(ended.reason, |stalled| stalled.to_string());
         for tell in farewells {
             // A thread that is gone needs no news.
             let _ = tell.send(AgentExit {
-                reason: ended.reason.clone(),
+                reason: reason.clone(),
                 stderr: ended.stderr.clone(),
             });
         }
@@ -317,12 +322,13 @@ mod tests {
     use std::sync::Arc;
 
     use acpd_model::RawJson;
-    use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_WRITES};
+    use acpd_model::limits::AGENT_OUTBOX_BYTES;
     use acpd_proto::agent::AgentCommand;
 
     use super::*;
     use crate::agent::process::AgentHandle;
     use crate::agent::process_table::ProcessTable;
+    use crate::agent::stdin::STALL;
 
     fn told(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
         let (to, events) = mpsc::channel(room);
@@ -344,8 +350,23 @@ mod tests {
         })
     }
 
+    /// How its part ended, for a thread.
+    async fn exit(mut handle: AgentHandle) -> AgentExit {
+        let exited = async {
+            loop {
+                match handle.events.recv().await {
+                    Some(AgentMessage::Exited(exit)) => break *exit,
+                    Some(AgentMessage::Events(_)) => {}
+                    None => panic!("the thread is not told"),
+                }
+            }
+        };
+        let exit = tokio::time::timeout(Duration::from_secs(30), exited).await;
+        exit.expect("the process is ended")
+    }
+
     #[tokio::test]
-    async fn a_process_that_reads_nothing_fills_no_memory_and_is_stopped() {
+    async fn a_process_that_reads_nothing_fills_no_memory_and_is_ended() {
         let config = AgentConfig {
             command: "sleep".into(),
             args: vec!["1000".into()],
@@ -359,32 +380,43 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
         let running = ProcessTable::open(&limits, Clock::start(), Arc::clone(&metrics));
         let slot = running.start("sleep").await.unwrap();
-        let (mut handle, ends) = AgentHandle::new(slot.process());
-        handle.patience = Duration::from_millis(100);
-        let start = Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
-        let joining = JoiningThread { start, ends };
-        let joins = spawn(&config, joining, &limits, Clock::start(), &metrics, slot).unwrap();
-        let text = RawJson::of(&"x".repeat(AGENT_OUTBOX_BYTES + (1 << 20))).unwrap();
-        let mut events_tx = 0;
-        while !handle.is_stopped() {
-            assert!(
-                events_tx <= AGENT_WRITES + SHARED_INBOX + 4,
-                "what is not taken is collected"
-            );
-            let params = (events_tx == 0).then(|| text.clone());
-            let method = "_x".into();
-            handle
-                .send_command(AgentCommand::Notify { method, params }, None)
-                .await;
-            events_tx += 1;
-        }
-        joins.closed().await;
-        loop {
-            match handle.events.recv().await {
-                Some(AgentMessage::Exited(_)) => break,
-                Some(_) => {}
-                None => panic!("it is not told"),
+        let start = || Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
+        let (busy, busy_side) = AgentHandle::new(slot.process());
+        let (idle, idle_side) = AgentHandle::new(slot.process());
+        let first = JoiningThread {
+            start: start(),
+            ends: busy_side,
+        };
+        let second = JoiningThread {
+            start: start(),
+            ends: idle_side,
+        };
+        let joins = spawn(&config, first, &limits, Clock::start(), &metrics, slot).unwrap();
+        joins.send(second).await.unwrap();
+        let text = RawJson::of(&"x".repeat(900 << 10)).unwrap();
+        let notify = || AgentCommand::Notify {
+            method: "_x".into(),
+            params: Some(text.clone()),
+        };
+        let mut sent = 0;
+        let sending = async {
+            for _ in 0..400 {
+                busy.send_command(notify(), None).await;
+                sent += text.get().len();
             }
+        };
+        let soon = tokio::time::timeout(STALL / 4, sending).await;
+        assert!(
+            soon.is_err() && sent <= AGENT_OUTBOX_BYTES,
+            "{} MiB wait for a process that reads nothing",
+            sent >> 20
+        );
+        // Another thread's command finds no room either; it ends with the process, and not before.
+        idle.send_command(notify(), None).await;
+        joins.closed().await;
+        for handle in [busy, idle] {
+            let exit = exit(handle).await;
+            assert!(exit.reason.contains("stdin"), "{}", exit.reason);
         }
     }
 
