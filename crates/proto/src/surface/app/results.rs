@@ -53,7 +53,7 @@ impl ResultType {
             }
             (Self::PolicyExplained, Reply::Explained(explanation)) => {
                 RawJson::of(&explanation).map_err(|error| {
-                    let message = format!("the decision cannot be told: {error}");
+                    let message = format!("internal error: cannot write the explanation: {error}");
                     Failure::new(ErrorCode::Internal, message)
                 })?
             }
