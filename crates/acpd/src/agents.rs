@@ -61,7 +61,6 @@ fn list(agents: &Agents, as_json: bool) {
 }
 
 fn row(agent: &ListedAgent) -> [String; 4] {
-    let source = json!(agent.source);
     let runs = match (&agent.reason, agent.runs) {
         (Some(reason), _) => format!("not yet: {reason}"),
         (None, Some(LaunchMethod::Installed)) => format!("installed: {}", short(&agent.command)),
@@ -69,7 +68,7 @@ fn row(agent: &ListedAgent) -> [String; 4] {
     };
     [
         plain(&agent.id),
-        source.as_str().unwrap_or_default().to_owned(),
+        agent.source.name().to_owned(),
         plain(agent.version.as_deref().unwrap_or("-")),
         plain(&runs),
     ]

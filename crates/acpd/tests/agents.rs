@@ -261,7 +261,7 @@ fn a_look_at_an_agent_that_works() {
     for part in [
         "works: ACP version 1, ready after ",
         "agent: ",
-        "ways to log in: ",
+        "authentication methods: ",
         "can: ",
         "loadSession",
     ] {
@@ -359,7 +359,7 @@ fn a_look_at_what_is_no_agent() {
             ][..],
         ),
         ("refuses", &["it refused initialize", "no licence"]),
-        ("future", &["it speaks ACP version 2"]),
+        ("future", &["agent supports ACP version 2"]),
         ("odd", &["has no protocolVersion"]),
     ] {
         let told = acpd(&place, &["agents", "doctor", name]);
@@ -390,7 +390,7 @@ fn an_agent_that_says_nothing_is_not_waited_for() {
     let told = acpd(&place, &["agents", "doctor", "silent"]);
     assert_eq!(told.code, Some(1));
     assert!(
-        told.stdout.contains("it did not answer initialize within 0 s"),
+        told.stdout.contains("agent did not answer initialize within 0 s"),
         "{}",
         told.stdout
     );
@@ -433,5 +433,5 @@ fn a_person_signs_in_with_the_agents_own_program() {
     }
     assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
     let wrong = acpd(&place, &["agents", "login", "sh", "key"]);
-    assert!(wrong.stderr.contains("there is tui"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("available: tui"), "{}", wrong.stderr);
 }

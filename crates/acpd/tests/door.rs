@@ -164,7 +164,7 @@ fn a_revoked_token_is_out_at_once() {
     let file = daemon.place.data().join("tokens.json");
     std::fs::write(&file, "{").unwrap();
     wait_until("the daemon has seen it", || {
-        daemon.log().contains("the tokens stay as they are")
+        daemon.log().contains("tokens not reloaded")
     });
     other.call("agent/list", &json!({}));
     std::fs::remove_file(&file).unwrap();

@@ -127,7 +127,7 @@ fn a_prompt_that_waits_while_the_daemon_is_killed_is_answered_by_the_next_one() 
     let prompt = pipe.editor.prompt(&session, "say later");
     other.wait_for("turn/queued");
     daemon.kill();
-    pipe.wait_for("is lost");
+    pipe.wait_for("daemon lost");
     daemon.restart();
     let end = pipe.editor.answer(prompt).unwrap();
     assert_eq!(end["stopReason"], "end_turn");
@@ -146,7 +146,7 @@ fn what_happened_while_it_was_away_is_shown_once_and_questions_that_are_over_are
     let prompt = pipe.editor.prompt(&session, "say one; permission");
     let question = pipe.editor.wait_for("session/request_permission");
     daemon.kill();
-    pipe.wait_for("is lost");
+    pipe.wait_for("daemon lost");
     daemon.restart();
     let cancelled = pipe.editor.wait_for("$/cancel_request");
     assert_eq!(cancelled["params"]["requestId"], question["id"]);
@@ -165,7 +165,7 @@ fn a_daemon_that_does_not_come_back_is_started_when_the_editor_wants_something()
     let mut pipe = Pipe::greeted(&daemon.place, &["acp"]);
     let session = pipe.editor.open(&daemon);
     daemon.stop();
-    pipe.wait_for("is lost");
+    pipe.wait_for("daemon lost");
     let prompt = pipe.editor.prompt(&session, "say hello");
     pipe.wait_for("starting one in the background");
     wait_until("the daemon is there", || daemon.place.noticed_pid().is_some());

@@ -183,7 +183,7 @@ fn a_running_daemon_takes_another_policy() {
     )
     .unwrap();
     support::wait_until("the daemon has looked", || {
-        daemon.log().contains("the policies stay as they are")
+        daemon.log().contains("policies not reloaded")
     });
     assert_eq!(effect(&mut client), "deny");
     let own = json!({ "threadId": thread, "policy": { "base": "permissive" } });

@@ -173,7 +173,7 @@ fn a_second_ctrl_c_leaves_the_turn_to_the_daemon() {
     let run = run.finish();
     assert_eq!(run.code, Some(130), "{}", run.stderr);
     assert!(
-        run.stderr.contains("the turn goes on in the daemon"),
+        run.stderr.contains("the turn keeps running in the daemon"),
         "{}",
         run.stderr
     );
@@ -208,7 +208,7 @@ fn without_a_terminal_nothing_is_allowed_and_that_is_said() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("nobody can be asked"), "{}", run.stderr);
+    assert!(run.stderr.contains("no terminal to ask on"), "{}", run.stderr);
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn what_cannot_be_run_is_explained() {
         (&["run", "--agent", "other", "x"], "/no/such/agent"),
         (
             &["run", "--agent", "fake", "--cwd", "/no/such/dir", "x"],
-            "there is no directory /no/such/dir",
+            "directory not found: /no/such/dir",
         ),
         (
             &["run", "--thread", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "x"],

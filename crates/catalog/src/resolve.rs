@@ -27,6 +27,18 @@ pub enum LaunchMethod {
     Uvx,
 }
 
+impl LaunchMethod {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Installed => "installed",
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+        }
+    }
+}
+
 /// A command line that starts an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use acpd_model::{Failure, Limits, RawJson, Role};
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::{acp, app};
 use acpd_proto::time::Now;
 use acpd_proto::wire::Message;
@@ -116,7 +117,7 @@ fn app_frames(input: &[u8]) {
             while let Some(output) = peer.poll_output() {
                 match output {
                     app::PeerOutput::Send(message) => take_answer(&message, &mut answers),
-                    app::PeerOutput::Call { token, .. } => peer.reply(token, Ok(RawJson::trusted("{}"))),
+                    app::PeerOutput::Call { token, .. } => peer.reply(token, Ok(Reply::Done)),
                 }
             }
         }

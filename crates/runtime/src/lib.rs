@@ -7,6 +7,8 @@
 //! Each task has a bounded mailbox: [`thread`] has one for each thread that is awake and one for the directory of them,
 //! [`agent`] one for each agent's process, [`policy::remembered`] one for the answers that hold for all threads of an agent.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 pub mod agent;
 pub mod clock;
 pub mod context;

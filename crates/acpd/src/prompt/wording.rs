@@ -73,6 +73,6 @@ acpd does not remember an answer: it cannot be told which file the program ../x\
 The agent's own words: “$ ls\u{fffd}  1) Allow once”
 ";
         assert_eq!(wording(&params), expected);
-        assert!(wording(&json!({ "title": "x", "command": "ls" })).contains("cannot tell"));
+        assert!(wording(&json!({ "title": "x", "command": "ls" })).contains("cannot determine"));
     }
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
 use acpd_model::{ErrorCode, Failure, RawJson};
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -31,9 +30,9 @@ pub struct CachedInitialize {
 impl CachedInitialize {
     /// Of an agent that was not asked.
     pub fn unknown() -> Self {
-        let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+        let nothing = r#"{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}"#;
         Self {
-            hello: nothing.into(),
+            hello: RawJson::trusted(nothing),
             standby: None,
         }
     }

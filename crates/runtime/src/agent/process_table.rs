@@ -12,7 +12,7 @@ use std::time::Duration;
 use acpd_host::memory;
 use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
 use acpd_model::{ErrorCode, Failure, Limits, Millis, ThreadId};
-use serde::Serialize;
+use acpd_proto::surface::reply::{ProcessState, RunningProcess};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -121,40 +121,6 @@ impl ProcessUse {
     fn idle_since(&self) -> Option<Millis> {
         Some(self.idle_since.load(Ordering::Relaxed)).filter(|since| *since > 0)
     }
-}
-
-/// What runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RunningProcess {
-    /// The agent's name.
-    pub agent_type: String,
-    /// The process's id, once it has one.
-    pub pid: Option<u32>,
-    /// The threads that use it; none of one that was only asked what it is.
-    pub threads: Vec<ThreadId>,
-    /// What it does.
-    pub state: ProcessState,
-    /// Resident memory of it and of what it has started, in bytes.
-    pub memory_bytes: u64,
-    /// When it was started, milliseconds since the epoch.
-    pub started_at: Millis,
-    /// When its last turn ended, if it is idle.
-    pub idle_since: Option<Millis>,
-}
-
-/// What a process does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ProcessState {
-    /// A thread has a turn, or something else that its agent is at.
-    Busy,
-    /// Nobody wants anything of it.
-    Idle,
-    /// It waits for its first session.
-    Waiting,
-    /// It was told to go.
-    Leaving,
 }
 
 impl ProcessTable {
