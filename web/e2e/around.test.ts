@@ -62,7 +62,7 @@ test("agents: a check says what one is, or why it does not work; who looks on ch
   await mute.waitFor();
   expect(await mute.innerText()).toMatch(/code 3[^]*hello there/);
   expect(await mute.getByText("no licence").isVisible()).toBe(false);
-  await mute.getByText("The last of its standard error").click();
+  await mute.getByText("End of standard error").click();
   await mute.getByText("no licence").waitFor();
   await shoot(page, "agents-checked-desktop");
   await accessible(page);
@@ -76,7 +76,7 @@ test("agents: a check says what one is, or why it does not work; who looks on ch
   await looker.goto(`${stage.url}/agents`);
   await looker.getByRole("button", { name: "Check fake" }).waitFor();
   expect(await looker.getByRole("button", { name: "Check fake" }).isDisabled()).toBe(true);
-  await looker.getByText("needs the role operator").waitFor();
+  await looker.getByText("requires the operator role").waitFor();
 });
 
 test("policy: what holds in a thread and everywhere, in the order in which it counts", async () => {
@@ -85,20 +85,20 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   const layers = page.locator(".policy-layer");
   await expect.poll(() => layers.count()).toBe(3);
   const [own, agents, daemons] = await layers.allInnerTexts();
-  expect(own).toMatch(/This thread’s own[^]*readonly[^]*Bash\(git \*\)[^]*no rule is about is denied/);
-  expect(agents).toMatch(/The agent’s\s*fake[^]*Denied[^]*Delete/);
-  expect(daemons).toMatch(/The daemon’s[^]*Asked[^]*WebFetch[^]*does not count/);
+  expect(own).toMatch(/Thread policy[^]*readonly[^]*Bash\(git \*\)[^]*without a matching rule are denied/);
+  expect(agents).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
+  expect(daemons).toMatch(/Daemon policy[^]*Asked[^]*WebFetch[^]*does not count/);
   await page.selectOption("#preset", "");
   await layers.first().getByText("None.").waitFor();
-  await layers.nth(2).getByText("Everything that no rule is about is asked of a person.").waitFor();
+  await layers.nth(2).getByText("Actions without a matching rule ask for approval.").waitFor();
   await page.goto(`${stage.url}/policy`);
-  const everywhere = page.getByRole("region", { name: "In force everywhere" }).locator(".policy-layer");
+  const everywhere = page.getByRole("region", { name: "Global policy" }).locator(".policy-layer");
   await everywhere.filter({ hasText: "WebFetch" }).waitFor();
   expect(await everywhere.count()).toBe(1);
   // Of three agents one has a policy of its own.
   const fakes = page.getByRole("region", { name: "In force for fake" }).locator(".policy-layer");
   await fakes.filter({ hasText: "WebFetch" }).waitFor();
-  expect(await fakes.first().innerText()).toMatch(/The agent’s\s*fake[^]*Denied[^]*Delete/);
+  expect(await fakes.first().innerText()).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
   expect(await layers.count()).toBe(3);
   await shoot(page, "policies-desktop");
   await accessible(page);
@@ -163,7 +163,7 @@ test("a thread that waits notifies, if the browser's person has allowed it by a 
   await accessible(asked);
   await asked.keyboard.press("Escape");
   await startThread(stage, other, "permission kind=execute command=ls", { name: "Loud one" });
-  await expect.poll(notes).toEqual(["asked", "Loud one waits for you"]);
+  await expect.poll(notes).toEqual(["asked", "Loud one is waiting for approval"]);
 });
 
 test("over plain http from another machine it works as well: prompts are sent, words are copied, notifications are explained", async () => {
@@ -182,7 +182,7 @@ test("over plain http from another machine it works as well: prompts are sent, w
   await answer.getByRole("button", { name: "Copy message" }).click();
   await answer.getByRole("button", { name: "Copied" }).waitFor();
   await plain.getByRole("button", { name: "Settings" }).click();
-  await plain.getByText("only for pages that come over https").waitFor();
+  await plain.getByText("Notifications require https or localhost").waitFor();
 });
 
 test("everything is reached by keyboard alone", async () => {

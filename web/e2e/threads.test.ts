@@ -25,7 +25,7 @@ test("the list shows who waits, runs, has failed and is idle, with agent, worksp
   await startThread(stage, other, "permission kind=execute command=ls", { name: "Waiting one" });
   const mark = (name: string) => row(page, name).locator(".live").first();
   await mark("Waiting one").waitFor();
-  await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for you");
+  await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for approval");
   await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
   await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("Last turn failed");
   expect(await mark("Failed one").getAttribute("title")).toBe("Last turn failed");

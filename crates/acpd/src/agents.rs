@@ -133,16 +133,18 @@ async fn login(
     let methods = terminal_logins(&hello);
     let ids: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
     let method = match (&args.method, &methods[..]) {
-        (_, []) => bail!(
-            "the agent {:?} offers no way to sign in with a terminal",
-            args.name
-        ),
+        (_, []) => bail!("agent {:?} has no terminal authentication method", args.name),
         (None, [only]) => only,
-        (None, _) => bail!("say which way: {}", ids.join(", ")),
-        (Some(id), methods) => methods
-            .iter()
-            .find(|method| method.id == *id)
-            .with_context(|| format!("there is no way {id:?} to sign in; there is {}", ids.join(", ")))?,
+        (None, _) => bail!(
+            "choose an authentication method with --method: {}",
+            ids.join(", ")
+        ),
+        (Some(id), methods) => methods.iter().find(|method| method.id == *id).with_context(|| {
+            format!(
+                "unknown authentication method {id:?}; available: {}",
+                ids.join(", ")
+            )
+        })?,
     };
     let login =
         Login::new(&found.config, reserved, &cwd, method).map_err(|failure| anyhow::anyhow!("{failure}"))?;
@@ -323,7 +325,7 @@ fn said(hello: &InitializeResult, millis: u128) -> String {
     } else {
         ways.join(", ")
     };
-    out.push_str(&format!("ways to log in: {ways}\n"));
+    out.push_str(&format!("authentication methods: {ways}\n"));
     let (mut can, mut cannot) = (Vec::new(), Vec::new());
     capabilities("", &read(&hello.agent_capabilities), &mut can, &mut cannot);
     for (title, names) in [("can", can), ("cannot", cannot)] {

@@ -56,7 +56,7 @@ pub struct Common {
 pub enum Command {
     /// Start the daemon in this terminal
     Serve(ServeArgs),
-    /// Be an agent for an editor that speaks ACP on standard input and output
+    /// Run as an ACP agent for an editor, over standard input and output
     Acp(AcpArgs),
     /// Open the web UI in a browser, signed in
     Open(OpenArgs),
@@ -68,25 +68,25 @@ pub enum Command {
     Search(SearchArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
-    /// Put a thread away: "acpd threads" leaves it out, until it is unarchived
+    /// Archive a thread, hiding it from "acpd threads"
     Archive(ThreadArgs),
-    /// Take a thread out again
+    /// Unarchive a thread
     Unarchive(ThreadArgs),
     /// Delete a thread and its log, for good
     Delete(ThreadArgs),
     /// Name a thread
     Rename(RenameArgs),
-    /// Write a thread out, as a record or as a document
+    /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
-    /// Show what the permission policy makes of something
+    /// Test the permission policy
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// Print the JSON Schema of the app protocol
     Schema,
-    /// List agents, install them, and see whether they work
+    /// List, install and check agents
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// Give out access tokens, and take them back
+    /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),
     /// Started by the daemon: ends its agents if it is killed
@@ -96,11 +96,11 @@ pub enum Command {
 
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Make a token and print it, this once
+    /// Create a token and print it once
     Create(TokenCreateArgs),
-    /// List the tokens that were given out
+    /// List tokens
     List(TokenListArgs),
-    /// Take a token back; its connections end
+    /// Revoke a token and close its connections
     Revoke(TokenRevokeArgs),
     /// Print an address at which an editor that can send no token may open one connection
     Ticket(TokenTicketArgs),
@@ -108,13 +108,13 @@ pub enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub struct TokenCreateArgs {
-    /// Whose it is: what the log says about whatever is done with it
+    /// Name of the token, recorded in the log with every action
     #[arg(long, value_name = "NAME")]
     pub name: String,
-    /// What it may do: observer, approver, operator or owner; each may do what those before it may
+    /// Role: observer, approver, operator or owner; each includes the previous ones
     #[arg(long, value_name = "ROLE")]
     pub role: Role,
-    /// When it ends: 90m, 12h, 30d or 2w [default: never]
+    /// Lifetime: 90m, 12h, 30d or 2w [default: unlimited]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<String>,
 }
@@ -142,7 +142,7 @@ pub struct TokenTicketArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Say whether something would be allowed, asked or denied, and by which rule
+    /// Show whether an action would be allowed, asked or denied, and by which rule
     Test(PolicyTestArgs),
 }
 
@@ -150,7 +150,7 @@ pub enum PolicyCommand {
 pub struct PolicyTestArgs {
     #[command(flatten)]
     pub subject: PolicySubject,
-    /// The agent that wants it [default: any]
+    /// The requesting agent [default: any]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// The thread's directory [default: this one]
@@ -159,7 +159,7 @@ pub struct PolicyTestArgs {
     /// The thread's own policy: a preset's name, or JSON
     #[arg(long, value_name = "POLICY")]
     pub thread_policy: Option<String>,
-    /// Print JSON: the decision, and every rule that had a say
+    /// Print the decision and all matching rules as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -186,13 +186,13 @@ pub struct PolicySubject {
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words that must all be there; those in double quotes one after the other
+    /// Words to find; use double quotes for a phrase
     #[arg(value_name = "WORDS", required = true)]
     pub words: Vec<String>,
-    /// In this thread alone
+    /// Search only this thread
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
-    /// How many at most
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: usize,
     /// Print one JSON object a line
@@ -212,10 +212,10 @@ pub struct ServeArgs {
     /// Add an agent named "demo" that needs no model and shows what acpd can do
     #[arg(long)]
     pub demo: bool,
-    /// Listen to the network without TLS: everybody on the way can read tokens and threads
+    /// Listen on the network without TLS; tokens and threads are sent in clear text
     #[arg(long)]
     pub insecure_listen: bool,
-    /// How the daemon's own log is written
+    /// Format of the daemon's log output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 }
@@ -233,14 +233,14 @@ pub struct AcpArgs {
     /// Which agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The editor's first new session goes on in this thread
+    /// Continue this thread in the editor's first new session
     #[arg(long, value_name = "ID")]
     pub thread: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// Print the link, and start no browser
+    /// Print the link without starting a browser
     #[arg(long)]
     pub print: bool,
     /// Print a link for a browser of another device or user, such as behind a proxy; others work only for this user on this machine
@@ -250,16 +250,16 @@ pub struct OpenArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What the agent is asked to do; "-" reads it from standard input
+    /// The prompt; "-" reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub prompt: String,
     /// Which agent, as "acpd agents list" names it; not needed if only one is configured
     #[arg(long, value_name = "NAME", conflicts_with = "thread")]
     pub agent: Option<String>,
-    /// Where the agent works [default: this directory]
+    /// Working directory of the agent [default: current directory]
     #[arg(long, value_name = "DIR", conflicts_with = "thread")]
     pub cwd: Option<PathBuf>,
-    /// Go on in this thread instead of starting one
+    /// Continue this thread instead of starting a new one
     #[arg(long, value_name = "ID")]
     pub thread: Option<String>,
     /// What is printed
@@ -268,14 +268,14 @@ pub struct RunArgs {
     /// What to do when the agent asks for a permission
     #[arg(long, value_name = "HOW", default_value = "ask")]
     pub permissions: Permissions,
-    /// Also print notes about the protocol, such as calls of the agent that do not exist
+    /// Also print protocol diagnostics, such as unknown methods called by the agent
     #[arg(long, short = 'v')]
     pub verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// The agent's answer on standard output, all else on standard error
+    /// The agent's answer on standard output, everything else on standard error
     Text,
     /// Every notification of the app protocol, one a line
     Jsonl,
@@ -296,7 +296,7 @@ pub struct ThreadsArgs {
     /// How many
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub limit: usize,
-    /// Those that were put away
+    /// Show archived threads
     #[arg(long)]
     pub archived: bool,
     /// Print JSON, one thread a line
@@ -316,7 +316,7 @@ pub struct RenameArgs {
     /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
     #[arg(value_name = "THREAD")]
     pub thread: String,
-    /// What it is called from now on; without it, the name is given back
+    /// The new name; omit it to restore the agent's title
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -335,15 +335,15 @@ pub struct ShowArgs {
 pub enum AgentsCommand {
     /// List agents: those of the configuration, then those of the registry
     List(AgentsListArgs),
-    /// List the agents' processes that run, with what they take of the memory
+    /// List running agent processes and their memory use
     Running(AgentsRunningArgs),
     /// Fetch an agent of the registry into the data directory
     Install(AgentsInstallArgs),
     /// Fetch a newer registry
     Update(AgentsUpdateArgs),
-    /// Sign in to an agent that wants a terminal for that
+    /// Sign in to an agent in the terminal
     Login(AgentsLoginArgs),
-    /// Start an agent and show what it says of itself; the exit code tells whether it works
+    /// Start an agent and show its capabilities; exits with 0 if it works
     Doctor(AgentsDoctorArgs),
 }
 
@@ -366,7 +366,7 @@ pub struct AgentsInstallArgs {
     /// The agent, as "acpd agents list" names it
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Take a download for which the registry gives no checksum
+    /// Install a download without a registry checksum
     #[arg(long)]
     pub unverified: bool,
 }
@@ -383,7 +383,7 @@ pub struct AgentsLoginArgs {
     /// The agent, as "acpd agents list" names it
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The way to sign in, if the agent has several
+    /// Authentication method, if the agent has several
     #[arg(value_name = "METHOD")]
     pub method: Option<String>,
     /// Run the command without asking first
@@ -409,7 +409,7 @@ pub struct ExportArgs {
     /// What is written
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: ExportFormat,
-    /// Where to; the file is there whole or not at all [default: standard output]
+    /// Output file, replaced atomically [default: standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

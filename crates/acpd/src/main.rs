@@ -70,7 +70,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Acp(_) | Command::Run(_) | Command::Threads(_) | Command::Show(_) | Command::Export(_)
     );
     if settings.remote.is_some() && !goes_elsewhere {
-        anyhow::bail!("this works on the machine of the daemon alone: leave out --connect and ACPD_CONNECT");
+        anyhow::bail!("this command works only on the daemon's host: remove --connect and ACPD_CONNECT");
     }
     match cli.command {
         Command::Serve(args) => serve::serve(settings, &args),

@@ -55,7 +55,7 @@ fn read_policy(text: &str) -> anyhow::Result<Policy> {
     } else {
         serde_json::to_string(text)?
     };
-    serde_json::from_str(&json).context("--thread-policy is no policy")
+    serde_json::from_str(&json).context("--thread-policy is not a valid policy")
 }
 
 fn request(settings: &Settings, args: &PolicyTestArgs, layers: &Layers<'_>) -> anyhow::Result<Request> {
@@ -76,10 +76,10 @@ fn request(settings: &Settings, args: &PolicyTestArgs, layers: &Layers<'_>) -> a
             .context("--mcp takes a server and a tool, as in --mcp github/create_issue")?;
         Request::mcp(server, tool, cwd)
     } else if let Some(json) = &args.subject.tool_call {
-        let call = RawJson::parse(json.as_str()).context("--tool-call is no JSON")?;
+        let call = RawJson::parse(json.as_str()).context("--tool-call is not valid JSON")?;
         Request::from_tool_call(&call, cwd)
     } else {
-        bail!("say what is to be tested");
+        bail!("nothing to test: pass --bash, --read, --write, --mcp or --tool-call");
     };
     let request = match std::env::var("HOME") {
         Ok(home) => request.with_home(&home),

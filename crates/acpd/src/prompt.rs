@@ -101,7 +101,7 @@ impl Questions {
                 Ok(choice) => choice.response(),
                 Err(error) => {
                     print::err(&format!(
-                        "acpd: declined, since nobody can be asked: {error} (see --permissions)\n"
+                        "acpd: declined, no terminal to ask on: {error} (see --permissions)\n"
                     ));
                     json!({ "decision": "decline" })
                 }

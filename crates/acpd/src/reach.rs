@@ -72,11 +72,11 @@ impl Remote {
                 .is_ok_and(|host: IpAddr| host.is_loopback());
         ensure!(
             secure || local,
-            "http:// would show the access token to everybody on the way: use https://, or an SSH tunnel to localhost"
+            "http:// sends the access token in clear text: use https://, or an SSH tunnel to localhost"
         );
         ensure!(
             secure || pin.is_none(),
-            "--tls-fingerprint is about https:// addresses"
+            "--tls-fingerprint requires an https:// address"
         );
         Ok(Self {
             host,
@@ -112,7 +112,7 @@ pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached
     let authorization = settings.token.as_deref().map(bearer).transpose()?;
     ensure!(
         authorization.is_some(),
-        "a daemon elsewhere wants an access token: set ACPD_TOKEN"
+        "a remote daemon requires an access token: set ACPD_TOKEN"
     );
     let address = remote.address();
     let patience = Duration::from_secs(CONNECT_SECS);

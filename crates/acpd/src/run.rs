@@ -86,12 +86,12 @@ impl Turn {
             // It is a directory there, not here.
             Some(cwd) if settings.remote.is_some() => cwd.clone(),
             None if settings.remote.is_some() => {
-                bail!("say with --cwd where the agent works: a directory of the daemon's machine")
+                bail!("set --cwd to a directory on the daemon's host")
             }
             Some(cwd) => {
                 let real = cwd
                     .canonicalize()
-                    .with_context(|| format!("there is no directory {}", cwd.display()))?;
+                    .with_context(|| format!("directory not found: {}", cwd.display()))?;
                 if std::path::absolute(cwd).is_ok_and(|named| named != real) {
                     // An agent that worked above it may have made it a link.
                     print::err(&format!(
@@ -135,10 +135,10 @@ impl Turn {
                 _ = pressed.recv() => {
                     interrupts += 1;
                     if interrupts > 1 {
-                        print::err("\nacpd: the turn goes on in the daemon\n");
+                        print::err("\nacpd: the turn keeps running in the daemon\n");
                         return Ok(exit::INTERRUPTED);
                     }
-                    print::err("\nacpd: interrupting; press Ctrl-C again to leave the turn alone\n");
+                    print::err("\nacpd: interrupting the turn; press Ctrl-C again to exit and leave it running\n");
                     client.start("turn/interrupt", json!({ "threadId": thread, "turnId": turn })).await?;
                     continue;
                 }
@@ -170,10 +170,7 @@ impl Turn {
 
     fn ended(&mut self, turn: &Value) -> u8 {
         self.renderer.end_answer();
-        let reason = turn["error"]
-            .as_str()
-            .or(turn["stopReason"].as_str())
-            .unwrap_or("no reason given");
+        let reason = turn["error"].as_str().or(turn["stopReason"].as_str());
         let (code, what) = match turn["status"].as_str() {
             Some("completed") => return exit::COMPLETED,
             Some("interrupted") => (exit::INTERRUPTED, "the turn was interrupted"),
@@ -181,7 +178,8 @@ impl Turn {
             Some("limited") => (exit::LIMITED, "the turn reached a limit"),
             _ => (exit::FAILED, "the turn failed"),
         };
-        print::err(&format!("acpd: {what}: {}\n", plain(reason)));
+        let reason = reason.map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+        print::err(&format!("acpd: {what}{reason}\n"));
         code
     }
 }

@@ -80,9 +80,9 @@ impl Watched {
 /// A file that cannot be read changes nothing: an agent must not be allowed more because of a slip of the pen.
 fn take_policies(daemon: &Daemon, path: &Path) {
     match Settings::policies(path).map(|policies| daemon.set_policies(policies)) {
-        Ok(true) => tracing::info!("the policies have changed"),
+        Ok(true) => tracing::info!("reloaded policies"),
         Ok(false) => {}
-        Err(error) => tracing::error!("the policies stay as they are: {error:#}"),
+        Err(error) => tracing::error!("policies not reloaded: {error:#}"),
     }
 }
 
@@ -90,14 +90,14 @@ fn take_policies(daemon: &Daemon, path: &Path) {
 /// renewed.
 fn take_certificate(daemon: &Daemon) {
     match daemon.reload_certificate() {
-        Ok(()) => tracing::info!("the certificate was read again"),
-        Err(error) => tracing::error!("the certificate stays as it is: {error}"),
+        Ok(()) => tracing::info!("reloaded certificate"),
+        Err(error) => tracing::error!("certificate not reloaded: {error}"),
     }
 }
 
 async fn take_tokens(daemon: &Daemon) {
     if let Err(error) = daemon.reload_keys().await {
-        tracing::error!("the tokens stay as they are: {error}");
+        tracing::error!("tokens not reloaded: {error}");
     }
 }
 
@@ -138,9 +138,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     });
     let daemon = daemon.await?;
     if exposed {
-        tracing::warn!(
-            "listening to the network without TLS: everybody on the way can read tokens and threads"
-        );
+        tracing::warn!("listening on the network without TLS: tokens and threads are sent in clear text");
     }
     let agents = if agents.is_empty() {
         "none configured".to_owned()
@@ -185,8 +183,8 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     };
     tokio::select! {
         () = keep_up => {}
-        _ = terminate.recv() => tracing::info!("told to stop by SIGTERM"),
-        _ = interrupt.recv() => tracing::info!("told to stop by SIGINT"),
+        _ = terminate.recv() => tracing::info!("received SIGTERM, stopping"),
+        _ = interrupt.recv() => tracing::info!("received SIGINT, stopping"),
     }
     drop(running);
     daemon.stop().await;

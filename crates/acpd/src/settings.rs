@@ -179,7 +179,7 @@ fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
     {
         return Ok(dir);
     }
-    let home = std::env::var_os("HOME").context("HOME is not set: say where with --data-dir and --config")?;
+    let home = std::env::var_os("HOME").context("HOME is not set: set --data-dir and --config")?;
     Ok(PathBuf::from(home).join(below_home))
 }
 

@@ -54,7 +54,7 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     let now = now();
     let tokens = tokens::load(&settings.daemon.data_dir)?;
     if !as_json && tokens.is_empty() {
-        print::err("there are no tokens but the owner's, which stands in the data directory\n");
+        print::err("no tokens except the owner's token in the data directory\n");
         return Ok(());
     }
     for token in tokens {

@@ -173,7 +173,7 @@ fn a_running_daemon_takes_another_policy() {
     let config = std::fs::read_to_string(daemon.place.config()).unwrap();
     std::fs::write(daemon.place.config(), format!("policy = \"readonly\"\n{config}")).unwrap();
     support::wait_until("the new policy is taken", || {
-        daemon.log().contains("the policies have changed")
+        daemon.log().contains("reloaded policies")
     });
     assert_eq!(effect(&mut client), "deny");
     // What cannot be read changes nothing.
@@ -213,7 +213,7 @@ fn a_configuration_that_comes_later_is_taken_with_agents_that_are_new_in_it() {
     )
     .unwrap();
     support::wait_until("the new policy is taken", || {
-        daemon.log().contains("the policies have changed")
+        daemon.log().contains("reloaded policies")
     });
     let now = decision(&mut client);
     assert_eq!((&now["effect"], &now["scope"]), (&json!("deny"), &json!("agent")));

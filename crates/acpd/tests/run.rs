@@ -262,7 +262,7 @@ fn on_a_terminal_a_name_does_not_hide_what_an_option_does() {
 #[test]
 fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
     let daemon = Daemon::start();
-    let note = "(the agent may remember this by itself)";
+    let note = "(the agent may remember this answer itself)";
     for (command, marked) in [(r#""$TOOL --all""#, true), (r#""make all""#, false)] {
         let prompt = format!("permission command={command}");
         let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", &prompt])));

@@ -127,12 +127,14 @@ fn a_turn_that_does_not_stop_ends_no_other_threads_turn() {
     client.until(|m| m.method == "item/agentMessage/delta" && m.text("threadId") == a);
     client.call("turn/interrupt", &json!({ "threadId": a, "turnId": turn_a }));
     let ended = client.finish(&a, &turn_a);
-    assert_eq!(ended.status(), "failed");
-    assert!(
-        ended.error().contains("did not end the turn within 1 s"),
-        "{}",
-        ended.error()
+    assert_eq!(ended.status(), "interrupted");
+    let notice = ended.one("thread/notice");
+    assert_eq!(
+        (notice.text("threadId"), notice.text("code")),
+        (a.as_str(), "cancelTimedOut")
     );
+    let message = notice.text("message");
+    assert!(message.contains("did not end the turn within 1 s"), "{message}");
     // Its thread goes on, in a process where nothing runs that nobody wants.
     assert_eq!(client.turn(&a, "say again").said(), "again");
     assert_eq!(daemon.place.agents().len(), 2);

@@ -190,8 +190,14 @@ fn an_agent_that_does_not_cancel_is_stopped_and_the_turn_says_so() {
     client.wait_for("item/agentMessage/delta");
     client.call("turn/interrupt", &json!({}));
     let ended = client.finish(&thread, &turn);
-    assert_eq!(ended.status(), "failed");
-    assert!(ended.error().contains("within 1 s"), "{}", ended.error());
+    assert_eq!(ended.status(), "interrupted");
+    let notice = ended.one("thread/notice");
+    assert_eq!(notice.text("code"), "cancelTimedOut");
+    assert!(
+        notice.text("message").contains("within 1 s"),
+        "{}",
+        notice.text("message")
+    );
     assert_eq!(client.turn(&thread, "say back").said(), "back");
 }
 

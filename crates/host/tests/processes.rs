@@ -80,6 +80,7 @@ fn two_hundred_agents_leave_nothing_behind() {
             until("all have been waited for", || own_children().is_empty()).await;
         });
     };
+    let before = threads();
     // The runtime keeps some descriptors for good, as soon as it is first used.
     let first = tokio::runtime::Runtime::new().unwrap();
     first.block_on(async {
@@ -88,9 +89,13 @@ fn two_hundred_agents_leave_nothing_behind() {
         reaping.abort();
     });
     drop(first);
-    let before = (descriptors(), threads());
+    let open = descriptors();
     work();
-    assert_eq!((descriptors(), threads()), before);
+    assert_eq!(descriptors(), open);
+    // The system shows a thread for a moment after it was joined.
+    while threads() != before {
+        std::thread::yield_now();
+    }
     assert_eq!(supervision.end(), 0);
 }
 

@@ -75,8 +75,8 @@ struct Tls {
 pub enum StartError {
     /// The address is open to the network.
     #[error(
-        "{0} is not a loopback address, and there is no TLS: everybody on the way could read the access token. Set up \
-         [server.tls], or use an SSH tunnel; --insecure-listen does it all the same"
+        "{0} is not a loopback address, and TLS is not configured: the access token would be sent in clear text. Set up \
+         [server.tls], use an SSH tunnel, or pass --insecure-listen"
     )]
     NotLoopback(SocketAddr),
     /// The address cannot be listened on.
@@ -305,7 +305,7 @@ impl Daemon {
             .await
             .is_err()
         {
-            tracing::warn!("some clients did not let go");
+            tracing::warn!("some clients did not disconnect in time");
         }
         // Before the log is let go of, and with it the right to be here.
         for socket in &self.sockets {

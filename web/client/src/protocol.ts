@@ -33,7 +33,7 @@ export interface AgentAnswered {
 
 /** How to sign in. */
 export interface AgentAuthenticateParams {
-  /** One of the agent's ways. */
+  /** One of the agent's authentication methods. */
   methodId: string;
   /** The thread; if it is left out, the one that this connection started or resumed last. */
   threadId?: string;
@@ -623,7 +623,7 @@ export type ListReset = Record<string, unknown>;
 export interface ListThreads {
   /** Those of this agent. */
   agentType?: string | null;
-  /** Those that were put away, or (the default) those that were not. */
+  /** Archived threads, or (the default) threads that are not archived. */
   archived?: boolean | null;
   /** Where the last page ended. */
   cursor?: string | null;
@@ -1805,9 +1805,9 @@ export type Words = string | AcpObject[];
 
 /** What a client may ask for. */
 export interface Methods {
-  /** Signs in to the agent. Answered once somebody is signed in; has 10 minutes. */
+  /** Signs in to the agent. Returns once signed in; times out after 10 minutes. */
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
-  /** Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the result, also where the agent does not work. Has as long as agents have to start. */
+  /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
   /** Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first, then those of the registry and those that are installed. */
   "agent/list": { params: AgentListParams; result: AgentsListed };
@@ -1817,7 +1817,7 @@ export interface Methods {
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
   /** Sends the agent a request that ACP does not know; its name begins with `_`. */
   "agent/request": { params: AgentRequestParams; result: AgentAnswered };
-  /** Lists the processes of agents that run, those in a turn first, and what they take of the memory now. */
+  /** Lists running agent processes with their memory use, busy ones first. */
   "agent/running": { params: AgentRunningParams; result: AgentsRunning };
   /** Deletes one of the sessions that the agent keeps. */
   "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
@@ -1825,19 +1825,19 @@ export interface Methods {
   "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
   /** The first request of a connection; the notification `initialized` follows its result. */
   "initialize": { params: InitializeParams; result: Initialized };
-  /** Answers a question for information. */
+  /** Answers an elicitation. */
   "item/answer": { params: ItemAnswerParams; result: Nothing };
   /** Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first once-option of that kind. */
   "item/approve": { params: ItemApproveParams; result: Nothing };
-  /** Says what the policy would decide about a tool call, and every rule that has a say. */
+  /** Returns the policy's decision about a tool call and every matching rule. */
   "policy/explain": { params: PolicyExplainParams; result: PolicyExplained };
-  /** Tells the permission policies of the daemon's configuration: the daemon's, and an agent's own. A thread's own is part of the thread. */
+  /** Returns the configured permission policies: the daemon's and an agent's. A thread's policy is part of the thread. */
   "policy/read": { params: PolicyReadParams; result: PoliciesRead };
-  /** Lists the answers that hold for more than their question. */
+  /** Lists remembered answers. */
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
-  /** Takes back an answer that holds. One that holds for the agent only the owner takes back. */
+  /** Revokes a remembered answer. One that holds for the agent only the owner takes back. */
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
-  /** Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while a turn runs. One that is archived already stays so. */
+  /** Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect. */
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };
   /** Sets one of the agent's options. Answered once the agent has agreed. */
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
@@ -1847,9 +1847,9 @@ export interface Methods {
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists threads, the newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
-  /** Ends that. */
+  /** Stops watching the thread list. */
   "thread/list/unwatch": { params: ThreadListUnwatchParams; result: Nothing };
-  /** From now on this connection is told of every thread, also of those that it does not follow, when it comes, goes, or is listed differently: with `thread/list/changed`. Ask for the list after that, and for a thread of which a change comes while the list is on its way, let the change win. */
+  /** Sends `thread/list/changed` to this connection when any thread is created, deleted or listed differently, even threads that it does not follow. Ask for the list after that, and for a thread of which a change comes while the list is on its way, let the change win. */
   "thread/list/watch": { params: ThreadListWatchParams; result: Nothing };
   /** Replaces the client's own data as a whole; `null` takes them away. */
   "thread/metadata/set": { params: ThreadMetadataSetParams; result: Nothing };
@@ -1869,11 +1869,11 @@ export interface Methods {
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
   /** Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started` comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn: if one of them is refused, so is the request, and the thread is there all the same. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
-  /** Takes the thread out again. */
+  /** Unarchives the thread. */
   "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
-  /** Ends the subscription. The agent goes on. */
+  /** Ends the subscription. The agent keeps running. */
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
-  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes when it has stopped, or when it was given up. A turn that waits is taken back. */
+  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn is `interrupted` and a notice says why. A turn that waits is taken back. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
   /** Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
@@ -1883,7 +1883,7 @@ export interface Methods {
 
 /** What the daemon sends by itself. */
 export interface Notifications {
-  /** What the agent sent and nobody here knows, unchanged. */
+  /** An unknown message from the agent, unchanged. */
   "agent/notification": AgentNotification;
   /** More of a message. */
   "item/agentMessage/delta": Delta;
@@ -1913,15 +1913,15 @@ export interface Notifications {
   "item/userMessage": UserMessage;
   /** The policy let the agent do something that it had not asked for. */
   "policy/permitted": Permitted;
-  /** An answer holds from now on. */
+  /** An answer was remembered. */
   "policy/remembered": Remembered;
-  /** An answer holds no longer. */
+  /** A remembered answer was revoked. */
   "policy/revoked": Revoked;
   /** The client's response to a question was not taken. Goes to that client alone. */
   "serverRequest/rejected": Rejected;
   /** A question is answered, or is none any more. */
   "serverRequest/resolved": Resolved;
-  /** The thread was put away. */
+  /** The thread was archived. */
   "thread/archived": ThreadChanged;
   /** The thread and its log are deleted. Nothing follows. */
   "thread/deleted": ThreadDeleted;
@@ -1949,11 +1949,11 @@ export interface Notifications {
   "thread/subscribers/changed": SubscribersChanged;
   /** The agent ended a terminal's command. */
   "thread/terminal/killed": TerminalNamed;
-  /** The agent needs a terminal no longer. */
+  /** The agent released a terminal. */
   "thread/terminal/released": TerminalNamed;
   /** The agent's context fills up. */
   "thread/tokenUsage/updated": TokenUsageUpdated;
-  /** The thread was taken out again. */
+  /** The thread was unarchived. */
   "thread/unarchived": ThreadChanged;
   /** Something about the thread changed; only what did is there. */
   "thread/updated": ThreadUpdated;

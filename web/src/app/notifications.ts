@@ -44,7 +44,7 @@ effect(() => {
     for (const thread of known ? now.filter(({ id }) => !known?.has(id)) : []) {
       const name = nameOf(thread);
       const here = open.peek()?.threadId === thread.id && document.hasFocus();
-      announce(`${name} waits for you`);
+      announce(`${name} is waiting for approval`);
       if (!here && wanted.peek() && permission.peek() === "granted") {
         notify(thread.id, name, thread.agentType);
       }
@@ -55,7 +55,7 @@ effect(() => {
 
 function notify(threadId: string, name: string, agent: string): void {
   try {
-    const note = new Notification(`${name} waits for you`, { body: `${agent} asks for your decision.`, tag: threadId });
+    const note = new Notification(`${name} is waiting for approval`, { body: `${agent} requests approval.`, tag: threadId });
     note.onclick = () => {
       window.focus();
       go({ view: "thread", threadId });

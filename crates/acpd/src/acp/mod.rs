@@ -164,7 +164,7 @@ impl Session<'_> {
 
     /// Waits until the daemon is there again.
     async fn again(&mut self) -> Result<Link, End> {
-        print::err("acpd: the connection to the daemon is lost; waiting for it\n");
+        print::err("acpd: connection to the daemon lost; reconnecting\n");
         let since = Instant::now();
         let [mut wait, longest] = ATTEMPTS;
         loop {
@@ -182,7 +182,7 @@ impl Session<'_> {
             };
             match opened {
                 Ok(Some(link)) => {
-                    print::err("acpd: the daemon is there again\n");
+                    print::err("acpd: reconnected to the daemon\n");
                     return Ok(link);
                 }
                 Err(error) if since.elapsed() > self.patience() => return Err(error.into()),

@@ -37,7 +37,7 @@ impl Choice {
     /// What stands behind its number.
     pub fn line(&self) -> String {
         let note = if self.agent_remembers {
-            " (the agent may remember this by itself)"
+            " (the agent may remember this answer itself)"
         } else {
             ""
         };
@@ -78,7 +78,7 @@ mod tests {
         let lines: Vec<String> = choices.iter().map(Choice::line).collect();
         assert_eq!(
             lines[0],
-            "Always allow this command in /w\u{fffd}  4) Reject: “No” (the agent may remember this by itself)"
+            "Always allow this command in /w\u{fffd}  4) Reject: “No” (the agent may remember this answer itself)"
         );
         assert_eq!(lines[1], "Reject");
         assert!(lines[2].starts_with("Allow once: “x"), "{}", lines[2]);

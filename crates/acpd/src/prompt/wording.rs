@@ -14,7 +14,7 @@ pub fn wording(params: &Value) -> String {
     let mut text = String::from("The agent asks for permission:\n");
     let parts: Vec<CallSubject> = serde_json::from_value(params["subjects"].clone()).unwrap_or_default();
     if parts.is_empty() {
-        text.push_str("  acpd cannot tell what it would do\n");
+        text.push_str("  acpd cannot determine the effect of this call\n");
     }
     text.push_str(&in_lines(&parts));
     if let Some(why) = params["always"]["notRemembered"].as_str() {

@@ -54,7 +54,7 @@ pub enum Source {
 pub enum Guards {
     /// Commands.
     Commands,
-    /// Changes of files, and only commands that look dangerous.
+    /// Diff view, and only commands that look dangerous.
     Files,
 }
 

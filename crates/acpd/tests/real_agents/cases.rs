@@ -244,7 +244,7 @@ fn always(bench: &mut Bench) -> Result<String, String> {
         let told = notices.any(|notice| {
             notice
                 .text("message")
-                .contains("the agent may remember this by itself")
+                .contains("the agent may remember this answer itself")
         });
         check(told, "acpd keeps no rule, and no notice says so", &turn)?;
     }

@@ -36,7 +36,7 @@ pub(super) fn changed(path: &str) -> Failure {
 pub(super) fn moved(path: &str) -> Failure {
     Failure::new(
         ErrorCode::Conflict,
-        format!("{path} leads elsewhere than it did when it was decided on: nothing was done"),
+        format!("{path} resolves to a different file than the approved one: nothing was done"),
     )
 }
 

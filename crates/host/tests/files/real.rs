@@ -107,7 +107,7 @@ fn what_was_decided_on_happens_there_or_not_at_all() {
         assert!(
             failure
                 .message
-                .contains("leads elsewhere than it did when it was decided on"),
+                .contains("resolves to a different file than the approved one"),
             "{failure}"
         );
     }

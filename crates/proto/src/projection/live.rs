@@ -19,6 +19,15 @@ use super::thread_names::ThreadNames;
 use crate::agent::Capabilities;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
+/// Which side ends a turn before the agent has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupter {
+    /// A client asked for it.
+    Client,
+    /// The daemon, because the agent gave no sign of life.
+    Daemon,
+}
+
 /// The turn that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunningTurn {
@@ -26,8 +35,8 @@ pub struct RunningTurn {
     pub id: TurnId,
     /// When it began.
     pub started_at: Millis,
-    /// Whether someone asked for it to end.
-    pub interrupted: bool,
+    /// Which side interrupted it, if it was; a client once both have.
+    pub interrupted: Option<Interrupter>,
 }
 
 /// A turn that waits.
@@ -300,7 +309,7 @@ impl Live {
                 self.turn = Some(RunningTurn {
                     id,
                     started_at: event.at,
-                    interrupted: false,
+                    interrupted: None,
                 });
             }
             EventKind::TurnSettled {
@@ -419,8 +428,13 @@ impl Live {
                 self.fold_bound(session_id, *how, session);
             }
             EventKind::InterruptRequested {} => {
+                let by_client = matches!(event.by, Origin::Client(_));
                 if let Some(turn) = &mut self.turn {
-                    turn.interrupted = true;
+                    turn.interrupted = match turn.interrupted {
+                        Some(Interrupter::Client) => turn.interrupted,
+                        _ if by_client => Some(Interrupter::Client),
+                        _ => Some(Interrupter::Daemon),
+                    };
                 }
             }
             EventKind::PermissionRequested { request, options, .. } => {

@@ -33,7 +33,7 @@ pub use extract::extract;
 pub use history_text::HistoryText;
 pub use item::{ItemView, MessageView, Part, content_text, text_block};
 pub use known_tools::{KnownTools, ToolRef};
-pub use live::{ClientTurn, DeclaredCapabilities, Live, OpenRequest, QueuedTurn, RunningTurn};
+pub use live::{ClientTurn, DeclaredCapabilities, Interrupter, Live, OpenRequest, QueuedTurn, RunningTurn};
 pub use open_items::{OpenItem, OpenItems};
 pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use spec::{Chunks, SessionChange, Spec, server_name};

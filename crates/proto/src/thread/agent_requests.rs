@@ -193,9 +193,7 @@ impl Thread {
             self.agent_requests.remove(&call);
             self.refuse(call, failure.clone());
         }
-        if self.live.turn.is_some() {
-            self.fail_turn(&failure.message);
-        }
+        self.settle_unanswered(&failure.message, &Origin::Agent);
         self.send_agent_requests();
     }
 

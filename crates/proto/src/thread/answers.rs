@@ -81,7 +81,7 @@ impl Thread {
                     }
                 );
             let then = if told_always && !self.queued_calls.contains_key(&number) {
-                "the agent may remember this by itself"
+                "the agent may remember this answer itself"
             } else {
                 "the answer holds this once"
             };
@@ -120,7 +120,7 @@ impl Thread {
     }
 
     fn not_remembered(&mut self, why: &str) {
-        let message = format!("acpd keeps no rule: {why}");
+        let message = format!("answer not remembered: {why}");
         self.notice(Level::Info, "notRemembered", &message);
     }
 }

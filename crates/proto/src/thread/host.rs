@@ -123,7 +123,7 @@ impl Thread {
             return self.refuse_stopping(call, &request);
         }
         if self.host_tasks.len() + self.question_calls.len() + self.queued_calls.len() >= AGENT_CALLS {
-            let message = format!("{AGENT_CALLS} requests of this agent are unanswered already");
+            let message = format!("too many requests in flight from this agent (limit {AGENT_CALLS})");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
         let bytes = request.bytes() + raw_params.as_ref().map_or(0, |raw_params| raw_params.get().len());

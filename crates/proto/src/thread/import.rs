@@ -78,7 +78,7 @@ impl Thread {
             Ok(known) => self.import_updates(&known, updates.into()),
             Err(failure) => {
                 let message = format!(
-                    "What the agent tells of the conversation could not be held against the record, so that nothing of it is taken over: {failure}"
+                    "The agent's history could not be compared with the log, so nothing was imported: {failure}"
                 );
                 self.notice(Level::Warning, "notImported", &message);
             }
@@ -101,8 +101,7 @@ impl Thread {
             }
         }
         let Some(fresh) = known.new_in(&reported) else {
-            let message =
-                "The agent tells another conversation than the one on record; nothing of it is taken over.";
+            let message = "The agent's history differs from the recorded conversation; nothing was imported.";
             return self.notice(Level::Info, "notImported", message);
         };
         let new = (fresh.from..reported.exchanges().len())

@@ -135,7 +135,7 @@ impl Thread {
         if self.limits.recall_bytes == 0 {
             return Err(Failure::new(
                 ErrorCode::Unsupported,
-                "the agent could not be told what is kept: limits.recall_bytes is 0",
+                "cannot send the remaining history to the agent: limits.recall_bytes is 0",
             ));
         }
         Ok(Fidelity::Recalled)

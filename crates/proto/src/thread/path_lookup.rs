@@ -97,7 +97,7 @@ impl Thread {
                     Some(found) => found.clone(),
                     None => Err(Failure::new(
                         ErrorCode::Internal,
-                        format!("it cannot be told where {path} leads"),
+                        format!("cannot resolve {path}"),
                     )),
                 });
                 self.decide(call, request, Some(wanted.with_real_paths(real)), at, None);

@@ -7,6 +7,7 @@ use acpd_model::{EventKind, Failure, Origin};
 
 use super::command::{AgentExit, Effect, Reply};
 use super::thread::{AgentState, Thread};
+use super::turns::DAEMON_STOPPED;
 use crate::agent::{AgentCommand, Capabilities, Quirks, Start};
 
 impl Thread {
@@ -90,7 +91,7 @@ impl Thread {
             self.notice(
                 Level::Warning,
                 "agentForgot",
-                "The agent began a new session: it remembers nothing of this thread.",
+                "The agent started a new session without this thread's history.",
             );
         }
         if untold {
@@ -203,13 +204,15 @@ impl Thread {
     }
 
     pub(super) fn stop(&mut self) {
-        self.fail_continuations("the daemon is stopping");
+        let reason = "the daemon is stopping";
+        self.fail_continuations(reason);
         while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
-            self.settle_queued(queued, "the daemon is stopping");
+            self.settle_queued(queued, reason);
         }
         self.drop_in_editors();
-        self.abandon("the daemon is stopping", &Origin::Daemon, true);
-        self.abort_delegations("the daemon is stopping");
+        self.note_interrupted(DAEMON_STOPPED, reason);
+        self.abandon(reason, &Origin::Daemon, true);
+        self.abort_delegations(reason);
         self.stop_agent();
     }
 

@@ -246,7 +246,7 @@ impl Thread {
 
     /// Who wants the turn to end is not asked about its next step.
     pub(super) fn cancel_if_interrupted(&mut self, number: u32) {
-        if self.live.turn.is_some_and(|turn| turn.interrupted) {
+        if self.live.turn.is_some_and(|turn| turn.interrupted.is_some()) {
             self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
         }
     }

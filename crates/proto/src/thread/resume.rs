@@ -41,7 +41,7 @@ impl Thread {
             self.resume.exclude(how);
         }
         let message = format!(
-            "The agent did not go on with its session by {}: {error}",
+            "The agent failed to continue its session with {}: {error}",
             method(how)
         );
         self.notice(Level::Info, "notReopened", &message);
@@ -54,7 +54,7 @@ impl Thread {
         };
         self.resume.exclude(how);
         let message = format!(
-            "The agent ended when it was to go on with its session by {}: it is not asked that way again.",
+            "The agent exited while continuing its session with {}; this method is disabled for the thread.",
             method(how)
         );
         self.notice(Level::Warning, "notReopened", &message);

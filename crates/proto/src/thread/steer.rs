@@ -49,7 +49,10 @@ impl Thread {
     /// The running turn, if the agent has its prompt, goes on with it, and takes words for it.
     fn steerable_turn(&self) -> Option<TurnId> {
         let takes = self.agent == AgentState::Ready && self.capabilities.as_ref().is_some_and(|c| c.steering);
-        let running = self.live.turn.filter(|turn| takes && !turn.interrupted)?;
+        let running = self
+            .live
+            .turn
+            .filter(|turn| takes && turn.interrupted.is_none())?;
         (self.prompted == Some(running.id)).then_some(running.id)
     }
 

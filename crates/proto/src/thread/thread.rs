@@ -10,7 +10,7 @@ use acpd_model::{
 
 use super::command::{Command, Effect, HostCall, Input, Reply};
 use super::policy::{Policies, QueuedCall};
-use super::turns::UnsentPrompt;
+use super::turns::{DAEMON_STOPPED, UnsentPrompt};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities};
 use crate::fanout::{Coalescer, LiveTail};
 use crate::projection::Live;
@@ -207,11 +207,9 @@ impl Thread {
         // A terminal is called after the callback that made it, and no two of a thread have one name.
         self.calls = self.calls.max(self.live.last_terminal);
         self.void_lease();
-        self.abandon(
-            "the daemon was stopped while the turn was running",
-            &Origin::Daemon,
-            true,
-        );
+        let reason = "the daemon was stopped while the turn was running";
+        self.note_interrupted(DAEMON_STOPPED, reason);
+        self.abandon(reason, &Origin::Daemon, true);
     }
 
     /// Deals with one thing that happened.

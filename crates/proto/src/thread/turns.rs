@@ -9,7 +9,11 @@ use serde::Deserialize;
 use super::command::{Effect, TurnView};
 use super::thread::{AgentState, HistoryState, Thread};
 use crate::agent::{AgentCommand, Capabilities};
+use crate::projection::Interrupter;
 use crate::wire::RpcError;
+
+/// The notice of a turn that was interrupted and ends with the daemon.
+pub(super) const DAEMON_STOPPED: &str = "daemonStopped";
 
 /// What is needed is on its way.
 struct HistoryPending;
@@ -64,7 +68,7 @@ impl Thread {
             let waiting = self.live.queue.len();
             return Err(Failure::new(
                 ErrorCode::Overloaded,
-                format!("{waiting} turns are waiting in this thread already"),
+                format!("too many queued turns in this thread (limit {waiting})"),
             ));
         }
         let turn = TurnId(self.live.last_turn + 1);
@@ -183,17 +187,12 @@ impl Thread {
     pub(super) fn history_collected(&mut self, recalled: Result<String, Failure>) {
         self.history = recalled.map_or_else(|failure| {
             let message = format!(
-                "The conversation so far could not be read, so that the agent, which has forgotten it, is not told of it: {failure}"
+                "The conversation history could not be read, so the agent, which lost its session, does not receive it: {failure}"
             );
             self.notice(Level::Warning, "notRecalled", &message);
             HistoryState::Failed
         }, HistoryState::Collected);
         self.prompt_if_ready();
-    }
-
-    /// Fails the running turn; the ones that wait go on.
-    pub(super) fn fail_turn(&mut self, reason: &str) {
-        self.settle(TurnResult::failed(reason), &Origin::Agent);
     }
 
     pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
@@ -207,7 +206,7 @@ impl Thread {
         if turn.is_some_and(|id| id != running.id) {
             return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
         }
-        if running.interrupted {
+        if running.interrupted == Some(Interrupter::Client) {
             return Ok(());
         }
         self.emit(
@@ -218,11 +217,11 @@ impl Thread {
         );
         self.cancel_requests(by);
         self.note_status();
-        if self.prompted.is_some() {
+        if self.prompted.is_none() {
+            self.settle(TurnResult::interrupted(), by);
+        } else if running.interrupted.is_none() {
             self.send_to_agent(AgentCommand::Cancel);
             self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));
-        } else {
-            self.settle(TurnResult::interrupted(), by);
         }
         Ok(())
     }
@@ -232,12 +231,17 @@ impl Thread {
         self.cancel_deadline = None;
         self.stop_agent();
         let reason = match self.watchdog.take_silence() {
-            Some(silence) => format!("{silence}, nor did it end the turn within {seconds} s; it was stopped"),
+            Some(silence) => {
+                format!("{silence} and did not end the turn within {seconds} s; it was terminated")
+            }
             None => {
-                format!("the agent did not end the turn within {seconds} s of being told to; it was stopped")
+                format!(
+                    "the agent did not end the turn within {seconds} s after cancellation; it was terminated"
+                )
             }
         };
-        self.settle(TurnResult::failed(&reason), &Origin::Daemon);
+        self.note_interrupted("cancelTimedOut", &reason);
+        self.settle_unanswered(&reason, &Origin::Daemon);
     }
 
     pub(super) fn prompt_ended(&mut self, turn: TurnId, result: Result<RawJson, RpcError>) {
@@ -245,21 +249,20 @@ impl Thread {
             return;
         }
         self.prompted = None;
-        let interrupted = self.live.turn.is_some_and(|turn| turn.interrupted);
-        let silence = self.watchdog.take_silence();
+        let by_client = self.is_interrupted_by_client();
+        let silence = self.watchdog.take_silence().filter(|_| !by_client);
         self.watchdog.record_success();
-        let turn_result = match result {
-            _ if silence.is_some() => TurnResult::failed(&silence.unwrap_or_default()),
-            Ok(response) => TurnResult::from_response(&response),
-            Err(error) if interrupted => TurnResult {
-                status: TurnStatus::Interrupted,
-                ..TurnResult::failed(&error.to_string())
-            },
-            Err(error) => TurnResult {
+        let mut turn_result = match (result, silence) {
+            (_, Some(silence)) => TurnResult::failed(&silence),
+            (Ok(response), None) => TurnResult::from_response(&response),
+            (Err(error), None) => TurnResult {
                 raw: RawJson::of(&error).ok(),
                 ..TurnResult::failed(&error.to_string())
             },
         };
+        if by_client && turn_result.status == TurnStatus::Failed {
+            turn_result.status = TurnStatus::Interrupted;
+        }
         self.void_requests("the turn is over");
         self.settle(turn_result, &Origin::Agent);
     }
@@ -282,7 +285,7 @@ impl Thread {
         self.close_terminals();
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.live.turn.is_some() && (sent || unsent_too) {
-            self.settle(TurnResult::failed(reason), by);
+            self.settle_unanswered(reason, by);
         } else {
             // What the process that is gone had begun is not the next one's.
             self.close_items(ItemOutcome::Failed);
@@ -295,6 +298,30 @@ impl Thread {
 
     pub(super) fn settle_queued(&mut self, turn: TurnId, reason: &str) {
         self.settle_turn(turn, None, TurnResult::failed(reason), &Origin::Daemon);
+    }
+
+    fn is_interrupted_by_client(&self) -> bool {
+        let interrupter = self.live.turn.and_then(|turn| turn.interrupted);
+        interrupter == Some(Interrupter::Client)
+    }
+
+    /// Records why a turn that a client interrupted ends without the agent's answer. A turn that fails has the
+    /// reason as its error.
+    pub(super) fn note_interrupted(&mut self, code: &str, reason: &str) {
+        if self.is_interrupted_by_client() {
+            self.notice(Level::Warning, code, reason);
+        }
+    }
+
+    /// Ends the running turn, if there is one, without the agent's answer: as interrupted if a client wanted its
+    /// end, else as failed.
+    pub(super) fn settle_unanswered(&mut self, reason: &str, by: &Origin) {
+        let turn_result = if self.is_interrupted_by_client() {
+            TurnResult::interrupted()
+        } else {
+            TurnResult::failed(reason)
+        };
+        self.settle(turn_result, by);
     }
 
     /// Ends the running turn and begins the next one that waits.

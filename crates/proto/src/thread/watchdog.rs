@@ -80,7 +80,7 @@ impl Thread {
 
     pub(super) fn handle_silence(&mut self) {
         let seconds = self.limits.agent_silence_secs;
-        let reason = format!("the agent gave no sign of life for {seconds} s");
+        let reason = format!("the agent sent no message for {seconds} s");
         self.notice(Level::Warning, "agentSilent", &reason);
         let kind = EventKind::InterruptRequested {};
         self.emit(self.current_turn(), Origin::Daemon, kind, None);

@@ -166,9 +166,9 @@ fn what_acpd_cannot_remember_is_passed_on_and_said_before() {
             assert_eq!((told(s), remembered(s)), (chosen.to_owned(), Vec::new()));
             assert_eq!(s.params("serverRequest/resolved")[0]["sentOptionId"], Value::Null);
             let notice = notice(s).unwrap();
-            assert!(notice.starts_with("acpd keeps no rule: "), "{notice}");
+            assert!(notice.starts_with("answer not remembered: "), "{notice}");
             assert!(
-                notice.ends_with("; the agent may remember this by itself"),
+                notice.ends_with("; the agent may remember this answer itself"),
                 "{notice}"
             );
             s.stops_with("end_turn");
@@ -253,7 +253,7 @@ fn an_answer_that_cannot_be_stored_after_all_holds_once() {
         s.decide_for(1, Answer::Accept { always: true }, Some(Scope::Agent))
             .unwrap();
         assert_eq!((told(s), remembered(s)), ("allow_once".to_owned(), Vec::new()));
-        assert_eq!(notice(s).unwrap(), "acpd keeps no rule: the disk is full");
+        assert_eq!(notice(s).unwrap(), "answer not remembered: the disk is full");
         s.stops_with("end_turn");
     });
 }

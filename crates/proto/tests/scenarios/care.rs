@@ -22,10 +22,7 @@ fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
         assert!(s.notices().contains(&"agentSilent".to_owned()));
         s.stops_with("cancelled");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
-        assert_eq!(
-            s.settled_error(TurnId(1)),
-            "the agent gave no sign of life for 7200 s"
-        );
+        assert_eq!(s.settled_error(TurnId(1)), "the agent sent no message for 7200 s");
         s.prompt("next");
         s.stops_with("end_turn");
     });
@@ -38,7 +35,7 @@ fn one_that_does_not_even_stop_is_ended() {
         s.later(SILENCE);
         s.later(30_000);
         assert_eq!(s.stops, 1);
-        assert!(s.settled_error(TurnId(1)).contains("it was stopped"));
+        assert!(s.settled_error(TurnId(1)).contains("it was terminated"));
         s.exits("SIGKILL");
     });
 }

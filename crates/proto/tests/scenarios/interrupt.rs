@@ -1,9 +1,10 @@
 //! Ending a turn: running, waiting, not yet sent; with agents that agree, refuse and ignore it.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Origin, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Limits, Origin, TurnId};
+use acpd_proto::thread::Command;
 
-use crate::support::{Scene, check, tool};
+use crate::support::{Scene, check, check_in, tool};
 
 fn cancels(scene: &Scene) -> usize {
     scene.sent_as("session/cancel").len()
@@ -103,8 +104,18 @@ fn an_error_instead_of_a_stop_reason_is_an_interruption_with_its_error() {
     });
 }
 
+/// Turn 1 is recorded as interrupted, without the agent's answer, and a notice says why.
+fn is_interrupted_with_a_notice(scene: &Scene, code: &str, reason: &str) {
+    assert_eq!(scene.ending(TurnId(1)), (TurnStatus::Interrupted, None, None));
+    let notices = scene.params("thread/notice");
+    let notice = notices.iter().find(|notice| notice["code"] == code);
+    let notice = notice.unwrap_or_else(|| panic!("no {code}: {notices:?}"));
+    assert!(notice["message"].as_str().unwrap().contains(reason), "{notice}");
+    assert_eq!(notices.len(), 1, "it is said once: {notices:?}");
+}
+
 #[test]
-fn an_agent_that_never_confirms_is_stopped_and_the_turn_has_failed() {
+fn an_agent_that_never_confirms_is_stopped_and_the_turn_is_interrupted() {
     check(|s| {
         s.open_turn();
         s.chunk("la la");
@@ -114,13 +125,12 @@ fn an_agent_that_never_confirms_is_stopped_and_the_turn_has_failed() {
         assert!(s.thread.live().turn.is_some() && s.stops == 0);
         s.later(1);
         assert_eq!(s.stops, 1);
-        let (status, stop, error) = s.ending(TurnId(1));
-        assert_eq!((status, stop), (TurnStatus::Failed, None), "no normal end");
-        assert!(error.unwrap().contains("within 30 s"), "{error:?}");
-        s.says(r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}"#);
+        is_interrupted_with_a_notice(s, "cancelTimedOut", "within 30 s");
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted, "the message");
+        s.says(r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#);
         assert_eq!(
             s.ending(TurnId(1)).0,
-            TurnStatus::Failed,
+            TurnStatus::Interrupted,
             "what comes later changes nothing"
         );
         s.exits("killed by SIGKILL");
@@ -132,6 +142,85 @@ fn an_agent_that_never_confirms_is_stopped_and_the_turn_has_failed() {
         s.stops_with("end_turn");
         assert_eq!(s.status(next), TurnStatus::Completed);
     });
+}
+
+#[test]
+fn an_agent_that_dies_after_the_cancel() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"sleep""#));
+        s.interrupt();
+        s.exits("killed by SIGSEGV");
+        is_interrupted_with_a_notice(s, "agentLost", "killed by SIGSEGV");
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted, "the tool call");
+        s.later(60_000);
+        assert_eq!(s.stops, 0, "the time-out is off");
+    });
+}
+
+#[test]
+fn a_daemon_that_stops_after_the_cancel() {
+    check(|s| {
+        s.open_turn();
+        s.interrupt();
+        s.ask(Command::Stop).unwrap();
+        is_interrupted_with_a_notice(s, "daemonStopped", "the daemon is stopping");
+        assert_eq!(s.stops, 1);
+    });
+}
+
+#[test]
+fn a_daemon_that_was_killed_after_the_cancel() {
+    let before = check(|s| {
+        s.open_turn();
+        s.chunk("let me");
+        s.interrupt();
+    });
+    check_in(Scene::restarted(&before.log), |s| {
+        is_interrupted_with_a_notice(s, "daemonStopped", "the daemon was stopped");
+        assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted, "the message");
+        assert!(s.agent.is_none());
+    });
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_is_an_interruption_with_its_error() {
+    check(|s| {
+        s.open_turn();
+        s.interrupt();
+        s.answer("session/prompt", "{}");
+        let (status, stop, error) = s.ending(TurnId(1));
+        assert_eq!((status, stop), (TurnStatus::Interrupted, None));
+        assert!(error.unwrap().contains("without a stop reason"), "{error:?}");
+    });
+}
+
+#[test]
+fn a_client_that_cancels_a_silent_turn_has_interrupted_it() {
+    for confirms in [true, false] {
+        let limits = Limits {
+            agent_silence_secs: 60,
+            ..Limits::default()
+        };
+        check_in(Scene::with_limits(limits), |s| {
+            s.open_turn();
+            s.later(60_000);
+            assert_eq!(cancels(s), 1, "the daemon has cancelled it");
+            s.interrupt();
+            s.interrupt();
+            assert_eq!(cancels(s), 1, "the agent is told once");
+            let asked: Vec<_> = s.params("turn/interrupting");
+            let asked: Vec<_> = asked.iter().map(|p| p["by"]["kind"].as_str().unwrap()).collect();
+            assert_eq!(asked, ["daemon", "client"]);
+            if confirms {
+                s.stops_with("cancelled");
+            } else {
+                s.later(30_000);
+                assert!(s.notices().contains(&"cancelTimedOut".to_owned()));
+            }
+            assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
+        });
+    }
 }
 
 #[test]

@@ -336,7 +336,7 @@ fn a_rule_that_comes_while_paths_are_looked_up_holds() {
             refused(s, 8)["message"]
                 .as_str()
                 .unwrap()
-                .contains("cannot be told where")
+                .contains("cannot resolve")
         );
         assert!(s.waiting.is_empty());
     });

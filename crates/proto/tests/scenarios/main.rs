@@ -18,6 +18,7 @@ mod ends;
 mod export;
 mod faults;
 mod fork;
+mod frames;
 mod grants;
 mod imports;
 mod interrupt;

@@ -12,6 +12,7 @@ mod machine;
 pub mod official;
 pub mod recording;
 pub mod replay;
+pub mod samples;
 mod scene;
 pub mod schema;
 pub mod show;

@@ -112,7 +112,7 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
         Ok(Ok((hello, _))) => {
             let version = hello.protocol_version;
             report.error = Some(format!(
-                "it speaks ACP version {version}; acpd speaks version {PROTOCOL_VERSION}"
+                "agent supports ACP version {version}; acpd supports version {PROTOCOL_VERSION}"
             ));
         }
         Ok(Err(ProbeError::Said(failure))) => report.error = Some(failure.message),
@@ -121,7 +121,7 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
         }
         Err(_) => {
             let seconds = patience.as_secs();
-            report.error = Some(format!("it did not answer initialize within {seconds} s"));
+            report.error = Some(format!("agent did not answer initialize within {seconds} s"));
         }
     }
     report

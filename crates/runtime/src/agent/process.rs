@@ -132,7 +132,7 @@ impl AgentHandle {
         if sent.is_err() {
             tracing::warn!(
                 secs = self.patience.as_secs(),
-                "an agent made no room for a command in time; its thread lets go of it"
+                "agent is not reading its stdin; the thread drops it"
             );
             self.stop.cancel();
         }

@@ -411,7 +411,7 @@ impl Service {
         let conflict = |message: String| Failure::new(ErrorCode::Conflict, message);
         let start = self.context.session_claims.begin(agent, session);
         let start =
-            start.ok_or_else(|| conflict("a thread is being started with this session already".into()))?;
+            start.ok_or_else(|| conflict("another thread is being started with this session".into()))?;
         let filter = Filter {
             agent: Some(agent.to_owned()),
             session_id: Some(session.to_owned()),
@@ -420,7 +420,7 @@ impl Service {
         let found = self.context.log.list(filter, None, LIST_PAGE).await;
         for ListedThread { thread, .. } in found.map_err(|error| log_failure(&error))? {
             if self.directory.subscribe(thread).await?.live.bound {
-                let message = format!("the thread {thread} goes on with this session already");
+                let message = format!("thread {thread} already uses this session");
                 return Err(conflict(message));
             }
         }
@@ -438,7 +438,7 @@ impl Service {
         let live = snapshot.live.clone();
         let latest = live.last_seq;
         if after.is_some_and(|after| after > latest) {
-            let message = format!("after is beyond the thread's latest event, {latest}");
+            let message = format!("invalid after: the thread's latest event is {latest}");
             return Err(Failure::invalid_params(message));
         }
         // Started in the background: who only wants to look need not wait for the agent.
@@ -481,12 +481,7 @@ pub(crate) fn misrouted(request: &Request) -> Failure {
 
 /// Waits for a thread's answer.
 pub async fn await_reply(answer: Answer) -> Result<Reply, Failure> {
-    let asleep = |_| {
-        Failure::new(
-            ErrorCode::Overloaded,
-            "the thread was just falling asleep; try again",
-        )
-    };
+    let asleep = |_| Failure::new(ErrorCode::Overloaded, "the thread is being unloaded; try again");
     answer.await.map_err(asleep)?
 }
 
@@ -516,7 +511,7 @@ pub fn check_directory(path: &str) -> Result<(), Failure> {
     }
     if !directory.is_dir() {
         return Err(Failure::invalid_params(format!(
-            "there is no directory {path:?} on the daemon's machine"
+            "directory not found on the daemon's host: {path:?}"
         )));
     }
     Ok(())

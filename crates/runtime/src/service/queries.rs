@@ -170,5 +170,5 @@ pub fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
 }
 
 pub(crate) fn bad_cursor() -> Failure {
-    Failure::invalid_params("cursor is none that this daemon gave out")
+    Failure::invalid_params("invalid cursor: it was not issued by this daemon")
 }

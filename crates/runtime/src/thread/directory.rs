@@ -131,7 +131,7 @@ impl Directory {
             return;
         }
         if tokio::time::timeout(patience, closed).await.is_err() {
-            tracing::warn!("some threads did not fall asleep in time");
+            tracing::warn!("some threads did not stop in time");
         }
     }
 
@@ -145,7 +145,7 @@ impl Directory {
                 Err(mpsc::error::TrySendError::Full(_)) => {
                     return Err(Failure::new(
                         ErrorCode::Overloaded,
-                        "too many commands are waiting for this thread",
+                        "too many commands queued for this thread",
                     ));
                 }
                 // It fell asleep in between; the next look wakes it.
@@ -179,7 +179,7 @@ fn stopping() -> Failure {
 fn unavailable() -> Failure {
     Failure::new(
         ErrorCode::Internal,
-        "the thread cannot be kept open; the daemon's log says why",
+        "failed to load the thread; see the daemon's log",
     )
 }
 
@@ -283,7 +283,7 @@ impl Task {
         while let Some(Ok(thread)) = self.actors.join_next().await {
             woken.insert(thread);
         }
-        tracing::info!(threads = woken.len(), "all threads are asleep");
+        tracing::info!(threads = woken.len(), "all threads stopped");
     }
 }
 

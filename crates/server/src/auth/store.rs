@@ -380,7 +380,7 @@ impl AuthStore {
         match (before, self.failed.check(&source, now.mono)) {
             (Err(wait), _) => AuthError::Wait(wait),
             (Ok(()), Err(_)) => {
-                tracing::warn!(?source, "too many wrong tokens: this place has to wait");
+                tracing::warn!(?source, "too many invalid tokens: address blocked temporarily");
                 AuthError::Wrong
             }
             (Ok(()), Ok(())) => AuthError::Wrong,

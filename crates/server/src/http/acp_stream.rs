@@ -91,7 +91,7 @@ fn find(
         no(
             StatusCode::BAD_REQUEST,
             "invalid_request",
-            "say which connection: Acp-Connection-Id",
+            "missing header: Acp-Connection-Id",
         )
     })?;
     let found = server.setup.connections.find(id, &identity.principal);
@@ -99,7 +99,7 @@ fn find(
 }
 
 fn gone() -> Box<Response> {
-    let message = "there is no such connection: begin with initialize, and load the sessions that were open";
+    let message = "unknown connection: send initialize and load the open sessions again";
     no(StatusCode::NOT_FOUND, "not_found", message)
 }
 
@@ -128,12 +128,12 @@ impl StreamError {
             Self::Taken => no(
                 StatusCode::CONFLICT,
                 "conflict",
-                "somebody reads this stream already",
+                "this stream already has a reader",
             ),
             Self::Gone => no(
                 StatusCode::CONFLICT,
                 "conflict",
-                "what was missed is not kept any more: load the session again",
+                "the missed events have expired: load the session again",
             ),
             Self::Unknown => no(
                 StatusCode::BAD_REQUEST,
@@ -148,7 +148,7 @@ impl StreamError {
             Self::Mismatch => no(
                 StatusCode::BAD_REQUEST,
                 "invalid_request",
-                "Acp-Session-Id and the params name two sessions",
+                "Acp-Session-Id and params.sessionId differ",
             ),
         }
     }
@@ -193,7 +193,14 @@ async fn posted(
             ErrorCode::ParseError
         };
         let is_batch = is_json && body.trim_start().starts_with('[');
-        no_message(code, if is_batch { "ACP has no batches" } else { &reason })
+        no_message(
+            code,
+            if is_batch {
+                "ACP does not support batches"
+            } else {
+                &reason
+            },
+        )
     })?;
     if let Message::Request { method, .. } = &message
         && **method == *"initialize"
@@ -262,7 +269,7 @@ async fn begin(
         .connections
         .open(&id, identity.clone(), &server.service.context.limits);
     let (connection, exchange, said) = opened.ok_or_else(|| {
-        let message = "there are too many connections of editors: end some, or wait";
+        let message = "too many editor connections: close some or retry later";
         no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
     })?;
     let mut beginning = InitializeGuard(Some(Arc::clone(&connection)));

@@ -30,7 +30,7 @@ const PAGE_KEY_PROTOCOL: &str = "acpd.page-key.";
 
 /// The message that says how to get in.
 const HOW: &str =
-    "show the access token as Authorization: Bearer; a ticket works once, and opens one connection";
+    "send the access token as Authorization: Bearer; a ticket works once and opens one connection";
 
 /// What a request shows. Not printed.
 pub enum Credential {
@@ -59,7 +59,7 @@ pub async fn authenticate(
     };
     if !identity.role.may(needed) {
         let told = format!(
-            "this needs the role {needed}; {} is {}",
+            "requires the role {needed}; {} has the role {}",
             identity.principal, identity.role
         );
         return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &told));
@@ -116,8 +116,8 @@ pub async fn check(
     let refused = match asked.await {
         Some(Ok(identity)) => return Ok(identity),
         Some(Err(AuthError::Wrong)) => unauthenticated(HOW),
-        Some(Err(AuthError::Wait(wait))) => too_many(wait, "too many wrong tokens: wait a moment"),
-        Some(Err(AuthError::Busy(wait))) => too_many(wait, "too many requests: wait a moment"),
+        Some(Err(AuthError::Wait(wait))) => too_many(wait, "too many invalid tokens: retry later"),
+        Some(Err(AuthError::Busy(wait))) => too_many(wait, "too many requests: retry later"),
         Some(Err(AuthError::Full)) => refuse(
             StatusCode::SERVICE_UNAVAILABLE,
             "overloaded",
@@ -160,7 +160,7 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
                 return Err(Box::new(refuse(
                     StatusCode::FORBIDDEN,
                     "forbidden",
-                    "a request with a cookie must say by Origin that it comes from the daemon's own page",
+                    "a request with a cookie must have the daemon's own Origin",
                 )));
             }
             // Other ports of this host were sent the cookie as well.
@@ -201,7 +201,7 @@ fn read_editor_credential(server: &ServerState, parts: &Parts) -> Result<Option<
         Ok(None)
     } else if !is_of_this_machine(parts) {
         forbidden(
-            "over HTTP a ticket is for this machine alone: show the access token as Authorization: Bearer",
+            "tickets over HTTP work only on the daemon's host: send the access token as Authorization: Bearer",
         )
     } else if host_check::is_of_another_site(&parts.headers) {
         forbidden("requests from other origins are refused")

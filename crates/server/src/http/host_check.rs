@@ -40,7 +40,7 @@ pub enum HostError {
     #[error("requests from other origins are refused")]
     OtherOrigin,
     /// It came to the local socket, and is not of a program of this user.
-    #[error("the local socket is for programs of its user: browsers and proxies come by the network address")]
+    #[error("the local socket does not accept browsers and proxies: use the network address")]
     PassedOn,
 }
 

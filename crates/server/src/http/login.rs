@@ -63,7 +63,7 @@ pub async fn ticket(
     match taken.await {
         Some(Ok(())) => Json(json!({ "ticket": ticket, "expiresInSecs": TICKET_SECS })).into_response(),
         Some(Err(TicketLimit)) => {
-            super::slow_down(TICKET_SECS, "too many tickets are unused: wait until they expire")
+            super::slow_down(TICKET_SECS, "too many unused tickets: wait until they expire")
         }
         None => stopping(),
     }
@@ -106,7 +106,7 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
             Ok(_) => None,
             Err(refused) => return *refused,
         },
-        (Some(_), Some(_)) => return invalid("give token or ticket, not both"),
+        (Some(_), Some(_)) => return invalid("send either token or ticket, not both"),
     };
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
@@ -224,7 +224,7 @@ async fn read<T: Default + DeserializeOwned>(
             )));
         }
         Err(_) => {
-            let told = "the body did not come in time";
+            let told = "timed out reading the request body";
             return Err(Box::new(refuse(
                 StatusCode::REQUEST_TIMEOUT,
                 "invalid_request",

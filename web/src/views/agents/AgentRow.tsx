@@ -87,8 +87,8 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
         )}
       </div>
       {installed && (
-        <div role="status" aria-live="polite" aria-label={`What a look at ${name} found`}>
-          {busy && <p class="hint agent-look">Starting it, and asking it what it is…</p>}
+        <div role="status" aria-live="polite" aria-label={`Result of checking ${name}`}>
+          {busy && <p class="hint agent-look">Starting and initializing the agent…</p>}
           {look.name === "failed" && <p class="error-text agent-look">It was not checked: {visible(look.why)}</p>}
           {look.name === "found" && <Examined {...look.found} />}
         </div>

@@ -18,7 +18,7 @@ export function Agents() {
     <>
       <Head title="Agents">
         <button type="button" class="button" onClick={() => void lookForAgents()}>
-          Look again
+          Refresh
         </button>
       </Head>
       <div class="page" tabIndex={0} role="region" aria-label="Agents">
@@ -36,8 +36,8 @@ export function Agents() {
               <Group title="Missing" list={all.filter((one) => !one.installed)} may={may} />
               <p class="hint agents-hint">
                 {may
-                  ? "A check starts the agent, asks it what it is, and ends it. No thread is made."
-                  : "Checking an agent starts it, which needs the role operator."}
+                  ? "A check starts the agent, sends initialize, and stops it. It creates no thread."
+                  : "Checking an agent requires the operator role."}
               </p>
             </>
           )}
@@ -59,7 +59,7 @@ function Group({ title, list, may }: { title: string; list: readonly Agent[]; ma
   if (list.length === 0) {
     return null;
   }
-  const barred = !may ? "Needs the role operator" : !online.value ? "There is no connection" : undefined;
+  const barred = !may ? "Requires the operator role" : !online.value ? "Not connected" : undefined;
   return (
     <section>
       <h2>

@@ -21,7 +21,7 @@ export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: 
         </p>
       ) : (
         <p class="examined-fails">
-          <strong>It does not work.</strong> {error == null ? "It did not say what it is." : visible(error)}{" "}
+          <strong>It does not work.</strong> {error == null ? "It did not answer initialize." : visible(error)}{" "}
           <span class="hint">After {took(millis)}.</span>
         </p>
       )}
@@ -29,13 +29,13 @@ export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: 
       {sandbox != null && <Sandbox {...sandbox} />}
       {strayLines.length > 0 && (
         <div class="examined-stray">
-          <p>It wrote lines to its standard output that are no messages:</p>
+          <p>Invalid lines on its standard output:</p>
           <pre>{strayLines.map(visibleLine).join("\n")}</pre>
         </div>
       )}
       {stderr !== "" && (
         <details>
-          <summary>The last of its standard error</summary>
+          <summary>End of standard error</summary>
           <pre>{visible(stderr)}</pre>
         </details>
       )}
@@ -60,7 +60,7 @@ function Hello({ protocolVersion, agentInfo, agentCapabilities, authMethods }: A
       </div>
       {called !== "" && (
         <div>
-          <dt>Says it is</dt>
+          <dt>Reported name</dt>
           <dd>{called}</dd>
         </div>
       )}
@@ -80,7 +80,7 @@ function Hello({ protocolVersion, agentInfo, agentCapabilities, authMethods }: A
         <dt>Signing in</dt>
         <dd>
           {ways.length === 0
-            ? "It names no way."
+            ? "None"
             : ways.map(({ name, about }, index) => (
                 <span class="examined-way" key={index}>
                   {visibleLine(name)}

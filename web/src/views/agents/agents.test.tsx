@@ -51,7 +51,7 @@ test("one that works: how long it took, the protocol, what it is, what it can do
   expect(view.one("p").textContent).toBe("It works. It was ready after 1.2 s.");
   expect(view.all("dl > div").map((row) => [...row.children].map((part) => part.textContent))).toEqual([
     ["Protocol", "ACP version 1"],
-    ["Says it is", "fake-agent 0.3.0"],
+    ["Reported name", "fake-agent 0.3.0"],
     ["Can", "load earlier sessions with their history, see images, fork sessions, shiny"],
     ["Cannot", "hear audio, list its sessions"],
     ["Signing in", "API key From the consoletui"],
@@ -62,7 +62,7 @@ test("one that works: how long it took, the protocol, what it is, what it can do
 test("one that says next to nothing of itself works as well", () => {
   const view = drawn(<Examined {...found} hello={{ protocolVersion: 1 }} millis={42} />);
   expect(view.one("p").textContent).toBe("It works. It was ready after 42 ms.");
-  expect(view.all("dl > div").map((row) => row.textContent)).toEqual(["ProtocolACP version 1", "Signing inIt names no way."]);
+  expect(view.all("dl > div").map((row) => row.textContent)).toEqual(["ProtocolACP version 1", "Signing inNone"]);
 });
 
 test("one that does not work: why, its stray lines, and its standard error in a fold", () => {
@@ -87,7 +87,7 @@ test("a check is busy until it is answered, is announced, and is not begun twice
   await after(() => button.click());
   expect(check.mock.calls).toEqual([["fake"]]);
   expect([button.textContent, button.getAttribute("aria-busy"), button.disabled]).toEqual(["Checking…", "true", false]);
-  expect(view.one("[role=status][aria-live=polite]").textContent).toBe("Starting it, and asking it what it is…");
+  expect(view.one("[role=status][aria-live=polite]").textContent).toBe("Starting and initializing the agent…");
   await after(() => resolve(found));
   expect([button.textContent, button.getAttribute("aria-busy")]).toEqual(["Check", "false"]);
   expect(view.one("[role=status]").textContent).toContain("It works.");
@@ -105,9 +105,9 @@ test("a check that was refused says why, and can be tried again", async () => {
 
 test("who may not check sees why not; what cannot be started has no check", async () => {
   const { check } = asked();
-  const view = drawn(<AgentRow agent={agent} check={check} barred="Needs the role operator" />);
+  const view = drawn(<AgentRow agent={agent} check={check} barred="Requires the operator role" />);
   const button = view.button("Check Fake");
-  expect([button.disabled, button.title]).toEqual([true, "Needs the role operator"]);
+  expect([button.disabled, button.title]).toEqual([true, "Requires the operator role"]);
   await after(() => button.click());
   expect(check).not.toHaveBeenCalled();
   const missing = drawn(<AgentRow agent={{ ...agent, installed: false, reason: "not found" }} check={check} />);

@@ -65,7 +65,7 @@ test("of an agent that this browser has had no thread of, the newest thread says
   expect(offered()).toEqual([]);
   const verbose = { id: "verbose", name: "Verbose", type: "boolean", currentValue: false };
   await daemon.answer({ thread: { modes: modes("Ask", "Code"), configOptions: [verbose] } });
-  expect(offered()).toEqual(["As the agent begins", "Ask", "Code"]);
+  expect(offered()).toEqual(["Agent default", "Ask", "Code"]);
   expect(view.one("label[for=option-verbose]").textContent).toBe("Verbose");
 });
 
@@ -73,7 +73,7 @@ test("what this browser remembers is offered without asking", async () => {
   settingsOf.value = { one: { modes: modes("Remembered") } };
   const { daemon, offered } = await form();
   expect(daemon.asked).toEqual([]);
-  expect(offered()).toEqual(["As the agent begins", "Remembered"]);
+  expect(offered()).toEqual(["Agent default", "Remembered"]);
 });
 
 test("what comes late for an agent that is no longer picked is not offered", async () => {
@@ -85,7 +85,7 @@ test("what comes late for an agent that is no longer picked is not offered", asy
   expect(offered()).toEqual([]);
   await daemon.answer({ data: [{ id: "u" }] });
   await daemon.answer({ thread: { modes: modes("Of two") } });
-  expect(offered()).toEqual(["As the agent begins", "Of two"]);
+  expect(offered()).toEqual(["Agent default", "Of two"]);
 });
 
 test("where there is no thread, or it cannot be read, nothing is said", async () => {

@@ -27,7 +27,7 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
-          <h2 class="home-title">{may ? "What is to be done?" : "Pick a thread to look at it."}</h2>
+          <h2 class="home-title">{may ? "What should the agent do?" : "Select a thread."}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>
       </div>
@@ -84,7 +84,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       return;
     }
     if (!cwd.startsWith("/")) {
-      setError("The folder must be a whole path, such as /home/ann/project.");
+      setError("The folder must be an absolute path, such as /home/ann/project.");
       document.getElementById("folder")?.focus();
       return;
     }
@@ -114,7 +114,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       go({ view: "thread", threadId: thread.id });
     } catch (why) {
       setError(
-        made === undefined ? sentence(why) : `The thread was made, and then this went wrong: ${sentence(why)}`,
+        made === undefined ? sentence(why) : `The thread was created, but: ${sentence(why)}`,
       );
       setStarting(false);
     } finally {
@@ -137,7 +137,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           ref={field}
           id="prompt"
           rows={3}
-          placeholder="Describe a task, or leave it empty and talk later"
+          placeholder="Describe a task, or leave this empty to start with a blank thread"
           value={prompt}
           onInput={(event) => setPrompt(event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -167,7 +167,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         </div>
       </div>
       {agents.value !== undefined && installed.length === 0 && (
-        <p class="error-text">No agent is installed. The view Agents says what is missing.</p>
+        <p class="error-text">No agent is installed. See Agents for details.</p>
       )}
       {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
       {error !== undefined && (
@@ -204,7 +204,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           <input
             id="name"
             class="field"
-            placeholder="By itself"
+            placeholder="Automatic"
             autocomplete="off"
             maxLength={200}
             value={name}
@@ -217,7 +217,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
               Mode
             </label>
             <select id="mode" class="field" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
-              <option value={BY_ITSELF}>As the agent begins</option>
+              <option value={BY_ITSELF}>Agent default</option>
               {modes.map(({ value, name: words }) => (
                 <option key={value} value={value}>
                   {words}
@@ -243,7 +243,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
                   setConfig(value === BY_ITSELF ? rest : { ...rest, [id]: choices ? value : value === "true" });
                 }}
               >
-                <option value={BY_ITSELF}>As the agent begins</option>
+                <option value={BY_ITSELF}>Agent default</option>
                 {(choices ?? [{ value: "true", name: "On" }, { value: "false", name: "Off" }]).map((choice) => (
                   <option key={choice.value} value={choice.value}>
                     {choice.name}
@@ -258,7 +258,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
               Policy
             </label>
             <select id="policy" class="field" value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>
-              <option value={BY_ITSELF}>The daemon’s</option>
+              <option value={BY_ITSELF}>Daemon default</option>
               {PRESET_NAMES.map((preset) => (
                 <option key={preset} value={preset}>
                   {preset}

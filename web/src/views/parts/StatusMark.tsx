@@ -3,7 +3,7 @@
 import type { ThreadActivity } from "../../state/threads.ts";
 
 const WORDS: Record<ThreadActivity, string> = {
-  waiting: "waiting for you",
+  waiting: "waiting for approval",
   running: "running",
   failed: "failed",
   idle: "idle",

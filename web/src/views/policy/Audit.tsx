@@ -53,7 +53,7 @@ export function Audit({ threadId }: { threadId: string }) {
       <div class="audit-head">
         <h2 id="audit">Decisions</h2>
         <button type="button" class="button quiet" onClick={() => setRound(round + 1)}>
-          Look again
+          Refresh
         </button>
       </div>
       {error !== undefined && (
@@ -62,7 +62,7 @@ export function Audit({ threadId }: { threadId: string }) {
         </p>
       )}
       {entries === undefined && error === undefined && <p class="empty">Reading the log…</p>}
-      {entries?.length === 0 && <p class="policy-intro">Nothing had to be decided yet.</p>}
+      {entries?.length === 0 && <p class="policy-intro">No decisions yet.</p>}
       {entries && entries.length > 0 && (
         <ol role="list" class="card rows">
           {entries.slice(0, shown).map(({ seq, ts, effect, subject, who, why }) => (

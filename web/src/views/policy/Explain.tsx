@@ -43,7 +43,7 @@ export function Explain({ threadId }: { threadId: string }) {
   };
   return (
     <section aria-labelledby="explain">
-      <h2 id="explain">What would it say?</h2>
+      <h2 id="explain">Test the policy</h2>
       <form class="explain" onSubmit={(event) => void ask(event)}>
         <div>
           <label class="label" for="explain-kind">
@@ -84,7 +84,7 @@ export function Explain({ threadId }: { threadId: string }) {
   );
 }
 
-const EFFECTS: Record<string, string> = { allow: "Allowed", deny: "Denied", ask: "A person is asked" };
+const EFFECTS: Record<string, string> = { allow: "Allowed", deny: "Denied", ask: "Asks for approval" };
 
 function Answer({ decision, subjects }: PolicyExplained) {
   return (
@@ -102,7 +102,7 @@ function Answer({ decision, subjects }: PolicyExplained) {
               <Effect of={own} /> {text(own.subject)}
             </p>
             {rules.length === 0 ? (
-              <p class="hint">No rule is about it.</p>
+              <p class="hint">No rule matches.</p>
             ) : (
               <ul role="list">
                 {rules.map((rule, at) => (

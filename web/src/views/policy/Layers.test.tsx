@@ -31,7 +31,7 @@ test("layers stand in the order in which they count, rules by what they do, the 
     ["daemon", { ask: ["Edit\u202E"], default: "allow" }],
   ]);
   const view = drawn(<Layers layers={layers} agent="claude" />);
-  expect(view.all("h3").map((title) => title.textContent)).toEqual(["This thread’s own", "The agent’sclaude", "The daemon’s"]);
+  expect(view.all("h3").map((title) => title.textContent)).toEqual(["Thread policy", "Agent policyclaude", "Daemon policy"]);
   const [thread, agent, daemon] = view.all(".policy-layer");
   const rules = (layer: HTMLElement) =>
     [...layer.querySelectorAll(".policy-rules")].map((list) => [
@@ -39,10 +39,10 @@ test("layers stand in the order in which they count, rules by what they do, the 
       ...[...list.querySelectorAll("code")].map((rule) => rule.textContent),
     ]);
   expect(rules(thread!)).toEqual([["Denied", "Bash(rm *)"], ["Allowed", "Bash(git *)", "Think"]]);
-  expect(thread!.textContent).not.toContain("no rule is about");
-  expect(agent!.textContent).toMatch(/Preset restricted: .*Everything that no rule is about is denied\.$/);
+  expect(thread!.textContent).not.toContain("without a matching rule");
+  expect(agent!.textContent).toMatch(/Preset restricted: .*Actions without a matching rule are denied\.$/);
   expect(rules(daemon!)).toEqual([["Asked", "Edit⟨U+202E⟩"]]);
-  expect(daemon!.textContent).toMatch(/Its default \(all else is allowed\) does not count/);
+  expect(daemon!.textContent).toMatch(/Its default \(other actions are allowed\) does not count/);
   expect(view.one(".policy-intro").textContent).toMatch(/^A rule that denies wins/);
 });
 
@@ -51,6 +51,6 @@ test("without any policy everything is asked; with rules alone, what they are no
   expect(view.one(".policy-intro").textContent).toContain("everything is asked");
   expect(view.all(".policy-layer p").map((word) => word.textContent)).toEqual(["None.", "None.", "None."]);
   view.draw(<Layers layers={layersOf([["daemon", { deny: ["Bash"] }]])} />);
-  expect(view.one(".policy-rest").textContent).toBe("What no rule is about is asked of a person.");
+  expect(view.one(".policy-rest").textContent).toBe("Actions without a matching rule ask for approval.");
   expect(view.all(".policy-intro")).toEqual([]);
 });

@@ -3,9 +3,9 @@
 import { EFFECTS, type Effect, type Layer, PRESETS, type Whose, type Written } from "../../state/policy.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 
-const TITLES: Record<Whose, string> = { thread: "This thread’s own", agent: "The agent’s", daemon: "The daemon’s" };
+const TITLES: Record<Whose, string> = { thread: "Thread policy", agent: "Agent policy", daemon: "Daemon policy" };
 const WORDS: Record<Effect, string> = { deny: "Denied", ask: "Asked", allow: "Allowed" };
-const REST: Record<Effect, string> = { deny: "denied", ask: "asked of a person", allow: "allowed" };
+const REST: Record<Effect, string> = { deny: "are denied", ask: "ask for approval", allow: "are allowed" };
 
 export interface LayersProps {
   layers: readonly Layer[];
@@ -45,7 +45,7 @@ export function Layers({ layers, agent, told = false }: LayersProps) {
           </li>
         ))}
       </ol>
-      {any && !said && <p class="policy-rest">What no rule is about is asked of a person.</p>}
+      {any && !said && <p class="policy-rest">Actions without a matching rule ask for approval.</p>}
     </div>
   );
 }
@@ -74,9 +74,9 @@ function Rules({ base, rules, rest, restCounts }: Written & { restCounts: boolea
       ))}
       {rest !== undefined &&
         (restCounts ? (
-          <p>Everything that no rule is about is {REST[rest]}.</p>
+          <p>Actions without a matching rule {REST[rest]}.</p>
         ) : (
-          <p class="hint">Its default (all else is {REST[rest]}) does not count: a policy above has one.</p>
+          <p class="hint">Its default (other actions {REST[rest]}) does not count: a policy above has one.</p>
         ))}
     </>
   );

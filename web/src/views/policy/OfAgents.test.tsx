@@ -39,9 +39,9 @@ test("each agent with a policy of its own has a section; it goes before the daem
   expect(asked).toEqual(["a", "b", "c"]);
   expect(view.all("h2").map((title) => title.textContent)).toEqual(["In force for The a", "In force for The c"]);
   const [a, c] = view.all("section").map((section) => [...section.querySelectorAll(".policy-layer")].map((layer) => layer.textContent));
-  expect(a![0]).toBe("The agent’saDeniedDelete");
-  expect(a![1]).toMatch(/^The daemon’s.*WebFetch.*Everything that no rule is about is asked/);
-  expect(c![0]).toMatch(/^The agent’scPreset readonly/);
+  expect(a![0]).toBe("Agent policyaDeniedDelete");
+  expect(a![1]).toMatch(/^Daemon policy.*WebFetch.*Actions without a matching rule ask/);
+  expect(c![0]).toMatch(/^Agent policycPreset readonly/);
   expect(c![1]).toMatch(/does not count/);
   // In which order they count is said once.
   expect(view.all(".policy-intro")).toHaveLength(1);

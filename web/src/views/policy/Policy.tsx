@@ -43,7 +43,7 @@ function OfDaemon() {
       <div class="page" tabIndex={0} role="region" aria-label="Policy">
         <div class="page-column">
           <section aria-labelledby="force">
-            <h2 id="force">In force everywhere</h2>
+            <h2 id="force">Global policy</h2>
             {error !== undefined && (
               <p class="error-text" role="alert">
                 {error}
@@ -158,10 +158,10 @@ function OfThread({ threadId }: { threadId: string }) {
               <button
                 type="button"
                 class="button quiet"
-                aria-label="Look again at the policy"
+                aria-label="Refresh the policy"
                 onClick={() => setRound(round + 1)}
               >
-                Look again
+                Refresh
               </button>
             </div>
             {layers && <Layers layers={layers} agent={agent} />}
@@ -178,7 +178,7 @@ function OfThread({ threadId }: { threadId: string }) {
                   onChange={(event) => void set(event.currentTarget.value)}
                 >
                   <option value="">None of its own</option>
-                  {policy != null && preset === undefined && <option value="own">Its own rules</option>}
+                  {policy != null && preset === undefined && <option value="own">Own rules</option>}
                   {PRESET_NAMES.map((one) => (
                     <option key={one} value={one}>
                       {one}

@@ -44,14 +44,14 @@ export function Remembered({ threadId, role }: { threadId: string; role: Role })
     }
   }, [threadId, online.value]);
   const revoke = async (id: number) => {
-    await attempt("It still holds", (now) => now.call("policy/remembered/revoke", { threadId, id }));
+    await attempt("The answer was not revoked", (now) => now.call("policy/remembered/revoke", { threadId, id }));
     load();
   };
   return (
     <section aria-labelledby="remembered">
-      <h2 id="remembered">Answers that hold</h2>
+      <h2 id="remembered">Remembered answers</h2>
       {error !== undefined && <p class="error-text">{error}</p>}
-      {list?.length === 0 && <p class="policy-intro">None: every question was answered for itself alone.</p>}
+      {list?.length === 0 && <p class="policy-intro">No remembered answers.</p>}
       {list && list.length > 0 && (
         <ul role="list" class="card rows">
           {list.map((answer) => (
@@ -65,7 +65,7 @@ export function Remembered({ threadId, role }: { threadId: string; role: Role })
                 <button
                   type="button"
                   class="button"
-                  aria-label={`Take back ${answer.rule}`}
+                  aria-label={`Revoke ${answer.rule}`}
                   onClick={() => void revoke(answer.id)}
                 >
                   Take back

@@ -10,7 +10,7 @@ import { ViewSettings } from "../thread/index.ts";
 import "./settings.css";
 
 const THEMES: readonly [Theme, string][] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];
@@ -68,11 +68,11 @@ export function Settings() {
 function Notifications() {
   switch (permission.value) {
     case "none":
-      return <p class="hint">This browser has none.</p>;
+      return <p class="hint">This browser does not support it.</p>;
     case "insecure":
-      return <p class="hint">Browsers have them only for pages that come over https, or from their own machine.</p>;
+      return <p class="hint">Notifications require https or localhost.</p>;
     case "denied":
-      return <p class="hint">The browser forbids them for this page. Its settings can change that.</p>;
+      return <p class="hint">Notifications are blocked for this page. Allow them in the browser settings.</p>;
     case "default":
       return (
         <button type="button" class="button" onClick={() => void askForNotifications()}>

@@ -49,7 +49,7 @@ test("what the agent may remember by itself is marked before it is answered", ()
   const view = drawn(<Approval question={{ ...question, agentRemembers: ["4"] }} onAnswer={nothing} />);
   expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([
     "Allow once “Yes”", "Always allow “Yes, from now on”", "Reject “No”",
-    "Always reject “Never”the agent may remember this by itself", "Other answer “Something new”",
+    "Always reject “Never”the agent may remember this answer itself", "Other answer “Something new”",
   ]);
 });
 
@@ -170,7 +170,7 @@ test.each([
   [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara with acpd-cli"],
   [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedalways", "by mara with acpd-cli; acpd remembers it, the agent was sent “Yes”"],
   [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Refused", "by the policy, by the rule deny: Bash(git push *)"],
-  [resolved({ outcome: "void", reason: "the turn ended" }), "No answer is needed any more", "the turn ended"],
+  [resolved({ outcome: "void", reason: "the turn ended" }), "No longer needed", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],
 ])("once answered, it says what and who", (answer, what, who) => {
   const view = drawn(<Approval question={question} onAnswer={nothing} resolved={answer} />);

@@ -68,7 +68,7 @@ export function Approval(props: ApprovalProps) {
             <Icon name={iconOf(option.kind)} />
             <Label option={option} always={question.always} />
             {question.agentRemembers?.includes(option.optionId) && (
-              <span class="th-tag">the agent may remember this by itself</span>
+              <span class="th-tag">the agent may remember this answer itself</span>
             )}
           </button>
         ))}
@@ -111,7 +111,7 @@ const OUTCOMES = {
   accepted: { said: "Allowed", icon: "check" },
   declined: { said: "Refused", icon: "cross" },
   cancelled: { said: "Cancelled", icon: "cross" },
-  void: { said: "No answer is needed any more", icon: "info" },
+  void: { said: "No longer needed", icon: "info" },
 } as const;
 
 interface SettledProps {

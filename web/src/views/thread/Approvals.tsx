@@ -69,8 +69,8 @@ function named({ principal, client }: Subscriber): string {
 }
 
 function barred(role: Role, online: boolean): string | undefined {
-  if (role === "observer") return "You look on: others answer this.";
-  return online ? undefined : "There is no connection; it can be answered once there is one again.";
+  if (role === "observer") return "You cannot answer: your role is observer.";
+  return online ? undefined : "Not connected. You can answer after reconnecting.";
 }
 
 interface AskedProps {

@@ -85,6 +85,6 @@ function hasMode(options: readonly AcpObject[]): boolean {
 
 function barred(online: boolean, archived: boolean, deleted: boolean): string | undefined {
   if (deleted) return "This thread is deleted.";
-  if (archived) return "This thread is archived. Take it out again to go on with it.";
-  return online ? undefined : "There is no connection. What you write is kept.";
+  if (archived) return "This thread is archived. Unarchive it to continue.";
+  return online ? undefined : "Not connected. Your draft is saved.";
 }

@@ -123,10 +123,10 @@ test("a turn that is being stopped cannot be stopped again", () => {
 });
 
 test("where nothing can be sent, it says why, and what is written stays", async () => {
-  const view = shown({ barred: "There is no connection." }, "hello");
+  const view = shown({ barred: "Not connected." }, "hello");
   await press(view.area, "Enter");
   expect(view.onSend).not.toHaveBeenCalled();
-  expect(view.text()).toContain("There is no connection.");
+  expect(view.text()).toContain("Not connected.");
   await type(view.area, "hello there");
   expect(view.area.value).toBe("hello there");
 });
@@ -200,7 +200,7 @@ test("while something is being read, nothing is sent without it", async () => {
   file.arrayBuffer = () => new Promise((resolve) => (read = () => resolve(new ArrayBuffer(1))));
   const event = new Event("paste", { bubbles: true, cancelable: true });
   await after(() => view.area.dispatchEvent(Object.assign(event, { clipboardData: { files: [file], types: ["Files"] } })));
-  expect(view.one(".th-composer-said").textContent).toBe("Reading what is attached…");
+  expect(view.one(".th-composer-said").textContent).toBe("Reading attachments…");
   await press(view.area, "Enter");
   expect(view.button("Send").disabled).toBe(true);
   await after(() => read());
@@ -247,6 +247,6 @@ test("words that a message cannot hold are not sent: the daemon would hang up", 
   const view = shown({ room: 100 }, "ü".repeat(60));
   await press(view.area, "Enter");
   expect(view.onSend).not.toHaveBeenCalled();
-  expect(view.one(".error-text").textContent).toBe("This is 22 B more than a message may hold.");
+  expect(view.one(".error-text").textContent).toBe("The message is 22 B too large.");
   expect(view.area.value).toHaveLength(60);
 });

@@ -77,7 +77,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const send = async (manner: Manner) => {
     if (empty || off || taking > 0) return;
     if (roomLeft() < 0) {
-      setError(`This is ${bytes(-roomLeft())} more than a message may hold.`);
+      setError(`The message is ${bytes(-roomLeft())} too large.`);
       return;
     }
     setSending(true);
@@ -210,7 +210,7 @@ export function ComposerBox(props: ComposerBoxProps) {
           class="th-composer-area"
           rows={1}
           value={draft}
-          placeholder={running ? "Say more: it waits for its turn" : "Message the agent, / for commands"}
+          placeholder={running ? "Queue a follow-up" : "Message the agent, / for commands"}
           aria-label="Message"
           {...(choice === undefined ? {} : combobox(`${id}-list`, `${id}-${offered.indexOf(choice)}`))}
           aria-describedby={`${id}-hint ${id}-said`}
@@ -233,7 +233,7 @@ export function ComposerBox(props: ComposerBoxProps) {
             {visibleLine(words)}
           </p>
         ))}
-        {taking > 0 && <p class="th-quiet">Reading what is attached…</p>}
+        {taking > 0 && <p class="th-quiet">Reading attachments…</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
       </div>
       <div class="th-composer-foot">
@@ -264,7 +264,7 @@ export function ComposerBox(props: ComposerBoxProps) {
             </button>
           )}
           {running && !empty && (
-            <button type="button" class="button" title="Say it into the running turn (Alt+Enter)" disabled={off || taking > 0} onClick={() => void send("steer")}>
+            <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || taking > 0} onClick={() => void send("steer")}>
               Steer
             </button>
           )}
@@ -328,7 +328,7 @@ function Attached({ attached, off, onRemove }: AttachedProps) {
           <span class="th-attached-words">
             <span class="truncate">{visibleLine(one.name)}</span>
             <span class="th-quiet">
-              {one.shrunk !== undefined && <span title="Made smaller, so that it fits into a message">{one.shrunk}, </span>}
+              {one.shrunk !== undefined && <span title="Resized to fit into a message">{one.shrunk}, </span>}
               {bytes(one.size)}
             </span>
           </span>

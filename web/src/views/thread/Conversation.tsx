@@ -85,7 +85,7 @@ function inside({ row, actions, role }: LineProps) {
       return <Working stopping={row.turn.interrupting === true} />;
     case "queued":
       return (
-        <div class="th-queued" role="group" aria-label="Waits for its turn">
+        <div class="th-queued" role="group" aria-label="Queued">
           {row.turn.words && <div class="th-user th-steering th-user-text">{row.turn.words}</div>}
           <p class="th-working">
             Waits for the turns before it
@@ -99,9 +99,9 @@ function inside({ row, actions, role }: LineProps) {
       );
     case "steering":
       return (
-        <div class="th-user th-steering" role="group" aria-label="Said into the running turn">
+        <div class="th-user th-steering" role="group" aria-label="Sent to the running turn">
           <div class="th-user-text">{row.steering.text}</div>
-          <p class="th-quiet">On its way into the turn</p>
+          <p class="th-quiet">Sending to the running turn</p>
         </div>
       );
   }
@@ -117,7 +117,7 @@ function Working({ stopping }: { stopping: boolean }) {
   return (
     <p class="th-working" role="status">
       {!waiting && <span class="th-spinner" aria-hidden="true" />}
-      {stopping ? "Stopping" : waiting ? "Waits for an answer" : "Working"}
+      {stopping ? "Stopping" : waiting ? "Waiting for approval" : "Working"}
     </p>
   );
 }

@@ -134,7 +134,7 @@ function Address({ question, sending = false, barred, onAccept, onDecline, onCan
   if (goal === undefined) {
     return (
       <>
-        <p class="error-text">This is no address of the web and is not opened:</p>
+        <p class="error-text">Not a web address, not opened:</p>
         <pre class="th-pre">{visibleLine(url)}</pre>
         <div class="th-answers">
           <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
@@ -149,7 +149,7 @@ function Address({ question, sending = false, barred, onAccept, onDecline, onCan
   return (
     <>
       <dl class="th-goal">
-        <dt>Leads to</dt>
+        <dt>Destination</dt>
         <dd class="th-goal-host">{visibleLine(goal.host)}</dd>
         <dt>Address</dt>
         <dd class="th-goal-url">

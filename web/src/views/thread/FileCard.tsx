@@ -24,7 +24,7 @@ export function FileCard({ item }: { item: Item & FileChange }) {
         <Status status={outcome ?? "in_progress"} said={outcome == null ? "writing" : SAID[outcome]} />
       </header>
       {replaced === "unknown" && (
-        <p class="th-quiet th-note">What was there before is no text that could be compared.</p>
+        <p class="th-quiet th-note">The previous content cannot be compared as text.</p>
       )}
       {diff != null && diff !== "" && (
         <Fold

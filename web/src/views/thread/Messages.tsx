@@ -122,5 +122,5 @@ function Beyond({ item, blocks }: { item: Item; blocks: readonly AcpObject[] }) 
 
 function Broken({ item }: { item: Item }) {
   if (item.outcome !== "failed" && item.outcome !== "interrupted") return null;
-  return <p class="th-quiet th-broken">{item.outcome === "failed" ? "Broken off" : "Interrupted"}</p>;
+  return <p class="th-quiet th-broken">{item.outcome === "failed" ? "Interrupted by an error" : "Interrupted"}</p>;
 }

@@ -99,7 +99,7 @@ export function TurnEnd({ turn }: { turn: Ended }) {
 
 function stopped({ status, stopReason, startedAt }: Ended): string {
   if (status === "failed") return "Failed";
-  if (status === "interrupted" && startedAt == null) return "Taken back";
+  if (status === "interrupted" && startedAt == null) return "Cancelled";
   if (status === "interrupted") return "Interrupted";
   if (status === "queued") return "Queued";
   if (stopReason != null && stopReason !== "") {

@@ -12,7 +12,7 @@ import { Path } from "./Path.tsx";
 import { RawJson } from "./RawJson.tsx";
 
 export function Subjects({ id, subjects }: { id: string; subjects: readonly CallSubject[] }) {
-  if (subjects.length === 0) return <p class="th-warning">acpd cannot tell what it would do.</p>;
+  if (subjects.length === 0) return <p class="th-warning">acpd cannot determine the effect of this call.</p>;
   return (
     <>
       {subjects.map((subject, at) => (

@@ -9,7 +9,7 @@ const KEYS: readonly [SendKey, string][] = [
   ["modEnter", "Ctrl+Enter"],
 ];
 const STYLES: readonly [DiffStyle, string][] = [
-  ["unified", "In one column"],
+  ["unified", "Unified"],
   ["split", "Side by side"],
 ];
 
@@ -17,7 +17,7 @@ export function ViewSettings() {
   return (
     <>
       <fieldset class="setting">
-        <legend>What sends a message</legend>
+        <legend>Send with</legend>
         <div class="segments">
           {KEYS.map(([value, words]) => (
             <label key={value}>
@@ -28,7 +28,7 @@ export function ViewSettings() {
         </div>
       </fieldset>
       <fieldset class="setting">
-        <legend>Changes of files</legend>
+        <legend>Diff view</legend>
         <div class="segments">
           {STYLES.map(([value, words]) => (
             <label key={value}>

@@ -85,8 +85,8 @@ test("what was answered before the thread was opened is no news", () => {
 });
 
 test.each([
-  [{ role: "observer" }, "You look on: others answer this."],
-  [{ online: false }, "There is no connection"],
+  [{ role: "observer" }, "You cannot answer: your role is observer."],
+  [{ online: false }, "Not connected"],
 ] as const)("with %o nothing can be answered, and it says why", (rest, said) => {
   const view = drawn(<Approvals {...props({ questions: [question] }, rest)} />);
   expect(view.button("Allow").disabled).toBe(true);

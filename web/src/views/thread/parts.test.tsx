@@ -102,7 +102,7 @@ test.each([
   [{ status: "limited", stopReason: "max_tokens" }, "Stopped: the limit of tokens is reached"],
   [{ status: "refused", stopReason: "refusal" }, "The agent refused"],
   [{ status: "interrupted", stopReason: "cancelled", startedAt: 1 }, "Interrupted"],
-  [{ status: "interrupted" }, "Taken back"],
+  [{ status: "interrupted" }, "Cancelled"],
   [{ status: "completed", stopReason: "out_of_coffee" }, "Stopped: out of coffee"],
   [{ status: "failed", error: "The agent is gone." }, "Failed"],
 ] as const)("a turn that ended as %o", (turn, said) => {

@@ -286,7 +286,7 @@ impl Peer {
             .filter(|session| session.opening.is_some())
             .count();
         if self.waiting.len() + self.prompts.len() + openings >= EDITOR_REQUESTS {
-            let message = format!("{EDITOR_REQUESTS} requests of this connection are unanswered already");
+            let message = format!("too many requests in flight on this connection (limit {EDITOR_REQUESTS})");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
         self.need(role_for(method)?, method)?;
@@ -463,8 +463,5 @@ fn session_list(sessions: &[ListedSession], next_cursor: Option<&str>) -> RawJso
 
 /// The daemon answered with something else than was asked for.
 fn misplaced() -> Failure {
-    Failure::new(
-        ErrorCode::Internal,
-        "the daemon answered something else than it was asked",
-    )
+    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

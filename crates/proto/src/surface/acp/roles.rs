@@ -44,5 +44,5 @@ pub(super) fn is_extension(method: &str) -> bool {
 /// The answer to a request that does not exist.
 pub(super) fn unknown(method: &str) -> Failure {
     let shown: String = method.chars().take(80).collect();
-    Failure::new(ErrorCode::MethodNotFound, format!("there is no method {shown:?}"))
+    Failure::new(ErrorCode::MethodNotFound, format!("unknown method {shown:?}"))
 }

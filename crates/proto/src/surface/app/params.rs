@@ -222,7 +222,7 @@ pub struct ListThreads {
     pub cursor: Option<String>,
     /// Threads wanted.
     pub limit: Option<usize>,
-    /// Those that were put away, or (the default) those that were not.
+    /// Archived threads, or (the default) threads that are not archived.
     pub archived: Option<bool>,
     /// Those in this directory.
     pub cwd: Option<String>,
@@ -374,7 +374,7 @@ pub struct RevokeRemembered {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Authenticate {
-    /// One of the agent's ways.
+    /// One of the agent's authentication methods.
     pub method_id: String,
 }
 

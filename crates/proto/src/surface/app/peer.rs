@@ -246,12 +246,8 @@ impl Peer {
             }
             (Phase::Ready, _) => {}
         }
-        let method = Method::find(method).ok_or_else(|| {
-            Failure::new(
-                ErrorCode::MethodNotFound,
-                format!("there is no method {method:?}"),
-            )
-        })?;
+        let method = Method::find(method)
+            .ok_or_else(|| Failure::new(ErrorCode::MethodNotFound, format!("unknown method {method:?}")))?;
         self.check_role(method.role, method.name)?;
         let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
         self.call(request, method.name, method.order, ReplyTo::Request(id.into()))
@@ -300,7 +296,7 @@ impl Peer {
         }
         let most = self.limits.requests_in_flight;
         if self.waiting.len() >= most {
-            let message = format!("{most} requests of this connection are unanswered already");
+            let message = format!("too many requests in flight on this connection (limit {most})");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
         let token = self.next_token;

@@ -111,11 +111,11 @@ methods! {
     /// then those of the registry and those that are installed.
     "agent/list" AgentList(NoParams) -> AgentsListed, Observer, Free;
 
-    /// Lists the processes of agents that run, those in a turn first, and what they take of the memory now.
+    /// Lists running agent processes with their memory use, busy ones first.
     "agent/running" AgentRunning(NoParams) -> AgentsRunning, Observer, Free;
 
-    /// Starts the agent, asks it what it is, and ends it: no thread is made, no session opened. What it found is the
-    /// result, also where the agent does not work. Has as long as agents have to start.
+    /// Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if
+    /// the agent fails. Times out after `agent_start_secs`.
     "agent/doctor" AgentDoctor(ExamineAgent) -> AgentExamined, Operator, Free;
 
     /// Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started`
@@ -131,12 +131,12 @@ methods! {
     /// Lists threads, the newest first.
     "thread/list" ThreadList(ListThreads) -> ThreadsListed, Observer, Free;
 
-    /// From now on this connection is told of every thread, also of those that it does not follow, when it comes, goes,
-    /// or is listed differently: with `thread/list/changed`. Ask for the list after that, and for a thread of which a
+    /// Sends `thread/list/changed` to this connection when any thread is created, deleted or listed differently, even
+    /// threads that it does not follow. Ask for the list after that, and for a thread of which a
     /// change comes while the list is on its way, let the change win.
     "thread/list/watch" ThreadListWatch(NoParams) -> Nothing, Observer, Thread;
 
-    /// Ends that.
+    /// Stops watching the thread list.
     "thread/list/unwatch" ThreadListUnwatch(NoParams) -> Nothing, Observer, Thread;
 
     /// Reads a thread without following it and without starting its agent.
@@ -146,7 +146,7 @@ methods! {
     /// paths of files. The newest come first. A thread's texts are found from the moment their item is complete.
     "thread/search" ThreadSearch(SearchThreads) -> TextsFound, Observer, Free;
 
-    /// Ends the subscription. The agent goes on.
+    /// Ends the subscription. The agent keeps running.
     "thread/unsubscribe" ThreadUnsubscribe(On<NoParams>) -> Unsubscribed, Observer, Thread;
 
     /// Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name
@@ -156,11 +156,11 @@ methods! {
     /// Replaces the client's own data as a whole; `null` takes them away.
     "thread/metadata/set" ThreadMetadataSet(On<SetMetadata>) -> Nothing, Operator, Thread;
 
-    /// Puts the thread away: `thread/list` leaves it out, it takes no turns, and its agent is let go. `conflict` while
-    /// a turn runs. One that is archived already stays so.
+    /// Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while
+    /// a turn runs. Archiving an archived thread has no effect.
     "thread/archive" ThreadArchive(On<NoParams>) -> Nothing, Operator, Thread;
 
-    /// Takes the thread out again.
+    /// Unarchives the thread.
     "thread/unarchive" ThreadUnarchive(On<NoParams>) -> ThreadFound, Operator, Thread;
 
     /// Deletes the thread and its log, for good; before it, the agent's session where the agent can do that.
@@ -196,30 +196,31 @@ methods! {
     "turn/steer" TurnSteer(On<SteerTurn>) -> TurnSteered, Operator, Thread;
 
     /// Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes
-    /// when it has stopped, or when it was given up. A turn that waits is taken back.
+    /// with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn
+    /// is `interrupted` and a notice says why. A turn that waits is taken back.
     "turn/interrupt" TurnInterrupt(On<InterruptTurn>) -> Nothing, Operator, Thread;
 
     /// Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first
     /// once-option of that kind.
     "item/approve" ItemApprove(Approve) -> Nothing, Approver, Thread;
 
-    /// Answers a question for information.
+    /// Answers an elicitation.
     "item/answer" ItemAnswer(AnswerInput) -> Nothing, Approver, Thread;
 
-    /// Says what the policy would decide about a tool call, and every rule that has a say.
+    /// Returns the policy's decision about a tool call and every matching rule.
     "policy/explain" PolicyExplain(On<ExplainPolicy>) -> PolicyExplained, Observer, Thread;
 
-    /// Tells the permission policies of the daemon's configuration: the daemon's, and an agent's own. A thread's own is
+    /// Returns the configured permission policies: the daemon's and an agent's. A thread's policy is
     /// part of the thread.
     "policy/read" PolicyRead(ReadPolicy) -> PoliciesRead, Observer, Free;
 
-    /// Lists the answers that hold for more than their question.
+    /// Lists remembered answers.
     "policy/remembered/list" RememberedList(On<NoParams>) -> RememberedListed, Observer, Thread;
 
-    /// Takes back an answer that holds. One that holds for the agent only the owner takes back.
+    /// Revokes a remembered answer. One that holds for the agent only the owner takes back.
     "policy/remembered/revoke" RememberedRevoke(On<RevokeRemembered>) -> Nothing, Approver, Thread;
 
-    /// Signs in to the agent. Answered once somebody is signed in; has 10 minutes.
+    /// Signs in to the agent. Returns once signed in; times out after 10 minutes.
     "agent/authenticate" AgentAuthenticate(On<Authenticate>) -> Nothing, Owner, Thread;
 
     /// Signs out of the agent.

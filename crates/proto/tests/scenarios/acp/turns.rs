@@ -1,10 +1,11 @@
 //! Turns as editors see them: their updates, then their end.
 
 use acpd_model::{ErrorCode, EventKind, ItemStart, MessageType, Origin, Role, TurnId};
+use acpd_proto::thread::Command;
 use serde_json::json;
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::{message, thought, tool};
+use crate::support::{Scene, message, thought, tool};
 
 /// A turn with something of everything.
 fn work(s: &mut Stage) {
@@ -163,6 +164,34 @@ fn a_cancel_ends_what_the_editor_has_begun_and_nothing_else() {
             ["agent_message_chunk stopping", end.as_str()]
         );
     });
+}
+
+#[test]
+fn a_cancelled_prompt_is_answered_cancelled_whatever_the_agent_does() {
+    type Agent = fn(&mut Scene);
+    let agents: [(&str, Agent); 5] = [
+        ("never answers", |scene| scene.later(30_000)),
+        ("is killed", |scene| scene.exits("killed by SIGKILL")),
+        ("answers an error", |scene| {
+            scene.refuse("session/prompt", -32603, "Internal error");
+        }),
+        ("answers nonsense", |scene| scene.answer("session/prompt", "[]")),
+        ("is stopped with the daemon", |scene| {
+            scene.ask(Command::Stop).unwrap();
+        }),
+    ];
+    for (name, agent) in agents {
+        play(|s| {
+            let who = Stage::at_work(ABLE, s);
+            let id = s.prompt(who, "do it");
+            s.then(|scene| scene.update(&tool("t", false, r#","title":"ls","status":"in_progress""#)));
+            s.notify(who, "session/cancel");
+            assert_eq!(s.answer_to(who, &id), None);
+            s.then(agent);
+            let answer = s.answer_to(who, &id).unwrap();
+            assert_eq!(answer["result"]["stopReason"], "cancelled", "{name}: {answer}");
+        });
+    }
 }
 
 #[test]

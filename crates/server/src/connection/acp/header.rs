@@ -56,7 +56,7 @@ impl ConnectionHeader {
         Some(read.map_err(|error| {
             Failure::new(
                 ErrorCode::InvalidRequest,
-                format!("what stands under \"acpd\" in the first line: {error}"),
+                format!("invalid \"acpd\" header in the first line: {error}"),
             )
         }))
     }

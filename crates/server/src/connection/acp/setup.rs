@@ -142,7 +142,7 @@ impl ConnectionSetup {
             [only] => Ok(only.to_owned()),
             [] => Err(Failure::new(
                 ErrorCode::NotFound,
-                "no agent is named and none is configured: add [agents.NAME] with a command to the configuration, or \
+                "no agent was named and none is configured: add [agents.NAME] with a command to the configuration, or \
                  name one of \"acpd agents list\"",
             )),
             _ => Err(Failure::invalid_params(format!(

@@ -41,9 +41,9 @@ described! { NOTIFICATIONS:
     /// To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and
     /// when somebody came or left; it may say the same again. It is no event of the thread: it has no `seq`.
     "thread/subscribers/changed" SubscribersChanged;
-    /// The thread was put away.
+    /// The thread was archived.
     "thread/archived" ThreadChanged;
-    /// The thread was taken out again.
+    /// The thread was unarchived.
     "thread/unarchived" ThreadChanged;
     /// The thread and its log are deleted. Nothing follows.
     "thread/deleted" ThreadDeleted;
@@ -63,15 +63,15 @@ described! { NOTIFICATIONS:
     "thread/file/written" FileWritten;
     /// The agent ended a terminal's command.
     "thread/terminal/killed" TerminalNamed;
-    /// The agent needs a terminal no longer.
+    /// The agent released a terminal.
     "thread/terminal/released" TerminalNamed;
     /// The policy let the agent do something that it had not asked for.
     "policy/permitted" Permitted;
-    /// An answer holds from now on.
+    /// An answer was remembered.
     "policy/remembered" Remembered;
-    /// An answer holds no longer.
+    /// A remembered answer was revoked.
     "policy/revoked" Revoked;
-    /// What the agent sent and nobody here knows, unchanged.
+    /// An unknown message from the agent, unchanged.
     "agent/notification" AgentNotification;
     /// A turn waits for those before it.
     "turn/queued" TurnChanged;
