@@ -161,7 +161,7 @@ impl Thread {
             _ => {}
         }
         if let Some(answer) = self.run_continuation(call, Ok(answer)) {
-            self.reply(call, answer.map(Reply::Json));
+            self.reply(call, answer.map(Reply::Agent));
         }
     }
 
@@ -232,7 +232,7 @@ impl Thread {
 
     fn refuse(&mut self, call: u64, failure: Failure) {
         if let Some(answer) = self.run_continuation(call, Err(failure)) {
-            self.reply(call, answer.map(Reply::Json));
+            self.reply(call, answer.map(Reply::Agent));
         }
     }
 }

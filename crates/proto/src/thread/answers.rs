@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use acpd_model::event::{Always, Level, Outcome, PermissionOption};
 use acpd_model::{EventKind, Failure, Origin, RawJson};
-use serde_json::json;
 
 use super::command::{Effect, RememberedChange, RememberedOutcome, Reply};
 use super::thread::Thread;
@@ -15,13 +14,8 @@ use acpd_policy::{RememberedRule, Request, Scope};
 impl Thread {
     /// The answers that hold.
     pub(super) fn remembered(&self) -> Reply {
-        let rules: Vec<_> = self
-            .live
-            .remembered
-            .iter()
-            .chain(self.policies.answers.iter())
-            .collect();
-        Reply::Json(json!({ "data": rules }).into())
+        let own = self.live.remembered.iter();
+        Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
     /// Takes an answer back. `None`: it is answered when that is durable.

@@ -1,6 +1,6 @@
 //! What a thread is told, and what it wants done.
 
-use acpd_model::event::{ThreadForked, TurnStatus};
+use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
 use acpd_model::{Event, Failure, Millis, Origin, PreviousContent, RawJson, RequestId, Seq, TurnId};
 
 use super::editors::{EditorCapabilities, EditorCommand};
@@ -8,7 +8,8 @@ use crate::agent::{AgentCommand, AgentEvent, AgentRequest, Start, TerminalExit};
 use crate::fanout::LiveText;
 use crate::projection::{DroppedTurns, Exchanges, SessionChange, Spec};
 use crate::wire::RpcError;
-use acpd_policy::{Policy, RealPaths, RememberedRule, Request, Scope};
+use acpd_policy::{Explanation, Policy, RealPaths, RememberedRule, Request, Scope};
+use serde::Serialize;
 
 /// Something that a thread must deal with.
 #[derive(Debug)]
@@ -172,7 +173,7 @@ pub enum Command {
         /// The client's own id for the turn.
         client_turn_id: Option<String>,
     },
-    /// Say something in the middle of the running turn; answered with [`Reply::Json`].
+    /// Say something in the middle of the running turn; answered with [`Reply::Steered`].
     Steer {
         /// ACP content blocks.
         input: Vec<RawJson>,
@@ -204,7 +205,7 @@ pub enum Command {
         /// How long it holds, if it is to hold for more than this question.
         scope: Option<Scope>,
     },
-    /// Say what the policy makes of an ACP tool call; answered with [`Reply::Json`].
+    /// Say what the policy makes of an ACP tool call; answered with [`Reply::Explained`].
     Explain {
         /// The tool call.
         tool_call: RawJson,
@@ -213,14 +214,14 @@ pub enum Command {
     },
     /// Give the thread a policy of its own, or take it away.
     SetPolicy(Option<RawJson>),
-    /// Say which answers hold; answered with [`Reply::Json`].
+    /// Say which answers hold; answered with [`Reply::Remembered`].
     Remembered,
     /// Take back an answer that holds.
     Revoke {
         /// Its id.
         id: u64,
     },
-    /// Have the agent do something beside turns; answered with [`Reply::Json`].
+    /// Have the agent do something beside turns; answered with [`Reply::Agent`].
     AgentRequest(AgentRequest),
     /// Tell the agent something that ACP does not know.
     Notify {
@@ -229,8 +230,7 @@ pub enum Command {
         /// Params, passed on as they came.
         params: Option<RawJson>,
     },
-    /// An editor has the thread open from now on, until [`Input::EditorGone`]; answered with [`Reply::Json`]: who holds the
-    /// lease.
+    /// An editor has the thread open from now on, until [`Input::EditorGone`]; answered with [`Reply::Lease`].
     Attach {
         /// Names its connection among all others.
         connection: String,
@@ -270,7 +270,7 @@ pub enum Change {
     Archive,
     /// Take it out again.
     Unarchive,
-    /// Drop its last turns; answered with [`Reply::Json`].
+    /// Drop its last turns; answered with [`Reply::RolledBack`].
     RollBack {
         /// The last turn that is kept; none drops all.
         last_kept: Option<TurnId>,
@@ -375,10 +375,35 @@ pub enum Reply {
     Done,
     /// The turn that was started or queued.
     Turn(TurnView),
-    /// What the agent answered, or what is known.
-    Json(RawJson),
+    /// Words for the running turn were accepted.
+    Steered {
+        /// The turn that they are part of.
+        turn: TurnId,
+        /// How they reach the agent.
+        delivery: SteerDelivery,
+    },
     /// Where another thread is split off.
     Fork(Box<ForkPoint>),
+    /// How well the agent remembers what is left after turns were dropped.
+    RolledBack(Fidelity),
+    /// What the policy makes of a tool call.
+    Explained(Box<Explanation>),
+    /// The remembered answers of the thread and of its agent.
+    Remembered(Vec<RememberedRule>),
+    /// The editor that holds the lease now.
+    Lease(Option<LeaseHolder>),
+    /// What the agent answered, unchanged.
+    Agent(RawJson),
+}
+
+/// How words for a running turn reach the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SteerDelivery {
+    /// In the middle of the turn that runs.
+    Steered,
+    /// As a turn of their own, after those that wait.
+    Queued,
 }
 
 /// A turn at a glance.

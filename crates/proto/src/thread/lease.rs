@@ -4,8 +4,7 @@
 //! the log says; who is attached is only known here, so that after a restart nobody holds it.
 
 use acpd_model::event::{LeaseHolder, LeaseMove};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson};
-use serde_json::json;
+use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use super::command::Reply;
 use super::editors::EditorCapabilities;
@@ -144,11 +143,6 @@ impl Thread {
     }
 
     fn lease_reply(&self) -> Reply {
-        Reply::Json(lease_json(self.live.lease.as_ref()))
+        Reply::Lease(self.live.lease.clone())
     }
-}
-
-/// What an editor that asks hears: who holds the lease now.
-fn lease_json(holder: Option<&LeaseHolder>) -> RawJson {
-    json!({ "lease": holder }).into()
 }

@@ -3,7 +3,6 @@
 use acpd_model::event::{Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
-use serde_json::json;
 
 use super::command::{Change, Effect, Reply};
 use super::continuations::Continuation;
@@ -106,7 +105,7 @@ impl Thread {
             } else {
                 Fidelity::Exact
             };
-            return Ok(Reply::Json(json!({ "fidelity": fidelity }).into()));
+            return Ok(Reply::RolledBack(fidelity));
         }
         let fidelity = match last_kept {
             Some(_) => self.history_fidelity()?,
@@ -118,7 +117,7 @@ impl Thread {
         self.close_terminals();
         let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
         self.emit(None, by, kind, None);
-        Ok(Reply::Json(json!({ "fidelity": fidelity }).into()))
+        Ok(Reply::RolledBack(fidelity))
     }
 
     /// Refuses a turn that is not part of the conversation.

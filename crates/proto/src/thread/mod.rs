@@ -40,8 +40,8 @@ mod watchdog;
 
 pub use command::{
     AgentExit, Answer, Change, Command, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input,
-    PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, TerminalEvent, TurnView, Verdict,
-    Waiter,
+    PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, SteerDelivery, TerminalEvent, TurnView,
+    Verdict, Waiter,
 };
 pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
 pub use fork::ThreadCopy;

@@ -80,7 +80,7 @@ impl Thread {
             Waiter::Call(call) => call,
             Waiter::Explain { call, tool_call, .. } => {
                 let request = self.tool_request(&tool_call).with_real_paths(real);
-                let result = self.explanation(&request);
+                let result = Ok(self.explanation(&request));
                 return self.effects.push(Effect::Reply { call, result });
             }
         };

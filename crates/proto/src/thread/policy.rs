@@ -135,7 +135,7 @@ impl Thread {
         let request = self.tool_request(&tool_call);
         let paths = self.layers().paths(&request);
         if paths.is_empty() {
-            return Some(self.explanation(&request));
+            return Some(Ok(self.explanation(&request)));
         }
         let waiter = Waiter::Explain {
             call,
@@ -146,14 +146,8 @@ impl Thread {
         None
     }
 
-    pub(super) fn explanation(&self, request: &Request) -> Result<Reply, Failure> {
-        let json = RawJson::of(&self.layers().explain(request)).map_err(|error| {
-            Failure::new(
-                ErrorCode::Internal,
-                format!("the decision cannot be told: {error}"),
-            )
-        })?;
-        Ok(Reply::Json(json))
+    pub(super) fn explanation(&self, request: &Request) -> Reply {
+        Reply::Explained(Box::new(self.layers().explain(request)))
     }
 
     pub(super) fn set_policy(&mut self, by: Origin, policy: Option<RawJson>) -> Result<Reply, Failure> {

@@ -4,9 +4,8 @@ use acpd_model::{
     ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId,
 };
 use serde::Deserialize;
-use serde_json::json;
 
-use super::command::Reply;
+use super::command::{Reply, SteerDelivery};
 use super::continuations::Continuation;
 use super::thread::{AgentState, Thread};
 use super::turns::{UnsentPrompt, check_input};
@@ -62,9 +61,9 @@ impl Thread {
             meta: None,
         };
         let result = self.start_turn(by, prompt, None);
-        let result = result.map(|turn| {
-            let told = json!({ "turnId": turn.id, "delivery": "queued" });
-            Reply::Json(told.into())
+        let result = result.map(|turn| Reply::Steered {
+            turn: turn.id,
+            delivery: SteerDelivery::Queued,
         });
         self.reply(call, result);
     }
@@ -94,8 +93,8 @@ impl Thread {
                     open_message.broken = true;
                 }
                 self.add_user_message(turn, &by, &input);
-                let told = json!({ "turnId": turn, "delivery": "steered" });
-                self.reply(call, Ok(Reply::Json(told.into())));
+                let delivery = SteerDelivery::Steered;
+                self.reply(call, Ok(Reply::Steered { turn, delivery }));
             }
         }
     }

@@ -41,11 +41,10 @@ fn announced(s: &Scene) -> Value {
 }
 
 fn remembered(s: &mut Scene) -> Vec<String> {
-    let Ok(Reply::Json(list)) = s.ask(Command::Remembered) else {
+    let Ok(Reply::Remembered(rules)) = s.ask(Command::Remembered) else {
         panic!()
     };
-    let list: Value = list.read().unwrap();
-    let rules = list["data"].as_array().unwrap().iter();
+    let rules = rules.iter().map(|rule| json!(rule));
     rules
         .map(|rule| format!("{} {}", rule["allow"], rule["rule"].as_str().unwrap()))
         .collect()

@@ -29,10 +29,10 @@ fn answer(s: &mut Scene, number: u32, answer: Answer, scope: Scope) {
 }
 
 fn list(s: &mut Scene) -> Value {
-    let Ok(Reply::Json(list)) = s.ask(Command::Remembered) else {
+    let Ok(Reply::Remembered(rules)) = s.ask(Command::Remembered) else {
         panic!()
     };
-    list.read::<Value>().unwrap()["data"].clone()
+    json!(rules)
 }
 
 #[test]

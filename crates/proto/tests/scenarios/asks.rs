@@ -108,7 +108,7 @@ fn options_are_set_and_the_agents_list_replaces_the_old_one() {
             "session/set_config_option",
             r#"{"configOptions":[{"id":"web","name":"Web","type":"boolean","currentValue":true}]}"#,
         );
-        assert!(matches!(s.replies[&call], Ok(Reply::Json(_))));
+        assert!(matches!(s.replies[&call], Ok(Reply::Agent(_))));
         assert_eq!(offered(s)[0], ("web".to_owned(), json!(true)));
         assert_eq!(
             s.params("thread/updated").last().unwrap()["configOptionUpdate"]["configOptions"][0]["id"],
@@ -211,7 +211,7 @@ fn sessions_and_extensions_pass_as_they_are() {
         s.answer("session/list", r#"{"sessions":[],"x":1.10}"#);
         assert_eq!(
             s.replies[&list],
-            Ok(Reply::Json(
+            Ok(Reply::Agent(
                 RawJson::parse(r#"{"sessions":[],"x":1.10}"#).unwrap()
             ))
         );

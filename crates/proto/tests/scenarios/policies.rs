@@ -258,12 +258,11 @@ fn an_answer_that_holds_is_listed_and_can_be_taken_back() {
         asks_to_run(s, "9", "c", "cargo test; rm x");
         assert_eq!(s.thread.live().requests.len(), 1, "it holds for exactly that");
         s.decide(3, Answer::Cancel).unwrap();
-        let Ok(Reply::Json(list)) = s.ask(Command::Remembered) else {
+        let Ok(Reply::Remembered(rules)) = s.ask(Command::Remembered) else {
             panic!()
         };
-        let list: Value = list.read().unwrap();
-        assert_eq!(list["data"][0]["rule"], "Bash(cargo test)");
-        assert_eq!(list["data"][0]["scope"], "session");
+        assert_eq!(json!(rules)[0]["rule"], "Bash(cargo test)");
+        assert_eq!(json!(rules)[0]["scope"], "session");
         s.ask(Command::Revoke { id: 1 }).unwrap();
         assert_eq!(
             s.ask(Command::Revoke { id: 1 }).unwrap_err().code,
@@ -340,13 +339,13 @@ fn a_decision_is_explained_without_being_made() {
         under(s, json!({ "ask": ["Bash"], "allow": ["Bash(git *)"] }));
         let before = s.log.len();
         let call = json!({ "kind": "execute", "title": "harmless", "rawInput": { "command": "git push" } });
-        let Ok(Reply::Json(told)) = s.ask(Command::Explain {
+        let Ok(Reply::Explained(told)) = s.ask(Command::Explain {
             tool_call: call.into(),
             sight: Sight::Everything,
         }) else {
             panic!()
         };
-        let told: Value = told.read().unwrap();
+        let told = json!(told);
         assert_eq!(told["decision"]["effect"], "allow");
         assert_eq!(told["decision"]["rule"], "Bash(git *)");
         assert_eq!(told["subjects"][0]["rules"].as_array().unwrap().len(), 2);

@@ -3,7 +3,7 @@
 use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
 use acpd_proto::thread::{Change, Command, Reply};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{FULL, Scene, check, check_in};
 
@@ -13,10 +13,10 @@ pub fn turn(s: &mut Scene, prompt: &str, answer: &str) {
     s.stops_with("end_turn");
 }
 
-fn roll_back(s: &mut Scene, last_kept: Option<u32>) -> Result<Value, Failure> {
+fn roll_back(s: &mut Scene, last_kept: Option<u32>) -> Result<Fidelity, Failure> {
     let last_kept = last_kept.map(TurnId);
     match s.ask(Command::Change(Change::RollBack { last_kept }))? {
-        Reply::Json(json) => Ok(json.read().unwrap()),
+        Reply::RolledBack(fidelity) => Ok(fidelity),
         other => panic!("{other:?}"),
     }
 }
@@ -50,7 +50,7 @@ fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
             r#"{"sessionUpdate":"plan","entries":[{"content":"x","priority":"low","status":"pending"}]}"#,
         );
         let logged = s.log.len();
-        assert_eq!(roll_back(s, Some(1)).unwrap(), json!({ "fidelity": "recalled" }));
+        assert_eq!(roll_back(s, Some(1)).unwrap(), Fidelity::Recalled);
         assert_eq!((s.stops, s.log.len()), (1, logged + 1));
         let params = &s.params("thread/rolledBack")[0];
         assert_eq!(params["lastKeptTurnId"], "turn_1");
@@ -97,7 +97,7 @@ fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
 fn nothing_kept_is_a_fresh_start() {
     check(|s| {
         three_turns(s);
-        assert_eq!(roll_back(s, None).unwrap(), json!({ "fidelity": "exact" }));
+        assert_eq!(roll_back(s, None).unwrap(), Fidelity::Exact);
         assert_eq!(s.params("thread/rolledBack")[0]["lastKeptTurnId"], json!(null));
         s.exits("exit status 0");
         assert_eq!((shown(s), s.thread.live().summary.name.clone()), (vec![], None));
@@ -133,7 +133,7 @@ fn again_and_again() {
         turn(s, "five", "5");
         assert_eq!(shown(s), [1, 4, 5]);
         let before = s.next_seq();
-        assert_eq!(roll_back(s, Some(5)).unwrap(), json!({ "fidelity": "exact" }));
+        assert_eq!(roll_back(s, Some(5)).unwrap(), Fidelity::Exact);
         assert_eq!(s.next_seq(), before, "nothing is dropped, nothing happens");
         roll_back(s, Some(4)).unwrap();
         assert_eq!(shown(s), [1, 4]);
@@ -167,7 +167,7 @@ fn not_where_agents_are_told_nothing() {
         assert_eq!(shown(s), [1, 2, 3]);
         assert_eq!(
             roll_back(s, None).unwrap(),
-            json!({ "fidelity": "exact" }),
+            Fidelity::Exact,
             "there is nothing to tell"
         );
     });

@@ -85,7 +85,7 @@ impl Scene {
         })?;
         match reply {
             Reply::Turn(view) => Ok(view),
-            Reply::Done | Reply::Json(_) | Reply::Fork(_) => panic!("a turn is answered with a turn"),
+            other => panic!("a turn is answered with a turn: {other:?}"),
         }
     }
 

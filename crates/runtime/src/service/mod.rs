@@ -255,7 +255,7 @@ impl Service {
         Ok(Dispatched::answer(async move {
             match await_reply(answer).await? {
                 // Its own words, number for number.
-                Reply::Json(result) => Ok(wire::object(|told| {
+                Reply::Agent(result) => Ok(wire::object(|told| {
                     told.json("result", Some(&result));
                 })),
                 _ => Ok(json!({ "result": null }).into()),
@@ -271,12 +271,9 @@ impl Service {
         command: Command,
     ) -> Result<Dispatched, Failure> {
         let answer = self.directory.command(thread, by, command).await?;
-        Ok(Dispatched::answer(async move {
-            match await_reply(answer).await? {
-                Reply::Json(json) => Ok(json),
-                _ => Ok(json!({}).into()),
-            }
-        }))
+        Ok(Dispatched::answer(
+            async move { result(await_reply(answer).await?) },
+        ))
     }
 
     pub(crate) async fn simple(
@@ -490,11 +487,30 @@ fn turn_result(reply: Reply) -> Result<RawJson, Failure> {
         Reply::Turn(turn) => Ok(wire::object(|result| {
             result.json("turn", Some(&turn_json(&turn)));
         })),
-        Reply::Done | Reply::Json(_) | Reply::Fork(_) => Err(Failure::new(
+        _ => Err(Failure::new(
             ErrorCode::Internal,
             "the thread answered without a turn",
         )),
     }
+}
+
+/// The result of what a thread knows by itself.
+fn result(reply: Reply) -> Result<RawJson, Failure> {
+    let json = match reply {
+        Reply::Steered { turn, delivery } => json!({ "turnId": turn, "delivery": delivery }),
+        Reply::RolledBack(fidelity) => json!({ "fidelity": fidelity }),
+        Reply::Remembered(rules) => json!({ "data": rules }),
+        Reply::Explained(explanation) => {
+            return RawJson::of(&explanation).map_err(|error| {
+                Failure::new(
+                    ErrorCode::Internal,
+                    format!("the decision cannot be told: {error}"),
+                )
+            });
+        }
+        _ => json!({}),
+    };
+    Ok(json.into())
 }
 
 fn value(raw: &RawJson) -> serde_json::Value {

@@ -76,7 +76,7 @@ pub enum Call {
         /// What.
         request: AgentRequest,
     },
-    /// Take the thread's lease, or give it up; answered with [`Reply::Json`]: who holds it now.
+    /// Take the thread's lease, or give it up; answered with [`Reply::Lease`].
     Lease {
         /// Which thread's.
         thread: ThreadId,
@@ -128,6 +128,8 @@ pub enum Reply {
         /// Where the next page begins.
         next_cursor: Option<String>,
     },
+    /// Who holds a lease now.
+    Lease(Option<LeaseHolder>),
     /// What the agent answered.
     Json(RawJson),
 }

@@ -218,6 +218,9 @@ impl Peer {
             (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
                 self.answer(&id, &result)
             }
+            (ReplyTo::Result(id), Ok(Reply::Lease(holder))) => {
+                self.answer(&id, &json!({ "lease": holder }).into());
+            }
             (ReplyTo::Result(id), Ok(_)) => self.answer(&id, &RawJson::trusted("{}")),
             (
                 ReplyTo::Sessions(id),

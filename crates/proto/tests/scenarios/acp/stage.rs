@@ -377,9 +377,10 @@ impl Stage {
             .collect();
         for (who, token, call) in &ready {
             let result = self.scene.replies[call].clone().map(|reply| match reply {
-                Done::Done | Done::Fork(_) => Reply::Done,
                 Done::Turn(turn) => Reply::Turn(turn.id),
-                Done::Json(json) => Reply::Json(json),
+                Done::Lease(holder) => Reply::Lease(holder),
+                Done::Agent(answer) => Reply::Json(answer),
+                _ => Reply::Done,
             });
             self.editors[*who].peer.reply(*token, result);
         }

@@ -136,9 +136,15 @@ async fn act(
     let after = |answer: Answer| -> BoxFuture<'static, CallResult> {
         Box::pin(async move {
             let reply = match await_reply(answer).await? {
-                Told::Done | Told::Fork(_) => Reply::Done,
                 Told::Turn(turn) => Reply::Turn(turn.id),
-                Told::Json(json) => Reply::Json(json),
+                Told::Lease(holder) => Reply::Lease(holder),
+                Told::Agent(answer) => Reply::Json(answer),
+                Told::Done
+                | Told::Steered { .. }
+                | Told::Fork(_)
+                | Told::RolledBack(_)
+                | Told::Explained(_)
+                | Told::Remembered(_) => Reply::Done,
             };
             Ok(reply.into())
         })
