@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::{Client, Daemon, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
 
 /// The numbers at `/metrics`, by name and labels; and all of the text.
@@ -198,7 +198,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
     assert!(grown < 50, "the daemon grew by {grown} MiB");
     wait_until("the daemon has let go of those that take nothing", || {
-        // It answers so many requests over HTTP in a while, and no more.
+        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
         std::thread::sleep(Duration::from_millis(100));
         metrics(&daemon).0["acpd_clients_connected"] == 1.0
     });
