@@ -146,7 +146,8 @@ fn clients_that_come_at_any_moment_agree() {
 
 #[test]
 fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
-    let daemon = Daemon::start();
+    // Queues that hold little, so that a longer one shows.
+    let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
     let mut slow = Client::new(&daemon);
@@ -154,12 +155,12 @@ fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
     let before = peak_kib(daemon.pid());
     fast.start(
         &thread,
-        "flood n=50000 bytes=600; permission; permission; say done",
+        "flood n=50000 bytes=1500; permission; permission; say done",
     );
     let mut messages = fast.until(Incoming::is_question);
-    // 30 MB went by while one client took nothing: they wait in the log, not in memory.
+    // 75 MB went by while one client took nothing: they wait in the log, not in memory.
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
-    assert!(grown < 100, "the daemon grew by {grown} MiB");
+    assert!(grown < 50, "the daemon grew by {grown} MiB");
     let first = messages[messages.len() - 1].clone();
 
     // Another one comes now and has not got far when the next question comes: it is asked that, too.
@@ -176,7 +177,7 @@ fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
     messages.extend(fast.until(is_end));
 
     let updates = messages.iter().filter(|message| message.method == "item/updated");
-    assert!(updates.count() > 50_000);
+    assert!(updates.count() >= 50_000);
     let all = slow.until(is_end);
     assert_eq!(all[0].seq(), 1);
     assert_same(&all[all.len() - messages.len()..], &messages);

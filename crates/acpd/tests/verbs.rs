@@ -407,7 +407,11 @@ fn the_command_line_does_the_same() {
     assert!(done(&["threads", "--archived"]).contains(&thread));
     done(&["unarchive", end]);
     done(&["rename", end]);
-    assert!(!done(&["threads"]).contains("From the shell"));
+    let listed = done(&["threads"]);
+    assert!(
+        listed.contains(&thread) && !listed.contains("From the shell"),
+        "{listed}"
+    );
     done(&["delete", end]);
     assert_eq!(done(&["threads"]), "");
     let gone = acpd(&daemon.place, &["show", &thread]);
