@@ -14,7 +14,7 @@ use acpd_policy::{RememberedRule, Request, Scope};
 impl Thread {
     /// The answers that hold.
     pub(super) fn remembered(&self) -> Reply {
-        let own = self.live.remembered.iter();
+        let own = self.journal.live().remembered.iter();
         Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
@@ -22,20 +22,25 @@ impl Thread {
     pub(super) fn revoke(&mut self, call: u64, by: Origin, id: u64) -> Option<Result<Reply, Failure>> {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
             let order = RememberedChange::Revoke { call, id };
-            self.effects.push(Effect::ChangeRemembered { by, order });
+            self.journal.push(Effect::ChangeRemembered { by, order });
             return None;
         }
-        if self.live.remembered.iter().all(|rule| rule.id != id) {
+        if self.journal.live().remembered.iter().all(|rule| rule.id != id) {
             return Some(Err(Failure::not_found(format!("remembered answer {id}"))));
         }
         self.grants.clear();
-        self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
+        self.journal.emit(by, EventKind::AnswerRevoked { id }, None);
         Some(Ok(Reply::Done))
     }
 
     /// What becomes of an "always" as the answer about `request`.
     pub(super) fn always(&self, request: &Request) -> Always {
-        match self.live.remembered.would_hold_for(request, Scope::Session) {
+        match self
+            .journal
+            .live()
+            .remembered
+            .would_hold_for(request, Scope::Session)
+        {
             Ok(what) => Always::Holds(what),
             Err(error) => Always::NotRemembered(error.to_string()),
         }
@@ -58,13 +63,19 @@ impl Thread {
                     allow,
                 };
                 let by = by.clone();
-                return self.effects.push(Effect::ChangeRemembered { by, order });
+                return self.journal.push(Effect::ChangeRemembered { by, order });
             }
             Scope::Daemon => return,
             here => here,
         };
-        let known: BTreeSet<u64> = self.live.remembered.iter().map(|rule| rule.id).collect();
-        let mut remembered = self.live.remembered.clone();
+        let known: BTreeSet<u64> = self
+            .journal
+            .live()
+            .remembered
+            .iter()
+            .map(|rule| rule.id)
+            .collect();
+        let mut remembered = self.journal.live().remembered.clone();
         if let Err(error) = remembered.remember(request, allow, scope) {
             let told_always = outcome.is_always()
                 && matches!(
@@ -98,10 +109,10 @@ impl Thread {
             RememberedOutcome::Revoked { call, id, result } => {
                 if result.is_ok() {
                     self.grants.clear();
-                    self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
+                    self.journal.emit(by, EventKind::AnswerRevoked { id }, None);
                 }
                 let result = result.map(|()| Reply::Done);
-                self.effects.push(Effect::Reply { call, result });
+                self.journal.reply(call, result);
             }
         }
     }
@@ -109,13 +120,13 @@ impl Thread {
     fn note_remembered(&mut self, by: &Origin, rule: &RememberedRule) {
         if let Ok(answer) = RawJson::of(rule) {
             let kind = EventKind::AnswerRemembered { answer };
-            self.emit(self.current_turn(), by.clone(), kind, None);
+            self.journal.emit(by.clone(), kind, None);
         }
     }
 
     fn not_remembered(&mut self, why: &str) {
         let message = format!("answer not remembered: {why}");
-        self.notice(Level::Info, "notRemembered", &message);
+        self.journal.notice(Level::Info, "notRemembered", &message);
     }
 }
 

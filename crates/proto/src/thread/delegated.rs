@@ -131,10 +131,10 @@ impl Thread {
             _ => makes.clone(),
         };
         // What the agent said before it asked is told before it is asked.
-        self.flush();
+        self.journal.flush();
         let order = EditorCommand::Request {
             call,
-            after: self.live.last_seq,
+            after: self.journal.live().last_seq,
             request: Box::new(EditorRequest {
                 method: request.method().to_owned(),
                 params,
@@ -144,14 +144,14 @@ impl Thread {
         };
         let after_exit =
             matches!(&request, Call::TerminalOutput { terminal_id } if self.has_exited(terminal_id));
-        let until = answer_timeout(&request).map(|patience| self.now.mono + patience);
+        let until = answer_timeout(&request).map(|patience| self.journal.now().mono + patience);
         let delegation = Delegation {
             connection: connection.clone(),
             by,
             request,
             at,
             item,
-            turn: self.current_turn(),
+            turn: self.journal.current_turn(),
             makes,
             after_exit,
             withdrawn: false,
@@ -159,7 +159,7 @@ impl Thread {
         };
         self.host_tasks
             .insert(call, HostTask::Delegated(Box::new(delegation)));
-        self.effects.push(Effect::Editor { connection, order });
+        self.journal.push(Effect::Editor { connection, order });
     }
 
     /// The callbacks that an editor has.
@@ -214,7 +214,6 @@ impl Thread {
 
     /// Records what an editor has done, and passes its answer on as it came.
     fn editor_did(&mut self, call: u64, delegation: Delegation, result: RawJson) {
-        let turn = self.current_turn();
         let is_extension = matches!(delegation.request, Call::Extension { .. });
         let Delegation {
             connection,
@@ -231,7 +230,7 @@ impl Thread {
             Call::ReadFile { path, .. } => {
                 let bytes = serde_json::from_str::<Content<'_>>(result.get())
                     .map_or(0, |answer| answer.content.len() as u64);
-                self.emit(turn, by, EventKind::FileRead { path, bytes }, None);
+                self.journal.emit(by, EventKind::FileRead { path, bytes }, None);
             }
             Call::WriteFile { path, content } => {
                 self.file_written(path, &content, &PreviousContent::Unknown, item, begun, by);
@@ -250,7 +249,7 @@ impl Thread {
                         terminal_id,
                         command,
                         args,
-                        cwd: cwd.unwrap_or_else(|| self.live.spec.session_cwd().to_owned()),
+                        cwd: cwd.unwrap_or_else(|| self.journal.live().spec.session_cwd().to_owned()),
                         output_byte_limit,
                         withdrawn,
                     };
@@ -262,7 +261,8 @@ impl Thread {
             }
             Call::WaitForTerminalExit { terminal_id } => self.editor_exit_received(&terminal_id, &result),
             Call::KillTerminal { terminal_id } => {
-                self.emit(turn, by, EventKind::TerminalKilled { terminal_id }, None);
+                self.journal
+                    .emit(by, EventKind::TerminalKilled { terminal_id }, None);
             }
             Call::ReleaseTerminal { terminal_id } => self.release_terminal(terminal_id, by),
             Call::Extension { .. } | Call::Permission { .. } | Call::Elicit { .. } => {}
@@ -287,7 +287,7 @@ impl Thread {
                 method: delegation.request.method().to_owned(),
                 reason: error.message.clone(),
             };
-            self.emit(self.current_turn(), by, kind, None);
+            self.journal.emit(by, kind, None);
         }
         self.send_to_agent(AgentCommand::Answer {
             call,
@@ -309,7 +309,7 @@ impl Thread {
             outcome: ItemOutcome::Failed,
             end,
         };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
     }
 
     /// An editor is gone. What it was not asked yet, and what changes nothing, is done here; of the rest nobody knows whether
@@ -372,7 +372,7 @@ impl Thread {
     }
 
     pub(super) fn expire_delegations(&mut self) {
-        let now = self.now.mono;
+        let now = self.journal.now().mono;
         let is_late = |work: &HostTask| matches!(work, HostTask::Delegated(delegation) if delegation.until.is_some_and(|at| at <= now));
         let late: Vec<u64> = self
             .host_tasks
@@ -441,7 +441,7 @@ impl Thread {
     }
 
     fn withdraw_from_editor(&mut self, delegation: &Delegation, call: u64, forget: bool) {
-        self.effects.push(Effect::Editor {
+        self.journal.push(Effect::Editor {
             connection: delegation.connection.clone(),
             order: EditorCommand::Withdraw { call, forget },
         });

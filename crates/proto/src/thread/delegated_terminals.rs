@@ -130,7 +130,7 @@ impl Thread {
         let terminal = EditorTerminal {
             connection: connection.clone(),
             by: by.clone(),
-            item: self.next_item(),
+            item: self.journal.next_item(),
             kept,
             seen: String::new(),
             cut: false,
@@ -144,7 +144,7 @@ impl Thread {
         if withdrawn || self.is_abandoned(call) {
             self.close_terminal(terminal.item);
             let order = EditorCommand::EndTerminal { terminal_id };
-            return self.effects.push(Effect::Editor { connection, order });
+            return self.journal.push(Effect::Editor { connection, order });
         }
         self.editor_terminals.insert(terminal_id, terminal);
     }
@@ -191,7 +191,7 @@ impl Thread {
             return;
         };
         let (item, by) = (terminal.item, terminal.by.clone());
-        if !self.live.items.contains_key(&item) {
+        if !self.journal.live().items.contains_key(&item) {
             return;
         }
         // Of output whose beginning is gone it cannot be told what is new.
@@ -206,8 +206,8 @@ impl Thread {
             terminal.exit.get_or_insert(exit.into());
         }
         if let Some(text) = text {
-            self.emit_text(Delta {
-                turn: self.current_turn(),
+            self.journal.emit_text(Delta {
+                turn: self.journal.current_turn(),
                 item,
                 source: Source::Terminal(terminal_id.to_owned()),
                 text,
@@ -228,7 +228,7 @@ impl Thread {
         };
         terminal.exit.get_or_insert(exit.into());
         // Between turns nothing would end that has the daemon ask.
-        if self.live.turn.is_none() {
+        if self.journal.live().turn.is_none() {
             self.ask_output(terminal_id);
         }
         self.bound_unread();
@@ -237,7 +237,7 @@ impl Thread {
     /// Agents may leave any number of ended terminals unread: the output of only so many is kept.
     fn bound_unread(&mut self) {
         let is_unread = |terminal: &&EditorTerminal| {
-            terminal.exit.is_some() && self.live.items.contains_key(&terminal.item)
+            terminal.exit.is_some() && self.journal.live().items.contains_key(&terminal.item)
         };
         if self.editor_terminals.values().filter(is_unread).count() <= TERMINALS {
             return;
@@ -272,14 +272,14 @@ impl Thread {
         let exit = terminal.exit.clone().unwrap_or_default();
         let output = std::mem::take(&mut terminal.seen);
         let truncated = terminal.cut || !whole;
-        self.flush();
+        self.journal.flush();
         self.output_limits.remove(terminal_id);
-        if !self.live.items.contains_key(&item) {
+        if !self.journal.live().items.contains_key(&item) {
             return;
         }
         let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
         let kind = EventKind::ItemCompleted { item, outcome, end };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
     }
 
     /// The agent needs it no longer, and the editor has let it go.
@@ -287,7 +287,7 @@ impl Thread {
         self.complete_in_editor(&terminal_id, by.clone(), false);
         self.editor_terminals.remove(&terminal_id);
         let kind = EventKind::TerminalReleased { terminal_id };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
     }
 
     /// An editor is gone, and with it what ran there.
@@ -392,7 +392,7 @@ impl Thread {
                 terminal_id: terminal_id.to_owned(),
             };
             let connection = terminal.connection;
-            self.effects.push(Effect::Editor { connection, order });
+            self.journal.push(Effect::Editor { connection, order });
         }
     }
 }

@@ -71,7 +71,7 @@ impl Thread {
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return false;
         };
-        let is_open = self.live.items.contains_key(&terminal.item);
+        let is_open = self.journal.live().items.contains_key(&terminal.item);
         if terminal.lost || !is_open || terminal.asked {
             return false;
         }
@@ -85,13 +85,13 @@ impl Thread {
         if let Some(terminal) = self.editor_terminals.get_mut(terminal_id) {
             terminal.asked = true;
         }
-        self.flush();
+        self.journal.flush();
         let number = OWN_REQUESTS + self.final_outputs.asked;
         self.final_outputs.asked += 1;
-        let params = json!({ "sessionId": self.live.thread, "terminalId": terminal_id });
+        let params = json!({ "sessionId": self.journal.live().thread, "terminalId": terminal_id });
         let order = EditorCommand::Request {
             call: number,
-            after: self.live.last_seq,
+            after: self.journal.live().last_seq,
             request: Box::new(EditorRequest {
                 method: "terminal/output".to_owned(),
                 params: Some(params.into()),
@@ -103,10 +103,10 @@ impl Thread {
             connection: connection.clone(),
             terminal_id: terminal_id.to_owned(),
             after_exit,
-            until: self.now.mono + Duration::from_secs(EDITOR_ANSWER_SECS),
+            until: self.journal.now().mono + Duration::from_secs(EDITOR_ANSWER_SECS),
         };
         self.final_outputs.open.insert(number, asked);
-        self.effects.push(Effect::Editor { connection, order });
+        self.journal.push(Effect::Editor { connection, order });
         true
     }
 
@@ -184,7 +184,7 @@ impl Thread {
 
     /// Goes on without the answers that are late.
     pub(super) fn expire_final_outputs(&mut self) {
-        let now = self.now.mono;
+        let now = self.journal.now().mono;
         self.give_up_outputs(|asked| asked.until <= now);
     }
 
@@ -198,7 +198,7 @@ impl Thread {
         for (call, asked) in given_up.collect::<Vec<_>>() {
             let order = EditorCommand::Withdraw { call, forget: true };
             let connection = asked.connection;
-            self.effects.push(Effect::Editor { connection, order });
+            self.journal.push(Effect::Editor { connection, order });
             self.output_settled(&asked.terminal_id, Origin::Daemon);
         }
     }

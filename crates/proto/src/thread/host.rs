@@ -192,7 +192,7 @@ impl Thread {
                     line,
                     limit,
                 };
-                self.call_host(call, what);
+                self.journal.call_host(call, what);
             }
             Call::WriteFile { path, content } => {
                 let item = self.begin_change(&path, Origin::Agent);
@@ -218,14 +218,16 @@ impl Thread {
                     terminal_id: terminal_id.clone(),
                 };
                 self.host_tasks.insert(call, work);
-                self.call_host(call, HostCall::KillTerminal { terminal_id });
+                self.journal
+                    .call_host(call, HostCall::KillTerminal { terminal_id });
             }
             Call::ReleaseTerminal { terminal_id } => {
                 let work = HostTask::Release {
                     terminal_id: terminal_id.clone(),
                 };
                 self.host_tasks.insert(call, work);
-                self.call_host(call, HostCall::ReleaseTerminal { terminal_id });
+                self.journal
+                    .call_host(call, HostCall::ReleaseTerminal { terminal_id });
             }
             Call::Extension { method, params } => self.refuse_extension(call, method, params),
         }
@@ -236,7 +238,7 @@ impl Thread {
         let error = not_found(&method);
         let reason = error.message.clone();
         let kind = EventKind::CallRefused { method, reason };
-        self.emit(self.current_turn(), Origin::Agent, kind, params);
+        self.journal.emit(Origin::Agent, kind, params);
         let result = Err(error);
         self.send_to_agent(AgentCommand::Answer { call, result });
     }
@@ -261,23 +263,23 @@ impl Thread {
         let wanted = Box::new(wanted);
         self.host_tasks
             .insert(call, HostTask::Compare { request, wanted, at });
-        self.call_host(call, what);
+        self.journal.call_host(call, what);
     }
 
     fn other(&mut self, call: u64, what: HostCall) {
         self.host_tasks.insert(call, HostTask::Other);
-        self.call_host(call, what);
+        self.journal.call_host(call, what);
     }
 
     /// A file that a tool call shows already is that call's file change; another one is a change by itself.
     pub(super) fn begin_change(&mut self, path: &str, by: Origin) -> Option<ItemId> {
-        let shown = self.live.items.values().any(|open| {
+        let shown = self.journal.live().items.values().any(|open| {
             open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
         });
         if shown {
             return None;
         }
-        let item = self.next_item();
+        let item = self.journal.next_item();
         let kind = EventKind::ItemStarted {
             item,
             parent: None,
@@ -285,7 +287,7 @@ impl Thread {
                 path: path.to_owned(),
             },
         };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
         Some(item)
     }
 
@@ -304,10 +306,11 @@ impl Thread {
                 path: path.clone(),
                 content: content.clone(),
                 item,
-                turn: self.current_turn(),
+                turn: self.journal.current_turn(),
             },
         );
-        self.call_host(call, HostCall::WriteFile { path, at, content });
+        self.journal
+            .call_host(call, HostCall::WriteFile { path, at, content });
     }
 
     pub(super) fn handle_host_reply(&mut self, call: u64, result: Result<HostReply, Failure>) {
@@ -359,7 +362,7 @@ impl Thread {
                         outcome: ItemOutcome::Failed,
                         end,
                     };
-                    self.emit(self.current_turn(), Origin::Daemon, kind, None);
+                    self.journal.emit(Origin::Daemon, kind, None);
                 }
                 return match method {
                     Some(method) => self.refuse_and_record(call, method, &failure),
@@ -371,12 +374,8 @@ impl Thread {
         let result = match (work, reply) {
             (HostTask::Read { path }, HostReply::Read { content }) => {
                 let bytes = content.len() as u64;
-                self.emit(
-                    self.current_turn(),
-                    Origin::Agent,
-                    EventKind::FileRead { path, bytes },
-                    None,
-                );
+                self.journal
+                    .emit(Origin::Agent, EventKind::FileRead { path, bytes }, None);
                 wire::object(|result| {
                     result.put("content", &content);
                 })
@@ -420,12 +419,12 @@ impl Thread {
             (_, HostReply::Exited(exit)) => exit_json(&exit).into(),
             (HostTask::Kill { terminal_id }, _) => {
                 let kind = EventKind::TerminalKilled { terminal_id };
-                self.emit(self.current_turn(), Origin::Agent, kind, None);
+                self.journal.emit(Origin::Agent, kind, None);
                 nothing
             }
             (HostTask::Release { terminal_id }, _) => {
                 let kind = EventKind::TerminalReleased { terminal_id };
-                self.emit(self.current_turn(), Origin::Agent, kind, None);
+                self.journal.emit(Origin::Agent, kind, None);
                 nothing
             }
             _ => nothing,
@@ -456,11 +455,10 @@ impl Thread {
         begun: Option<TurnId>,
         by: Origin,
     ) {
-        let turn = self.current_turn();
+        let turn = self.journal.current_turn();
         let bytes = content.len() as u64;
-        let written = Some(self.content(content));
-        self.emit(
-            turn,
+        let written = Some(self.journal.content(content));
+        self.journal.emit(
             by.clone(),
             EventKind::FileWritten {
                 path: path.clone(),
@@ -473,12 +471,11 @@ impl Thread {
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, content);
         if turn == begun {
-            self.files.note(&path, old, content);
+            self.journal.note_file_change(&path, old, content);
         }
         let replaced = Some(old.replaced());
         let end = ItemEnd::FileChange { path, diff, replaced };
-        self.emit(
-            turn,
+        self.journal.emit(
             by,
             EventKind::ItemCompleted {
                 item,

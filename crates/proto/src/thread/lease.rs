@@ -37,7 +37,7 @@ impl Thread {
                 declines: false,
             }),
         }
-        if self.live.lease.is_none() && abilities.any() {
+        if self.journal.live().lease.is_none() && abilities.any() {
             self.move_lease(Some(connection), LeaseMove::Opened, by);
         }
         self.lease_reply()
@@ -80,14 +80,14 @@ impl Thread {
 
     /// No connection outlives the process that had it.
     pub(super) fn void_lease(&mut self) {
-        if self.live.lease.is_some() {
+        if self.journal.live().lease.is_some() {
             self.move_lease(None, LeaseMove::Restarted, Origin::Daemon);
         }
     }
 
     /// The editor that answers: it holds the lease and is there.
     pub(super) fn lease_holder(&self) -> Option<&AttachedEditor> {
-        let holder = self.live.lease.as_ref()?;
+        let holder = self.journal.live().lease.as_ref()?;
         self.attached(&holder.connection)
     }
 
@@ -109,7 +109,8 @@ impl Thread {
     }
 
     fn holds_lease(&self, connection: &str) -> bool {
-        self.live
+        self.journal
+            .live()
             .lease
             .as_ref()
             .is_some_and(|holder| holder.connection == connection)
@@ -139,10 +140,10 @@ impl Thread {
             })
         });
         let kind = EventKind::LeaseMoved { holder, why };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
     }
 
     fn lease_reply(&self) -> Reply {
-        Reply::Lease(self.live.lease.clone())
+        Reply::Lease(self.journal.live().lease.clone())
     }
 }

@@ -19,13 +19,14 @@ mod grants;
 mod host;
 mod import;
 mod items;
+mod journal;
 mod lease;
 mod lifecycle;
 mod path_lookup;
 mod policy;
 mod process;
 mod questions;
-mod record;
+
 mod resume;
 mod session_params;
 mod shown;
@@ -33,7 +34,6 @@ mod steer;
 mod terminals;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
 mod thread;
-mod turn_files;
 mod turns;
 mod unreported;
 mod watchdog;

@@ -69,7 +69,7 @@ impl Thread {
         let (PathLookup::Call(_, request) | PathLookup::Question(Question { request, .. })) = &lookup;
         let paths = self.layers().paths(request);
         let waiter = Waiter::Call(call);
-        self.effects.push(Effect::Resolve { waiter, paths });
+        self.journal.push(Effect::Resolve { waiter, paths });
         self.host_tasks
             .insert(call, HostTask::PathLookup(Box::new(lookup)));
     }
@@ -81,7 +81,7 @@ impl Thread {
             Waiter::Explain { call, tool_call, .. } => {
                 let request = self.tool_request(&tool_call).with_real_paths(real);
                 let result = Ok(self.explanation(&request));
-                return self.effects.push(Effect::Reply { call, result });
+                return self.journal.reply(call, result);
             }
         };
         // One that was withdrawn, or whose agent is gone, is not decided on any more.
@@ -146,7 +146,7 @@ impl Thread {
             keeps_content,
             mut request,
         } = question;
-        let number = self.live.last_request + 1;
+        let number = self.journal.live().last_request + 1;
         self.question_calls.insert(number, call);
         let subjects = subjects(&mut request).into();
         let ruled = self.decide_question(&request, &options);
@@ -161,7 +161,7 @@ impl Thread {
         self.question_requests.insert(number, request);
         let kind = EventKind::PermissionRequested {
             request: RequestId {
-                thread: self.live.thread,
+                thread: self.journal.live().thread,
                 number,
             },
             item: Some(item),
@@ -175,17 +175,17 @@ impl Thread {
             whole: whole.map(Box::new),
             keeps_content,
         };
-        self.emit(self.current_turn(), Origin::Agent, kind, Some(raw));
+        self.journal.emit(Origin::Agent, kind, Some(raw));
         self.cancel_if_interrupted(number);
         if self.question_calls.contains_key(&number) {
-            if turn != self.current_turn() {
+            if turn != self.journal.current_turn() {
                 // Its turn ended while the paths were looked up.
                 self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
             } else if let Some((by, outcome)) = ruled {
                 self.settle_request(by, number, &outcome);
             }
         }
-        self.note_status();
+        self.journal.note_status();
     }
 }
 

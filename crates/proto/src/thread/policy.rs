@@ -102,8 +102,8 @@ impl Thread {
         Layers {
             daemon: self.policies.daemon.as_ref(),
             agent: self.policies.agent.as_ref(),
-            thread: self.live.policy.as_ref(),
-            remembered: vec![&self.live.remembered, &self.policies.answers],
+            thread: self.journal.live().policy.as_ref(),
+            remembered: vec![&self.journal.live().remembered, &self.policies.answers],
         }
     }
 
@@ -116,7 +116,7 @@ impl Thread {
 
     /// What an ACP tool call comes to.
     pub(super) fn tool_request(&self, tool_call: &RawJson) -> Request {
-        let spec = &self.live.spec;
+        let spec = &self.journal.live().spec;
         self.at_home(Request::from_tool_call_in(
             tool_call,
             &spec.cwd,
@@ -142,7 +142,7 @@ impl Thread {
             tool_call,
             sight,
         };
-        self.effects.push(Effect::Resolve { waiter, paths });
+        self.journal.push(Effect::Resolve { waiter, paths });
         None
     }
 
@@ -156,7 +156,7 @@ impl Thread {
             read.map_err(|error| Failure::invalid_params(format!("that is no policy: {error}")))?;
         }
         self.grants.clear();
-        self.emit(self.current_turn(), by, EventKind::PolicySet { policy }, None);
+        self.journal.emit(by, EventKind::PolicySet { policy }, None);
         Ok(Reply::Done)
     }
 
@@ -196,7 +196,7 @@ impl Thread {
                     method: call.method().to_owned(),
                     subject: decision.subject.clone(),
                 };
-                self.emit(self.current_turn(), ruling(&decision), kind, None);
+                self.journal.emit(ruling(&decision), kind, None);
                 PolicyCheck::Allow
             }
             Ruled::Ask => match use_up(&mut self.grants, call, request, old) {
@@ -228,7 +228,7 @@ impl Thread {
 
     /// What a call comes to; `None` for one that nobody decides on.
     pub(super) fn policy_request(&self, call: &Call) -> Option<Request> {
-        let cwd = &self.live.spec.cwd;
+        let cwd = &self.journal.live().spec.cwd;
         let request = match call {
             Call::ReadFile { path, .. } => Request::read_file(path, cwd),
             Call::WriteFile { path, .. } => Request::write_file(path, cwd),
@@ -239,7 +239,7 @@ impl Thread {
                 cwd: at,
                 ..
             } => {
-                let at = at.as_deref().unwrap_or(self.live.spec.session_cwd());
+                let at = at.as_deref().unwrap_or(self.journal.live().spec.session_cwd());
                 let form = match self.responder(call) {
                     Responder::Daemon => self.command_form(),
                     Responder::Editor(_) | Responder::Lost => Form::Unknown,
@@ -256,7 +256,7 @@ impl Thread {
             method: request.method().to_owned(),
             reason: decision.reason.clone(),
         };
-        self.emit(self.current_turn(), ruling(decision), kind, None);
+        self.journal.emit(ruling(decision), kind, None);
         let failure = Failure::new(
             ErrorCode::Forbidden,
             format!("not allowed here: {}", decision.reason),
@@ -320,12 +320,12 @@ impl Thread {
             }
             _ => return,
         };
-        let number = self.live.last_request + 1;
+        let number = self.journal.live().last_request + 1;
         let always = self.always(&wanted);
         self.queued_calls.insert(number, QueuedCall { call, request, at });
         let kind = EventKind::PermissionRequested {
             request: RequestId {
-                thread: self.live.thread,
+                thread: self.journal.live().thread,
                 number,
             },
             item: None,
@@ -341,9 +341,9 @@ impl Thread {
         };
         self.question_requests.insert(number, wanted);
         let raw = json!({ "toolCall": tool_call }).into();
-        self.emit(self.current_turn(), Origin::Daemon, kind, Some(raw));
+        self.journal.emit(Origin::Daemon, kind, Some(raw));
         self.cancel_if_interrupted(number);
-        self.note_status();
+        self.journal.note_status();
     }
 
     /// What follows from an answer: a call that was held goes on or is refused, and what was allowed is known.

@@ -23,25 +23,25 @@ impl Thread {
             }
             _ => return,
         }
-        if self.live.is_deleted() || !self.watchdog.try_start(self.now.mono) {
+        if self.journal.live().is_deleted() || !self.watchdog.try_start(self.journal.now().mono) {
             return;
         }
         self.agent = AgentState::Starting;
         self.reopen_requested = false;
         self.calls_before = self.calls;
-        self.effects.push(Effect::StartAgent(Start {
-            cwd: self.live.spec.session_cwd().to_owned(),
-            additional_directories: self.live.spec.additional_directories.clone(),
-            mcp_servers: self.live.spec.session_mcp_servers(),
-            meta: self.live.spec.session_meta().cloned(),
-            members: self.live.spec.session_members(),
+        self.journal.push(Effect::StartAgent(Start {
+            cwd: self.journal.live().spec.session_cwd().to_owned(),
+            additional_directories: self.journal.live().spec.additional_directories.clone(),
+            mcp_servers: self.journal.live().spec.session_mcp_servers(),
+            meta: self.journal.live().spec.session_meta().cloned(),
+            members: self.journal.live().spec.session_members(),
             pending_session: false,
-            earlier_session: self.live.summary.session_id.clone(),
-            foreign: !self.live.bound
-                && self.live.summary.session_id.is_some()
-                && self.live.summary.session_id == self.live.spec.session_id,
+            earlier_session: self.journal.live().summary.session_id.clone(),
+            foreign: !self.journal.live().bound
+                && self.journal.live().summary.session_id.is_some()
+                && self.journal.live().summary.session_id == self.journal.live().spec.session_id,
             leave_out: self.resume.broken.clone(),
-            patience: Duration::from_secs(self.limits.agent_start_secs),
+            patience: Duration::from_secs(self.journal.limits().agent_start_secs),
             quirks: Quirks::default(),
         }));
     }
@@ -62,10 +62,10 @@ impl Thread {
             return;
         }
         let is_new = opened.how == Binding::New;
-        let forgotten = self.live.summary.session_id.is_some() && is_new;
+        let forgotten = self.journal.live().summary.session_id.is_some() && is_new;
         let untold = is_new
             && !opened.capabilities.additional_directories
-            && !self.live.spec.additional_directories.is_empty();
+            && !self.journal.live().spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
         self.resume.opened(opened.how);
         self.capabilities = Some(opened.capabilities);
@@ -76,7 +76,7 @@ impl Thread {
             session,
             ..
         } = opened;
-        self.emit(
+        self.journal.emit_in(
             None,
             Origin::Agent,
             EventKind::AgentBound {
@@ -88,14 +88,14 @@ impl Thread {
             None,
         );
         if forgotten {
-            self.notice(
+            self.journal.notice(
                 Level::Warning,
                 "agentForgot",
                 "The agent started a new session without this thread's history.",
             );
         }
         if untold {
-            self.notice(
+            self.journal.notice(
                 Level::Warning,
                 "directoriesNotTold",
                 "The agent is not told of additionalDirectories: it did not declare \
@@ -103,10 +103,7 @@ impl Thread {
             );
         }
         for call in std::mem::take(&mut self.ready_waiters) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Ok(Reply::Done),
-            });
+            self.journal.reply(call, Ok(Reply::Done));
         }
         self.reopen_if_idle();
         self.send_agent_requests();
@@ -117,9 +114,9 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return;
         }
-        self.watchdog.record_failure(self.now.mono);
+        self.watchdog.record_failure(self.journal.now().mono);
         self.fail_ready_waiters(failure);
-        self.notice(Level::Error, "agentFailed", &failure.message);
+        self.journal.notice(Level::Error, "agentFailed", &failure.message);
         self.abandon(&failure.message, &Origin::Agent, true);
         self.stop_agent();
     }
@@ -129,11 +126,11 @@ impl Thread {
         self.agent = AgentState::Absent;
         self.discard_import();
         if !expected {
-            self.watchdog.record_failure(self.now.mono);
+            self.watchdog.record_failure(self.journal.now().mono);
         }
         let AgentExit { reason, stderr } = gone.clone();
-        self.flush();
-        self.emit(
+        self.journal.flush();
+        self.journal.emit_in(
             None,
             Origin::Agent,
             EventKind::AgentLost {
@@ -148,7 +145,7 @@ impl Thread {
         self.abandon(&gone.reason, &Origin::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.
         if std::mem::take(&mut self.restart_wanted)
-            || self.live.turn.is_some()
+            || self.journal.live().turn.is_some()
             || !self.agent_requests.is_empty()
         {
             self.wake();
@@ -157,10 +154,7 @@ impl Thread {
 
     pub(super) fn fail_ready_waiters(&mut self, failure: &Failure) {
         for call in std::mem::take(&mut self.ready_waiters) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Err(failure.clone()),
-            });
+            self.journal.reply(call, Err(failure.clone()));
         }
     }
 
@@ -168,10 +162,10 @@ impl Thread {
         let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
         if up.contains(&self.agent) {
             self.void_requests("the agent is being stopped");
-            self.note_status();
+            self.journal.note_status();
             self.agent = AgentState::Stopping;
             self.prompted = None;
-            self.effects.push(Effect::StopAgent);
+            self.journal.push(Effect::StopAgent);
         }
     }
 
@@ -185,7 +179,7 @@ impl Thread {
     /// Whether there is an agent, and nothing is wanted of it.
     pub fn is_idle(&self) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        self.live.turn.is_none() && self.agent_requests.is_empty() && idle
+        self.journal.live().turn.is_none() && self.agent_requests.is_empty() && idle
     }
 
     /// Whether the agent was told to go.
@@ -206,7 +200,7 @@ impl Thread {
     pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
         self.fail_continuations(reason);
-        while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
+        while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, reason);
         }
         self.drop_in_editors();
@@ -229,6 +223,6 @@ impl Thread {
             },
             other => other,
         };
-        self.effects.push(Effect::Agent(command));
+        self.journal.send_to_agent(command);
     }
 }

@@ -87,10 +87,10 @@ impl Thread {
             has_diff: true,
         };
         self.handle_tool(update, Some(tool.clone()), None, true);
-        let Some(known) = self.live.tools.get(&id) else {
+        let Some(known) = self.journal.live().tools.get(&id) else {
             return;
         };
-        let (title, kind) = match self.live.items.get(&known.item).map(|open| &open.view) {
+        let (title, kind) = match self.journal.item(known.item) {
             Some(ItemView::Tool(view)) => (view.title(), view.kind()),
             _ => (String::new(), "other".to_owned()),
         };
@@ -99,7 +99,7 @@ impl Thread {
             "edit" | "delete" | "move" => QuestionTopic::FileChange,
             _ => QuestionTopic::Permissions,
         };
-        let whole = match self.live.items.get(&known.item).map(|open| &open.view) {
+        let whole = match self.journal.item(known.item) {
             Some(ItemView::Tool(view)) => view.to_json(),
             _ => tool.clone(),
         };
@@ -110,7 +110,7 @@ impl Thread {
         let mut request = self.tool_request(&whole);
         show_changes(&mut request, &whole);
         let question = Question {
-            turn: self.current_turn(),
+            turn: self.journal.current_turn(),
             item: known.item,
             about,
             title,
@@ -148,12 +148,13 @@ impl Thread {
         }
         let number = request.number;
         let Some(open) = self
-            .live
+            .journal
+            .live()
             .requests
             .get(&number)
-            .filter(|_| request.thread == self.live.thread)
+            .filter(|_| request.thread == self.journal.live().thread)
         else {
-            if (1..=self.live.last_request).contains(&number) {
+            if (1..=self.journal.live().last_request).contains(&number) {
                 return Err(Failure::new(
                     ErrorCode::AlreadyResolved,
                     format!("{request} was answered already"),
@@ -170,13 +171,13 @@ impl Thread {
             self.remember(&by, number, &outcome, scope);
         }
         self.settle_request(by, number, &outcome);
-        self.note_status();
+        self.journal.note_status();
         Ok(())
     }
 
     pub(super) fn settle_request(&mut self, by: Origin, number: u32, outcome: &Outcome) {
         let request = RequestId {
-            thread: self.live.thread,
+            thread: self.journal.live().thread,
             number,
         };
         let kind = EventKind::RequestSettled {
@@ -185,16 +186,17 @@ impl Thread {
         };
         let wants_input = self.wants_input(number);
         let item = self
-            .live
+            .journal
+            .live()
             .requests
             .get(&number)
             .and_then(|open| open.event.kind.item());
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
         if let Some(call) = self.question_calls.remove(&number) {
             self.send_outcome(call, outcome, wants_input);
         }
         // The time in which a person was asked does not count as the agent's silence.
-        self.watchdog.record_activity(self.now.mono);
+        self.watchdog.record_activity(self.journal.now().mono);
         self.apply_answer(number, outcome);
         if let Some(item) = item {
             self.question_settled(item, outcome);
@@ -203,7 +205,7 @@ impl Thread {
 
     /// Whether a question is for information, not for a permission.
     fn wants_input(&self, number: u32) -> bool {
-        let open = self.live.requests.get(&number);
+        let open = self.journal.live().requests.get(&number);
         open.is_some_and(|open| matches!(open.event.kind, EventKind::InputRequested { .. }))
     }
 
@@ -232,28 +234,33 @@ impl Thread {
     }
 
     pub(super) fn input_requested(&mut self, call: u64, message: String, raw: RawJson) {
-        let number = self.live.last_request + 1;
+        let number = self.journal.live().last_request + 1;
         let request = RequestId {
-            thread: self.live.thread,
+            thread: self.journal.live().thread,
             number,
         };
         self.question_calls.insert(number, call);
         let kind = EventKind::InputRequested { request, message };
-        self.emit(self.current_turn(), Origin::Agent, kind, Some(raw));
+        self.journal.emit(Origin::Agent, kind, Some(raw));
         self.cancel_if_interrupted(number);
-        self.note_status();
+        self.journal.note_status();
     }
 
     /// Who wants the turn to end is not asked about its next step.
     pub(super) fn cancel_if_interrupted(&mut self, number: u32) {
-        if self.live.turn.is_some_and(|turn| turn.interrupted.is_some()) {
+        if self
+            .journal
+            .live()
+            .turn
+            .is_some_and(|turn| turn.interrupted.is_some())
+        {
             self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
         }
     }
 
     /// Everything that is asked is answered with "cancelled", as ACP wants it when a turn is cancelled.
     pub(super) fn cancel_requests(&mut self, by: &Origin) {
-        let open: Vec<u32> = self.live.requests.keys().copied().collect();
+        let open: Vec<u32> = self.journal.live().requests.keys().copied().collect();
         for number in open {
             self.settle_request(by.clone(), number, &Outcome::Cancelled);
         }
@@ -262,12 +269,12 @@ impl Thread {
     /// Nobody would act on an answer any more. An agent that still runs is told "cancelled", since JSON-RPC
     /// wants an answer to every request.
     pub(super) fn void_requests(&mut self, reason: &str) {
-        let open: Vec<u32> = self.live.requests.keys().copied().collect();
+        let open: Vec<u32> = self.journal.live().requests.keys().copied().collect();
         for number in open {
             let call = self.question_calls.remove(&number);
             let wants_input = self.wants_input(number);
             self.void_request(number, reason);
-            self.watchdog.record_activity(self.now.mono);
+            self.watchdog.record_activity(self.journal.now().mono);
             self.drop_queued_call(number, reason);
             if let Some(call) = call.filter(|_| self.agent == AgentState::Ready) {
                 self.send_outcome(call, &Outcome::Cancelled, wants_input);
@@ -278,14 +285,14 @@ impl Thread {
     fn void_request(&mut self, number: u32, reason: &str) {
         self.question_calls.remove(&number);
         let request = RequestId {
-            thread: self.live.thread,
+            thread: self.journal.live().thread,
             number,
         };
         let kind = EventKind::RequestVoided {
             request,
             reason: reason.to_owned(),
         };
-        self.emit(self.current_turn(), Origin::Daemon, kind, None);
+        self.journal.emit(Origin::Daemon, kind, None);
     }
 
     /// The agent takes a callback back. JSON-RPC still wants an answer to it.
@@ -305,7 +312,7 @@ impl Thread {
             self.void_request(number, "the agent withdrew the question");
             self.question_requests.remove(&number);
             self.queued_calls.remove(&number);
-            self.note_status();
+            self.journal.note_status();
         }
         self.withdraw_delegation(call);
         // What changes the machine is done all the same, and recorded when it is.
@@ -327,7 +334,7 @@ impl Thread {
                 method: method.to_owned(),
                 reason: failure.message.clone(),
             };
-            self.emit(self.current_turn(), Origin::Daemon, kind, None);
+            self.journal.emit(Origin::Daemon, kind, None);
         }
         self.refuse_call(call, failure);
     }

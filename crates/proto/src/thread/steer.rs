@@ -18,13 +18,13 @@ impl Thread {
             .and_then(|()| check_input(&input, self.capabilities.as_ref()))
             .and_then(|()| self.check_runs(turn));
         if let Err(failure) = checked {
-            return self.reply(call, Err(failure));
+            return self.journal.reply(call, Err(failure));
         }
         let Some(turn) = self.steerable_turn() else {
             return self.steer_later(call, by, input);
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
-        self.emit(Some(turn), by.clone(), kind, None);
+        self.journal.emit_in(Some(turn), by.clone(), kind, None);
         self.echo.expect(&input);
         let request = AgentRequest::Steer {
             prompt: input.clone(),
@@ -39,7 +39,7 @@ impl Thread {
     }
 
     fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
-        if turn.is_none() || turn == self.current_turn() {
+        if turn.is_none() || turn == self.journal.current_turn() {
             return Ok(());
         }
         Err(Failure::new(ErrorCode::Conflict, "that turn is not running"))
@@ -49,7 +49,8 @@ impl Thread {
     fn steerable_turn(&self) -> Option<TurnId> {
         let takes = self.agent == AgentState::Ready && self.capabilities.as_ref().is_some_and(|c| c.steering);
         let running = self
-            .live
+            .journal
+            .live()
             .turn
             .filter(|turn| takes && turn.interrupted.is_none())?;
         (self.prompted == Some(running.id)).then_some(running.id)
@@ -65,7 +66,7 @@ impl Thread {
             turn: turn.id,
             delivery: SteerDelivery::Queued,
         });
-        self.reply(call, result);
+        self.journal.reply(call, result);
     }
 
     /// The agent has taken the words, or will not; or it is gone, and nobody knows.
@@ -82,7 +83,7 @@ impl Thread {
             outcome: String,
         }
         match answer {
-            Err(failure) if self.agent != AgentState::Ready => self.reply(call, Err(failure)),
+            Err(failure) if self.agent != AgentState::Ready => self.journal.reply(call, Err(failure)),
             Err(_) => self.steer_later(call, by, input),
             Ok(answer) => {
                 let outcome = answer.read::<Steered>().map(|steered| steered.outcome);
@@ -94,14 +95,14 @@ impl Thread {
                 }
                 self.add_user_message(turn, &by, &input);
                 let delivery = SteerDelivery::Steered;
-                self.reply(call, Ok(Reply::Steered { turn, delivery }));
+                self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
             }
         }
     }
 
     /// A person's words, whole from the beginning.
     pub(super) fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
-        let item = self.next_item();
+        let item = self.journal.next_item();
         let role = MessageType::UserMessage;
         let start = ItemStart::Message {
             role,
@@ -126,7 +127,7 @@ impl Thread {
             },
         ];
         for kind in kinds {
-            self.emit(Some(turn), by.clone(), kind, None);
+            self.journal.emit_in(Some(turn), by.clone(), kind, None);
         }
     }
 }

@@ -5,11 +5,11 @@ use acpd_model::limits::{
 };
 use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin};
 
-use super::command::{Effect, HostCall, TerminalEvent};
+use super::command::{HostCall, TerminalEvent};
 use super::host::HostTask;
 use super::thread::Thread;
 use crate::agent::TerminalExit;
-use crate::fanout::{Delta, LiveEnd, LiveText, Source};
+use crate::fanout::{Delta, LiveEnd, Source};
 use crate::projection::ItemView;
 use acpd_policy::Form;
 
@@ -32,7 +32,7 @@ impl Thread {
             (command, args)
         };
         let terminal_id = format!("term_{}", call + 1);
-        let cwd = cwd.unwrap_or_else(|| self.live.spec.session_cwd().to_owned());
+        let cwd = cwd.unwrap_or_else(|| self.journal.live().spec.session_cwd().to_owned());
         let output_bytes = limit
             .map_or(TERMINAL_BYTES, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)
@@ -47,7 +47,7 @@ impl Thread {
         };
         self.host_tasks.insert(call, work);
         self.output_limits.insert(terminal_id.clone(), output_bytes);
-        self.call_host(
+        self.journal.call_host(
             call,
             HostCall::CreateTerminal {
                 terminal_id,
@@ -79,7 +79,7 @@ impl Thread {
     pub(super) fn check_terminals(&self) -> Result<(), Failure> {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
-        let running = self.live.items.iter();
+        let running = self.journal.live().items.iter();
         let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
         let creating = self.host_tasks.values().filter(|work| match work {
             HostTask::Create { .. } => true,
@@ -103,7 +103,7 @@ impl Thread {
         cwd: String,
         by: Origin,
     ) {
-        let item = self.next_item();
+        let item = self.journal.next_item();
         let kept_as = terminal_id.clone();
         let kept = self.output_limits.get(&terminal_id);
         let output_bytes = kept.and_then(|bytes| u32::try_from(*bytes).ok());
@@ -119,7 +119,7 @@ impl Thread {
             parent: None,
             start,
         };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
         if self.is_abandoned(call) {
             self.output_limits.remove(&kept_as);
             self.close_terminal(item);
@@ -134,16 +134,16 @@ impl Thread {
             .get(terminal_id)
             .copied()
             .unwrap_or(TERMINAL_BYTES);
-        let written = match self.live.items.get(&item).map(|open| &open.view) {
-            Some(ItemView::Terminal { written, .. }) => written + self.held_text(item).len(),
+        let written = match self.journal.item(item) {
+            Some(ItemView::Terminal { written, .. }) => written + self.journal.held_text(item).len(),
             _ => 0,
         };
         if written >= kept {
-            self.live_tail.push(item, terminal_id, &text, self.now.mono);
+            self.journal.show_text(item, terminal_id, &text);
             return;
         }
-        self.emit_text(Delta {
-            turn: self.current_turn(),
+        self.journal.emit_text(Delta {
+            turn: self.journal.current_turn(),
             item,
             source: Source::Terminal(terminal_id.to_owned()),
             text,
@@ -152,19 +152,8 @@ impl Thread {
         });
     }
 
-    /// Shows what is in no log, after all that is.
-    pub(super) fn show(&mut self, shown: LiveText) {
-        self.flush();
-        self.effects.push(Effect::Show {
-            turn: self.current_turn(),
-            at: self.now.wall,
-            after: self.live.last_seq,
-            shown,
-        });
-    }
-
     pub(super) fn handle_terminal(&mut self, terminal_id: &str, event: TerminalEvent) {
-        let found = self.live.items.iter().find(
+        let found = self.journal.live().items.iter().find(
             |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
         );
         let Some(item) = found.map(|(id, _)| *id) else {
@@ -183,15 +172,13 @@ impl Thread {
                     ItemOutcome::Failed
                 };
                 // What is still held comes before the end.
-                if let Some(shown) = self.live_tail.end(item).unshown {
-                    self.show(shown);
-                }
+                self.journal.end_shown_text(item);
                 self.output_limits.remove(terminal_id);
                 let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
                 EventKind::ItemCompleted { item, outcome, end }
             }
         };
-        self.emit(self.current_turn(), Origin::Agent, kind, None);
+        self.journal.emit(Origin::Agent, kind, None);
     }
 
     /// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
@@ -207,7 +194,7 @@ impl Thread {
             let last = end.split_off(end.ceil_char_boundary(end.len() - TERMINAL_PREVIEW_BYTES));
             let mut all = std::mem::replace(&mut end, last);
             all.push_str(&end);
-            Box::new(self.blob(all.into_bytes()))
+            Box::new(self.journal.blob(all.into_bytes()))
         });
         ItemEnd::TerminalCommand {
             terminal_id,
@@ -222,7 +209,12 @@ impl Thread {
     /// Ends every terminal: the agent that they belong to is gone. Of those in editors the last output may still come.
     pub(super) fn close_terminals(&mut self) {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
-        let open = self.live.items.iter().filter(|(_, open)| is_terminal(&open.view));
+        let open = self
+            .journal
+            .live()
+            .items
+            .iter()
+            .filter(|(_, open)| is_terminal(&open.view));
         let open: Vec<ItemId> = open
             .map(|(id, _)| *id)
             .filter(|id| !self.is_leaving(*id))
@@ -234,22 +226,19 @@ impl Thread {
 
     /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
     pub(super) fn close_terminal(&mut self, item: ItemId) {
-        self.flush();
+        self.journal.flush();
         let Some(ItemView::Terminal {
             terminal_id,
             output,
             written,
             ..
-        }) = self.live.items.get(&item).map(|open| &open.view)
+        }) = self.journal.item(item)
         else {
             return;
         };
         let (terminal_id, logged) = (terminal_id.clone(), output.clone());
         let begins_later = *written > logged.len();
-        let LiveEnd { unshown, text, cut } = self.live_tail.end(item);
-        if let Some(shown) = unshown {
-            self.show(shown);
-        }
+        let LiveEnd { text, cut, .. } = self.journal.end_shown_text(item);
         let mut output = if cut { text } else { logged + &text };
         // Of a terminal of an earlier daemon it is not known what it said at last.
         let kept = self.output_limits.remove(&terminal_id);
@@ -262,6 +251,6 @@ impl Thread {
             outcome: ItemOutcome::Interrupted,
             end,
         };
-        self.emit(self.current_turn(), Origin::Agent, kind, None);
+        self.journal.emit(Origin::Agent, kind, None);
     }
 }

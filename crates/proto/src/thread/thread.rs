@@ -8,13 +8,12 @@ use acpd_model::{
     Event, EventKind, Failure, ItemId, Limits, MessageType, Origin, RawJson, Summary, ThreadId, TurnId,
 };
 
-use super::command::{Command, Effect, HostCall, Input, Reply};
+use super::command::{Command, Effect, Input, Reply};
+use super::journal::Journal;
 use super::policy::{Policies, QueuedCall};
 use super::turns::{DAEMON_STOPPED, UnsentPrompt};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities};
-use crate::fanout::{Coalescer, LiveTail};
 use crate::projection::Live;
-use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
 use acpd_policy::Request;
 
@@ -59,9 +58,7 @@ pub(super) struct OpenMessage {
 /// One thread's machine.
 #[derive(Debug)]
 pub struct Thread {
-    pub(super) live: Live,
-    pub(super) limits: Limits,
-    pub(super) now: Now,
+    pub(super) journal: Journal,
     pub(super) agent: AgentState,
     pub(super) capabilities: Option<Capabilities>,
     /// The running turn's prompt, until the agent gets it.
@@ -85,8 +82,6 @@ pub struct Thread {
     pub(super) editor_terminals: BTreeMap<String, super::delegated_terminals::EditorTerminal>,
     /// What the daemon itself asks editors about them.
     pub(super) final_outputs: super::final_output::FinalOutputs,
-    /// Files that the running turn changed.
-    pub(super) files: super::turn_files::TurnFiles,
     /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
     /// late is never taken for an answer to a callback of the next process.
     pub(super) calls_before: u64,
@@ -98,8 +93,6 @@ pub struct Thread {
     pub(super) restart_wanted: bool,
     /// Whether the session is to be opened once more, as it is wanted now.
     pub(super) reopen_requested: bool,
-    /// Whether the configuration wants each chunk of text to be recorded by itself.
-    pub(super) single_chunks: bool,
     /// Callers who wait for the agent to be ready.
     pub(super) ready_waiters: Vec<u64>,
     /// What clients want of the agent beside turns, by the number of their command.
@@ -112,8 +105,6 @@ pub struct Thread {
     pub(super) resume: super::resume::ResumeAttempts,
     /// What the agent tells of the conversation so far.
     pub(super) import: super::import::SessionImport,
-    /// The turn that is being taken over from there.
-    pub(super) importing: Option<TurnId>,
     pub(super) watchdog: super::watchdog::Watchdog,
     pub(super) policies: Arc<Policies>,
     /// What open questions are about.
@@ -129,23 +120,15 @@ pub struct Thread {
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
-    pub(super) coalescer: Coalescer,
-    pub(super) live_tail: LiveTail,
     /// Bytes that are kept of each terminal's output, by its id.
     pub(super) output_limits: BTreeMap<String, usize>,
-    pub(super) summary_changed: bool,
-    pub(super) events: Vec<Event>,
-    pub(super) blobs: Vec<Vec<u8>>,
-    pub(super) effects: Queue<Effect>,
 }
 
 impl Thread {
     /// A thread that does not exist yet; [`Command::Create`] makes it.
     pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
         Self {
-            live: Live::new(id),
-            limits,
-            now,
+            journal: Journal::new(id, limits, now),
             agent: AgentState::Absent,
             capabilities: None,
             prompt: None,
@@ -159,13 +142,11 @@ impl Thread {
             raw_params: BTreeMap::new(),
             editor_terminals: BTreeMap::new(),
             final_outputs: super::final_output::FinalOutputs::default(),
-            files: super::turn_files::TurnFiles::default(),
             calls_before: 0,
             calls: 0,
             calls_abandoned: 0,
             restart_wanted: false,
             reopen_requested: false,
-            single_chunks: false,
             ready_waiters: Vec::new(),
             agent_requests: BTreeMap::new(),
             continuations: BTreeMap::new(),
@@ -173,7 +154,6 @@ impl Thread {
             history_due: false,
             resume: super::resume::ResumeAttempts::default(),
             import: super::import::SessionImport::default(),
-            importing: None,
             watchdog: super::watchdog::Watchdog::default(),
             policies: Arc::default(),
             question_requests: BTreeMap::new(),
@@ -183,29 +163,23 @@ impl Thread {
             refused_items: BTreeSet::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
-            coalescer: Coalescer::default(),
-            live_tail: LiveTail::default(),
             output_limits: BTreeMap::new(),
-            summary_changed: false,
-            events: Vec::new(),
-            blobs: Vec::new(),
-            effects: Queue::default(),
         }
     }
 
     /// Takes one event of the log. After the last one, call [`recover`](Self::recover).
     pub fn replay(&mut self, event: &Event) {
-        self.live.fold(event);
+        self.journal.replay(event);
     }
 
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
-            return self.effects.push(Effect::Delete { call: None });
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
+            return self.journal.push(Effect::Delete { call: None });
         }
         // A terminal is called after the callback that made it, and no two of a thread have one name.
-        self.calls = self.calls.max(self.live.last_terminal);
+        self.calls = self.calls.max(self.journal.live().last_terminal);
         self.void_lease();
         let reason = "the daemon was stopped while the turn was running";
         self.note_interrupted(DAEMON_STOPPED, reason);
@@ -214,18 +188,18 @@ impl Thread {
 
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
-        self.now = now;
+        self.journal.set_now(now);
         if matches!(
             &input,
             Input::Agent(_) | Input::Host { .. } | Input::EditorAnswered { .. }
         ) {
             self.watchdog.record_activity(now.mono);
         }
-        if self.live.is_deleted() {
+        if self.journal.live().is_deleted() {
             // Nothing follows its last event.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.live.thread));
-                self.reply(call, Err(gone));
+                let gone = Failure::not_found(format!("thread {}", self.journal.live().thread));
+                self.journal.reply(call, Err(gone));
             }
             return;
         }
@@ -250,21 +224,16 @@ impl Thread {
             Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
             Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
         }
-        self.emit_turn_diff();
+        self.journal.emit_turn_diff();
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
             return;
         }
-        if let Some(delta) = self.coalescer.expire(now.mono) {
-            self.emit_delta(delta);
-        }
-        for shown in self.live_tail.expire(now.mono) {
-            self.show(shown);
-        }
+        self.journal.expire();
         if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
         }
@@ -285,28 +254,27 @@ impl Thread {
     /// What happened: to be appended, then shown to whoever watches. `taken` is emptied and filled, and what it
     /// has room for serves for the events to come.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
-        taken.clear();
-        std::mem::swap(&mut self.events, taken);
+        self.journal.take_events(taken);
     }
 
     /// Content that events name, to be stored before they are.
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.blobs)
+        self.journal.take_blobs()
     }
 
     /// What is to be done next, once all events so far are stored.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop()
+        self.journal.poll_effect()
     }
 
     /// How many events and effects wait to be taken.
     pub fn waiting(&self) -> usize {
-        self.events.len() + self.effects.len()
+        self.journal.waiting()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let queued_calls = earliest(self.coalescer.deadline(), self.live_tail.deadline());
+        let queued_calls = self.journal.deadline();
         let editors = earliest(self.delegation_deadline(), self.final_output_deadline());
         let waiting = earliest(queued_calls, earliest(self.cancel_deadline, editors));
         earliest(
@@ -317,12 +285,12 @@ impl Thread {
 
     /// The summary, if it changed since the last call.
     pub fn take_summary(&mut self) -> Option<&Summary> {
-        std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+        self.journal.take_summary()
     }
 
     /// What is known of the thread.
     pub fn live(&self) -> &Live {
-        &self.live
+        self.journal.live()
     }
 
     /// Whether an agent's process runs or is about to.
@@ -351,7 +319,7 @@ impl Thread {
                     members: spec.members,
                     session_id: spec.session_id,
                 }));
-                self.emit(None, by, kind, None);
+                self.journal.emit_in(None, by, kind, None);
                 self.name_linked_directories();
                 self.ready_waiters.push(call);
                 self.wake();
@@ -413,7 +381,7 @@ impl Thread {
                 Ok(Reply::Done)
             }
         };
-        self.effects.push(Effect::Reply { call, result });
+        self.journal.reply(call, result);
     }
 
     fn handle_agent(&mut self, event: AgentEvent) {
@@ -453,7 +421,7 @@ impl Thread {
                     method,
                     reason: error.message.clone(),
                 };
-                self.emit(self.current_turn(), Origin::Daemon, kind, params);
+                self.journal.emit(Origin::Daemon, kind, params);
                 self.send_to_agent(AgentCommand::Answer {
                     call,
                     result: Err(error),
@@ -461,17 +429,12 @@ impl Thread {
             }
             AgentEvent::Foreign { params } => self.foreign_update(params),
             AgentEvent::Notified { method, params } => {
-                self.emit(
-                    self.current_turn(),
-                    Origin::Agent,
-                    EventKind::AgentNotified { method },
-                    params,
-                );
+                self.journal
+                    .emit(Origin::Agent, EventKind::AgentNotified { method }, params);
             }
             AgentEvent::Retiring => self.stop_if_idle(),
             AgentEvent::Malformed { reason, text, bytes } => {
-                self.emit(
-                    self.current_turn(),
+                self.journal.emit(
                     Origin::Agent,
                     EventKind::LineMalformed { reason, text, bytes },
                     None,
@@ -484,13 +447,5 @@ impl Thread {
         let call = self.calls_before + call;
         self.calls = self.calls.max(call + 1);
         call
-    }
-
-    pub(super) fn current_turn(&self) -> Option<TurnId> {
-        self.importing.or(self.live.turn.map(|turn| turn.id))
-    }
-
-    pub(super) fn call_host(&mut self, call: u64, what: HostCall) {
-        self.effects.push(Effect::Host { call, what });
     }
 }
