@@ -11,6 +11,7 @@ use acpd_model::limits::REPLAYED_BYTES;
 use acpd_model::{EventKind, Failure, ItemOutcome, MessageType, Origin, RawJson, TurnId};
 
 use super::command::Effect;
+use super::message::add_user_message;
 use super::thread::Thread;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
 use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
@@ -144,7 +145,7 @@ impl Thread {
         let (said, done): (Vec<_>, Vec<_>) = updates.into_iter().partition(is_from_user);
         let content = blocks(said);
         if !content.is_empty() {
-            self.add_user_message(turn, &Origin::Agent, &content);
+            add_user_message(&mut self.journal, turn, &Origin::Agent, &content);
         }
         self.import_all(done);
         let kind = EventKind::TurnSettled {

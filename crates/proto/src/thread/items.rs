@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_model::event::{Level, Outcome};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
 
-use super::thread::{OpenMessage, Thread};
-use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
-use crate::fanout::{Delta, Source};
-use crate::projection::{FileDiff, ItemView, Part, unified_diff};
+use super::thread::Thread;
+use crate::agent::{ToolUpdate, Update, UpdateKind};
+use crate::projection::{FileDiff, ItemView, unified_diff};
 
 impl Thread {
     /// Keeps an update that changes nothing.
@@ -25,13 +24,16 @@ impl Thread {
             raw,
             raw_params,
         } = update;
-        if !matches!(kind, UpdateKind::Chunk(_))
-            && let Some(open_message) = &mut self.open_message
-        {
-            open_message.interrupted = true;
+        if !matches!(kind, UpdateKind::Chunk(_)) {
+            self.messages.interrupt();
         }
         let kind = match kind {
-            UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
+            UpdateKind::Chunk(chunk) => {
+                let quirks = self.quirks();
+                return self
+                    .messages
+                    .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
+            }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
             UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
             UpdateKind::Commands => EventKind::CommandsReplaced {},
@@ -62,126 +64,6 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
-        if !self.is_echo(&chunk) {
-            return self.add_chunk(chunk, raw, raw_params);
-        }
-        let raw = raw.or_else(|| match &chunk.content {
-            ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
-            ChunkContent::Block(_) => None,
-        });
-        self.journal.emit_unshown(raw, raw_params);
-    }
-
-    pub(super) fn add_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
-        let Chunk {
-            role,
-            message_id,
-            content,
-            alone,
-        } = chunk;
-        let item = self.message_item(role, message_id.clone());
-        if let ChunkContent::Text(text) = &content
-            && self.repeats(item, text)
-        {
-            let raw = raw.unwrap_or_else(|| text_chunk(role, text));
-            return self.journal.emit_unshown(Some(raw), raw_params);
-        }
-        if let Some(open_message) = &mut self.open_message {
-            open_message.interrupted = false;
-        }
-        match content {
-            ChunkContent::Text(text) if raw_params.is_none() && !alone => self.journal.emit_text(Delta {
-                turn: self.journal.current_turn(),
-                item,
-                source: Source::Message(role),
-                text,
-                raw,
-                message_id,
-            }),
-            ChunkContent::Text(text) => {
-                self.journal.emit_with_params(
-                    Origin::Agent,
-                    EventKind::ItemDelta {
-                        item,
-                        role,
-                        text,
-                        message_id: None,
-                    },
-                    raw,
-                    raw_params,
-                );
-            }
-            ChunkContent::Block(block) => {
-                let kind = EventKind::ItemContent { item, role, block };
-                self.journal
-                    .emit_with_params(Origin::Agent, kind, raw, raw_params);
-            }
-        }
-    }
-
-    /// Whether a piece of a message is that whole message once more, from an agent that is known to do so. Anything
-    /// else that looks alike is text: "ha", "ha".
-    fn repeats(&self, item: ItemId, text: &str) -> bool {
-        let quirky = self
-            .capabilities
-            .as_ref()
-            .is_some_and(|c| c.quirks.repeats_messages);
-        let broken = |open: &OpenMessage| open.broken || open.interrupted;
-        if !quirky || self.open_message.as_ref().is_none_or(broken) || text.is_empty() {
-            return false;
-        }
-        let Some(ItemView::Message(view)) = self.journal.item(item) else {
-            return false;
-        };
-        let queued_calls = self.journal.held_text(item);
-        match &view.parts[..] {
-            [] => queued_calls == text,
-            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(queued_calls),
-            _ => false,
-        }
-    }
-
-    /// The message that a chunk belongs to: the open one, or a new one that ends it.
-    fn message_item(&mut self, role: MessageType, message_id: Option<String>) -> ItemId {
-        if let Some(open) = &self.open_message {
-            let same_id = open.message_id == message_id;
-            if open.role == role && same_id && (message_id.is_some() || !open.broken) {
-                return open.item;
-            }
-        }
-        self.end_message(ItemOutcome::Completed);
-        let item = self.journal.next_item();
-        let start = ItemStart::Message {
-            role,
-            message_id: message_id.clone(),
-        };
-        self.journal.emit(
-            Origin::Agent,
-            EventKind::ItemStarted {
-                item,
-                parent: None,
-                start,
-            },
-            None,
-        );
-        self.open_message = Some(OpenMessage {
-            item,
-            role,
-            message_id,
-            broken: false,
-            interrupted: false,
-        });
-        item
-    }
-
-    fn end_message(&mut self, outcome: ItemOutcome) {
-        if let Some(open) = self.open_message.take() {
-            self.journal.flush();
-            self.journal.complete(open.item, outcome);
-        }
-    }
-
     /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
     pub(super) fn handle_tool(
         &mut self,
@@ -190,7 +72,8 @@ impl Thread {
         raw_params: Option<RawJson>,
         asked: bool,
     ) {
-        self.end_partial_echo();
+        let quirks = self.quirks();
+        self.messages.end_partial_echo(&mut self.journal, quirks);
         let known = self.journal.live().tools.get(tool.id.as_str());
         let open = known.filter(|known| self.journal.live().items.contains_key(&known.item));
         match (open, known) {
@@ -226,9 +109,7 @@ impl Thread {
             _ => {
                 self.make_room_for_tool();
                 let item = self.journal.next_item();
-                if let Some(open_message) = &mut self.open_message {
-                    open_message.broken = true;
-                }
+                self.messages.break_off();
                 let status = tool.status.unwrap_or_default();
                 let start = ItemStart::ToolCall {
                     tool_call_id: tool.id.into_string(),
@@ -415,7 +296,7 @@ impl Thread {
     /// and end when they do.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
         self.refused_items.clear();
-        let message = self.open_message.as_ref().map(|open| open.item);
+        let message = self.messages.open_item();
         let ends_itself = |id: &ItemId, view: &ItemView| match view {
             ItemView::Terminal { .. } => true,
             ItemView::File { .. } => self.is_being_written(*id),
@@ -440,6 +321,6 @@ impl Thread {
             }
         }
         self.journal.emit_turn_diff();
-        self.end_message(outcome);
+        self.messages.end(&mut self.journal, outcome);
     }
 }

@@ -1,12 +1,11 @@
 //! Words for the running turn: into it where the agent has a way, else as the next turn.
 
-use acpd_model::{
-    ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId,
-};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
 use super::command::{Reply, SteerDelivery};
 use super::continuations::Continuation;
+use super::message::add_user_message;
 use super::thread::{AgentState, Thread};
 use super::turns::{UnsentPrompt, check_input};
 use crate::agent::AgentRequest;
@@ -25,7 +24,7 @@ impl Thread {
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
         self.journal.emit_in(Some(turn), by.clone(), kind, None);
-        self.echo.expect(&input);
+        self.messages.expect_echo(&input);
         let request = AgentRequest::Steer {
             prompt: input.clone(),
         };
@@ -90,44 +89,11 @@ impl Thread {
                 if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
                     return self.steer_later(call, by, input);
                 }
-                if let Some(open_message) = &mut self.open_message {
-                    open_message.broken = true;
-                }
-                self.add_user_message(turn, &by, &input);
+                self.messages.break_off();
+                add_user_message(&mut self.journal, turn, &by, &input);
                 let delivery = SteerDelivery::Steered;
                 self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
             }
-        }
-    }
-
-    /// A person's words, whole from the beginning.
-    pub(super) fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
-        let item = self.journal.next_item();
-        let role = MessageType::UserMessage;
-        let start = ItemStart::Message {
-            role,
-            message_id: None,
-        };
-        let content = content.to_vec();
-        let end = ItemEnd::Message {
-            role,
-            content: content.clone(),
-        };
-        let kinds = [
-            EventKind::ItemStarted {
-                item,
-                parent: None,
-                start,
-            },
-            EventKind::UserMessageAdded { item, content },
-            EventKind::ItemCompleted {
-                item,
-                outcome: ItemOutcome::Completed,
-                end,
-            },
-        ];
-        for kind in kinds {
-            self.journal.emit_in(Some(turn), by.clone(), kind, None);
         }
     }
 }

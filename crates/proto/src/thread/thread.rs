@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use acpd_model::event::ThreadCreated;
-use acpd_model::{
-    Event, EventKind, Failure, ItemId, Limits, MessageType, Origin, RawJson, Summary, ThreadId, TurnId,
-};
+use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Origin, RawJson, Summary, ThreadId, TurnId};
 
 use super::command::{Command, Effect, Input, Reply};
 use super::journal::Journal;
+use super::message::Messages;
 use super::policy::{Policies, QueuedCall};
 use super::turns::{DAEMON_STOPPED, UnsentPrompt};
-use crate::agent::{AgentCommand, AgentEvent, Capabilities};
+use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks};
 use crate::projection::Live;
 use crate::time::{Instant, Now, earliest};
 use acpd_policy::Request;
@@ -43,18 +42,6 @@ pub(super) enum HistoryState {
     Failed,
 }
 
-/// The message that the agent is in the middle of.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct OpenMessage {
-    pub item: ItemId,
-    pub role: MessageType,
-    pub message_id: Option<String>,
-    /// Something else happened since, so that more text without a message id is another message.
-    pub broken: bool,
-    /// Something that is not text came last, so that what looks like a repetition is none.
-    pub interrupted: bool,
-}
-
 /// One thread's machine.
 #[derive(Debug)]
 pub struct Thread {
@@ -65,9 +52,7 @@ pub struct Thread {
     pub(super) prompt: Option<UnsentPrompt>,
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
-    pub(super) open_message: Option<OpenMessage>,
-    /// What the agent was told in this turn and may send back.
-    pub(super) echo: super::echo::Echo,
+    pub(super) messages: Messages,
     /// Questions → the agent's callbacks that wait for them.
     pub(super) question_calls: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
@@ -133,8 +118,7 @@ impl Thread {
             capabilities: None,
             prompt: None,
             prompted: None,
-            open_message: None,
-            echo: super::echo::Echo::default(),
+            messages: Messages::default(),
             question_calls: BTreeMap::new(),
             host_tasks: BTreeMap::new(),
             large_calls: BTreeMap::new(),
@@ -441,6 +425,12 @@ impl Thread {
                 );
             }
         }
+    }
+
+    /// What is odd about the agent that is there.
+    pub(super) fn quirks(&self) -> Quirks {
+        let capabilities = self.capabilities.as_ref();
+        capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
     }
 
     fn count_call(&mut self, call: u64) -> u64 {

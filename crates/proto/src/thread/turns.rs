@@ -7,6 +7,7 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, Tu
 use serde::Deserialize;
 
 use super::command::{Effect, TurnView};
+use super::message::add_user_message;
 use super::thread::{AgentState, HistoryState, Thread};
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
@@ -114,7 +115,7 @@ impl Thread {
             None,
         );
         self.journal.note_status();
-        self.add_user_message(turn, by, &prompt.blocks);
+        add_user_message(&mut self.journal, turn, by, &prompt.blocks);
         self.prompt = Some(prompt);
         self.wake();
         self.prompt_if_ready();
@@ -140,7 +141,7 @@ impl Thread {
             return self.settle(TurnResult::failed(&failure.message), &Origin::Daemon);
         }
         prompt.splice(0..0, primer);
-        self.echo.expect(&prompt);
+        self.messages.expect_echo(&prompt);
         self.prompted = Some(turn);
         self.watchdog.record_activity(self.journal.now().mono);
         self.send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
@@ -335,7 +336,8 @@ impl Thread {
         self.journal.flush();
         self.cancel_deadline = None;
         self.prompt = None;
-        self.end_echo();
+        let quirks = self.quirks();
+        self.messages.end_echo(&mut self.journal, quirks);
         self.close_items(match turn_result.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,
             TurnStatus::Failed => ItemOutcome::Failed,
