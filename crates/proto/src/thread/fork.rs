@@ -2,16 +2,14 @@
 //! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
-use acpd_model::{
-    ErrorCode, Event, EventKind, Failure, ItemOutcome, Origin, RawJson, RequestId, ThreadId, TurnId,
-};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemOutcome, Origin, RequestId, ThreadId, TurnId};
 
 use super::command::{ForkContents, ForkPoint, Reply};
 use super::continuations::Continuation;
 use super::lifecycle::clean_name;
 use super::thread::Thread;
 use crate::agent::AgentRequest;
-use acpd_policy::{Policy, RememberedRule, Scope};
+use acpd_policy::{RememberedRule, Scope};
 
 impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
@@ -99,31 +97,12 @@ impl Thread {
         self.close_items(ItemOutcome::Failed);
         self.close_terminals();
         self.void_requests("the thread was split off");
-        self.adopt_policy(policy, &remembered);
+        self.approvals.adopt(&mut self.journal, policy, &remembered);
         if name.is_some() {
             self.rename(by.clone(), name.as_deref())?;
         }
         self.journal.note_status();
         Ok(Reply::Done)
-    }
-
-    fn adopt_policy(&mut self, policy: Option<Policy>, remembered: &[RememberedRule]) {
-        if self.journal.live().policy != policy {
-            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-            self.journal
-                .emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
-        }
-        let had: Vec<RememberedRule> = self.journal.live().remembered.iter().cloned().collect();
-        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
-            let kind = EventKind::AnswerRevoked { id: rule.id };
-            self.journal.emit_in(None, Origin::Daemon, kind, None);
-        }
-        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
-            if let Ok(answer) = RawJson::of(rule) {
-                self.journal
-                    .emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
-            }
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Callbacks of the agent: which of them are carried out, and what comes of it.
 
-use std::collections::BTreeSet;
-
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, SMALL_CALL_BYTES};
 use acpd_model::{
     ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, RawJson,
@@ -11,26 +9,16 @@ use serde_json::{Value, json};
 
 use super::command::{HostCall, HostReply};
 use super::delegated::{Delegation, Responder};
-use super::path_lookup::PathLookup;
 use super::thread::{AgentState, Thread};
 use crate::agent::{AgentCommand, Call, TerminalExit, not_found};
 use crate::projection::{ItemView, unified_diff};
-use crate::wire;
-use acpd_policy::Request;
+use crate::wire::{self, RpcError};
 
 /// A callback that the machine works on, with what its end needs to know.
 #[derive(Debug)]
 pub(super) enum HostTask {
-    /// It is looked up where its paths lead, and then it is decided on.
-    PathLookup(Box<PathLookup>),
     Read {
         path: String,
-    },
-    /// A file is read to compare it with the old text that a question showed, before it is written.
-    Compare {
-        request: Call,
-        wanted: Box<Request>,
-        at: Option<String>,
     },
     Write {
         path: String,
@@ -63,14 +51,7 @@ impl HostTask {
     pub(super) fn changes(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.changes(),
-            _ => !matches!(
-                self,
-                Self::PathLookup(_)
-                    | Self::Read { .. }
-                    | Self::Compare { .. }
-                    | Self::Other
-                    | Self::QueuedRelease(_)
-            ),
+            _ => !matches!(self, Self::Read { .. } | Self::Other | Self::QueuedRelease(_)),
         }
     }
 
@@ -122,7 +103,7 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return self.refuse_stopping(call, &request);
         }
-        if self.host_tasks.len() + self.question_calls.len() + self.queued_calls.len() >= AGENT_CALLS {
+        if self.host_tasks.len() + self.approvals.len() >= AGENT_CALLS {
             let message = format!("too many requests in flight from this agent (limit {AGENT_CALLS})");
             return self.refuse_call(call, &Failure::new(ErrorCode::Overloaded, message));
         }
@@ -141,16 +122,13 @@ impl Thread {
         if bytes <= SMALL_CALL_BYTES {
             return Ok(());
         }
-        let question_calls: BTreeSet<u64> = (self.question_calls.values().copied())
-            .chain(self.queued_calls.values().map(|queued_calls| queued_calls.call))
-            .collect();
-        let host_tasks = &self.host_tasks;
+        let (host_tasks, approvals) = (&self.host_tasks, &self.approvals);
         self.large_calls
-            .retain(|call, _| host_tasks.contains_key(call) || question_calls.contains(call));
-        let queued_calls: usize = self.large_calls.values().sum();
-        if queued_calls > 0 && queued_calls + bytes > AGENT_CALL_BYTES as usize {
+            .retain(|call, _| host_tasks.contains_key(call) || approvals.holds(*call));
+        let held: usize = self.large_calls.values().sum();
+        if held > 0 && held + bytes > AGENT_CALL_BYTES as usize {
             let message = format!(
-                "the unanswered requests of this agent hold {queued_calls} bytes already, and this one has {bytes} \
+                "the unanswered requests of this agent hold {held} bytes already, and this one has {bytes} \
                  (limit {AGENT_CALL_BYTES} bytes): wait for an answer first"
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
@@ -177,12 +155,8 @@ impl Thread {
     pub(super) fn run_on_host(&mut self, call: u64, request: Call, at: Option<String>) {
         self.raw_params.remove(&call);
         match request {
-            Call::Permission {
-                tool_call,
-                options,
-                raw,
-            } => self.permission_requested(call, &tool_call, options, raw),
-            Call::Elicit { message, raw } => self.input_requested(call, message, raw),
+            // Questions are never carried out.
+            Call::Permission { .. } | Call::Elicit { .. } => {}
             Call::ReadFile { path, line, limit } => {
                 self.host_tasks
                     .insert(call, HostTask::Read { path: path.clone() });
@@ -243,29 +217,6 @@ impl Thread {
         self.send_to_agent(AgentCommand::Answer { call, result });
     }
 
-    /// Reads the file that is to be written, since a question showed only how its text would differ.
-    pub(super) fn read_before_write(
-        &mut self,
-        call: u64,
-        request: Call,
-        wanted: Request,
-        at: Option<String>,
-    ) {
-        let Call::WriteFile { path, .. } = &request else {
-            return self.ask_person(call, request, wanted, at, &PreviousContent::Unknown);
-        };
-        let what = HostCall::ReadFile {
-            path: path.clone(),
-            at: at.clone(),
-            line: None,
-            limit: None,
-        };
-        let wanted = Box::new(wanted);
-        self.host_tasks
-            .insert(call, HostTask::Compare { request, wanted, at });
-        self.journal.call_host(call, what);
-    }
-
     fn other(&mut self, call: u64, what: HostCall) {
         self.host_tasks.insert(call, HostTask::Other);
         self.journal.call_host(call, what);
@@ -314,27 +265,16 @@ impl Thread {
     }
 
     pub(super) fn handle_host_reply(&mut self, call: u64, result: Result<HostReply, Failure>) {
-        // What is still being decided on, or an editor has, was not begun here, whatever is said to be done.
+        // What an editor has was not begun here, whatever is said to be done.
         if matches!(
             self.host_tasks.get(&call),
-            Some(HostTask::PathLookup(_) | HostTask::Delegated(_) | HostTask::QueuedRelease(_))
+            Some(HostTask::Delegated(_) | HostTask::QueuedRelease(_))
         ) {
             return;
         }
         // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
         let Some(work) = self.host_tasks.remove(&call) else {
             return;
-        };
-        let work = match work {
-            HostTask::Compare { request, wanted, at } => {
-                let old = match result {
-                    Ok(HostReply::Read { content }) => PreviousContent::Text(content),
-                    Err(failure) if failure.code == ErrorCode::NotFound => PreviousContent::Nothing,
-                    _ => PreviousContent::Unknown,
-                };
-                return self.decide(call, request, Some(*wanted), at.map(Ok), Some(old));
-            }
-            work => work,
         };
         let reply = match result {
             Ok(reply) => reply,
@@ -433,6 +373,31 @@ impl Thread {
             call,
             result: Ok(result),
         });
+    }
+
+    /// The agent takes a callback back. JSON-RPC still wants an answer to it.
+    pub(super) fn withdraw_call(&mut self, call: u64) {
+        self.withdraw_delegation(call);
+        // What changes the machine is done all the same, and recorded when it is.
+        if self.host_tasks.get(&call).is_some_and(|work| !work.changes()) {
+            self.host_tasks.remove(&call);
+        }
+        let error = RpcError::new(-32800, "request cancelled");
+        self.answer_call(call, Err(error));
+    }
+
+    /// Refuses what could not be done, so that it is known what the agent tried.
+    pub(super) fn refuse_and_record(&mut self, call: u64, method: &str, failure: &Failure) {
+        self.journal.emit_refusal(method, failure);
+        self.refuse_call(call, failure);
+    }
+
+    pub(super) fn refuse_call(&mut self, call: u64, failure: &Failure) {
+        self.answer_call(call, Err(failure.into()));
+    }
+
+    pub(super) fn answer_call(&mut self, call: u64, result: Result<RawJson, RpcError>) {
+        self.send_to_agent(AgentCommand::Answer { call, result });
     }
 
     /// Some agents take "there is no such file" for a failure of the tool with which they would make it.

@@ -6,15 +6,15 @@
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
 mod agent_requests;
-mod answers;
+mod approval;
 mod command;
 mod continuations;
 mod delegated;
 mod delegated_terminals;
 mod editors;
 mod final_output;
+mod flow;
 mod fork;
-mod grants;
 mod host;
 mod import;
 mod items;
@@ -22,14 +22,10 @@ mod journal;
 mod lease;
 mod lifecycle;
 mod message;
-mod path_lookup;
-mod policy;
 mod process;
-mod questions;
 
 mod resume;
 mod session_params;
-mod shown;
 mod steer;
 mod terminals;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
@@ -38,6 +34,7 @@ mod turns;
 mod unreported;
 mod watchdog;
 
+pub use approval::Policies;
 pub use command::{
     AgentExit, Answer, Change, Command, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input,
     PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, SteerDelivery, TerminalEvent, TurnView,
@@ -45,5 +42,4 @@ pub use command::{
 };
 pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
 pub use fork::ThreadCopy;
-pub use policy::Policies;
 pub use thread::Thread;

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use acpd_model::event::ThreadCreated;
 use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Origin, RawJson, Summary, ThreadId, TurnId};
 
+use super::approval::{Approvals, Policies};
 use super::command::{Command, Effect, Input, Reply};
 use super::journal::Journal;
 use super::message::Messages;
-use super::policy::{Policies, QueuedCall};
 use super::turns::{DAEMON_STOPPED, UnsentPrompt};
 use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks};
 use crate::projection::Live;
 use crate::time::{Instant, Now, earliest};
-use acpd_policy::Request;
 
 /// What is known of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +52,6 @@ pub struct Thread {
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
     pub(super) messages: Messages,
-    /// Questions → the agent's callbacks that wait for them.
-    pub(super) question_calls: BTreeMap<u32, u64>,
     /// Callbacks that the machine works on.
     pub(super) host_tasks: BTreeMap<u64, super::host::HostTask>,
     /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
@@ -91,13 +88,7 @@ pub struct Thread {
     /// What the agent tells of the conversation so far.
     pub(super) import: super::import::SessionImport,
     pub(super) watchdog: super::watchdog::Watchdog,
-    pub(super) policies: Arc<Policies>,
-    /// What open questions are about.
-    pub(super) question_requests: BTreeMap<u32, Request>,
-    /// Calls that wait for the answer to a question of ours.
-    pub(super) queued_calls: BTreeMap<u32, QueuedCall>,
-    /// What was allowed in this turn, and is not done yet.
-    pub(super) grants: Vec<super::grants::Grant>,
+    pub(super) approvals: Approvals,
     /// Open tool calls that the agent has named in a question only → whether they may run.
     pub(super) unreported: BTreeMap<ItemId, bool>,
     /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
@@ -119,7 +110,6 @@ impl Thread {
             prompt: None,
             prompted: None,
             messages: Messages::default(),
-            question_calls: BTreeMap::new(),
             host_tasks: BTreeMap::new(),
             large_calls: BTreeMap::new(),
             editors: Vec::new(),
@@ -139,10 +129,7 @@ impl Thread {
             resume: super::resume::ResumeAttempts::default(),
             import: super::import::SessionImport::default(),
             watchdog: super::watchdog::Watchdog::default(),
-            policies: Arc::default(),
-            question_requests: BTreeMap::new(),
-            queued_calls: BTreeMap::new(),
-            grants: Vec::new(),
+            approvals: Approvals::default(),
             unreported: BTreeMap::new(),
             refused_items: BTreeSet::new(),
             violations: BTreeSet::new(),
@@ -194,12 +181,17 @@ impl Thread {
                     self.bind(opened);
                 }
             }
-            Input::Resolved { waiter, real } => self.paths_resolved(waiter, &real),
-            Input::RememberedChanged { by, outcome } => self.answers_changed(by, outcome),
+            Input::Resolved { waiter, real } => {
+                let verdict = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
+                self.follow(verdict);
+            }
+            Input::RememberedChanged { by, outcome } => {
+                self.approvals.remembered_changed(&mut self.journal, by, outcome)
+            }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentExited(gone) => self.handle_agent_exit(&gone),
-            Input::Host { call, result } => self.handle_host_reply(call, result),
+            Input::Host { call, result } => self.host_replied(call, result),
             Input::EditorAnswered {
                 connection,
                 call,
@@ -277,6 +269,11 @@ impl Thread {
         self.journal.live()
     }
 
+    /// The policies of the configuration from now on.
+    pub fn set_policies(&mut self, policies: Arc<Policies>) {
+        self.approvals.set_policies(policies);
+    }
+
     /// Whether an agent's process runs or is about to.
     pub fn has_agent(&self) -> bool {
         self.agent != AgentState::Absent
@@ -335,16 +332,12 @@ impl Thread {
                 answer,
                 scope,
             } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
-            Command::Explain { tool_call, sight } => match self.explain(call, tool_call, sight) {
-                Some(result) => result,
-                None => return,
-            },
-            Command::SetPolicy(policy) => self.set_policy(by, policy),
-            Command::Remembered => Ok(self.remembered()),
-            Command::Revoke { id } => match self.revoke(call, by, id) {
-                Some(result) => result,
-                None => return,
-            },
+            Command::Explain { tool_call, sight } => {
+                return self.approvals.explain(&mut self.journal, call, tool_call, sight);
+            }
+            Command::SetPolicy(policy) => self.approvals.set_policy(&mut self.journal, by, policy),
+            Command::Remembered => Ok(self.approvals.remembered(self.journal.live())),
+            Command::Revoke { id } => return self.approvals.revoke(&mut self.journal, call, by, id),
             Command::AgentRequest(request) => match self.check_accepts_turns() {
                 Ok(()) => return self.request_agent(call, by, request),
                 Err(failure) => Err(failure),

@@ -104,7 +104,7 @@ impl Thread {
         self.close_items(ItemOutcome::Completed);
         self.journal.forget_file_changes();
         self.violations.clear();
-        self.grants.clear();
+        self.approvals.forget_grants();
         self.journal.emit_in(
             Some(turn),
             by.clone(),
@@ -278,6 +278,7 @@ impl Thread {
         self.void_requests(reason);
         self.withdraw_delegations();
         self.raw_params.clear();
+        self.approvals.abandon();
         // What was begun happens all the same, and is recorded then.
         self.host_tasks.retain(|_, work| work.outlives_agent());
         self.calls_abandoned = self.calls;

@@ -68,8 +68,7 @@ impl Thread {
     /// When the agent will have been silent for too long. Not while it waits for us or for a person.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let limit = self.journal.limits().agent_silence_secs;
-        let waits = !self.question_calls.is_empty()
-            || !self.queued_calls.is_empty()
+        let waits = self.approvals.len() > 0
             || self.host_tasks.range(self.calls_abandoned..).next().is_some()
             || self.cancel_deadline.is_some();
         if limit == 0 || waits || self.prompted.is_none() {

@@ -8,8 +8,8 @@ mod turn_files;
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, Event, EventKind, Failure, ItemId, ItemOutcome, Limits, Origin, PreviousContent, RawJson,
-    Summary, ThreadId, ThreadStatus, TurnId,
+    BlobId, ErrorCode, Event, EventKind, Failure, ItemId, ItemOutcome, Limits, Origin, PreviousContent,
+    RawJson, Summary, ThreadId, ThreadStatus, TurnId,
 };
 
 use self::turn_files::TurnFiles;
@@ -133,6 +133,18 @@ impl Journal {
             method: "session/update".to_owned(),
         };
         self.emit_with_params(Origin::Agent, kind, raw, raw_params);
+    }
+
+    /// Records a call of the agent that could not be done, so that it is known what it tried. That something is not there is no
+    /// more than an answer.
+    pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
+        if failure.code != ErrorCode::NotFound {
+            let kind = EventKind::CallRefused {
+                method: method.to_owned(),
+                reason: failure.message.clone(),
+            };
+            self.emit(Origin::Daemon, kind, None);
+        }
     }
 
     /// Ends an item with what it holds.
