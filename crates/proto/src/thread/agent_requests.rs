@@ -41,7 +41,8 @@ impl Thread {
         if self.agent != AgentState::Ready {
             return Err(Failure::new(ErrorCode::Conflict, "the agent is not running"));
         }
-        self.send_to_agent(AgentCommand::Notify { method, params });
+        self.journal
+            .send_to_agent(AgentCommand::Notify { method, params });
         Ok(Reply::Done)
     }
 
@@ -88,7 +89,9 @@ impl Thread {
                 .map_or(Ok(()), |capabilities| request.check(capabilities))
                 .and_then(|()| self.check_known(&request));
             match checked {
-                Ok(()) => self.send_to_agent(AgentCommand::Request { ask: call, request }),
+                Ok(()) => self
+                    .journal
+                    .send_to_agent(AgentCommand::Request { ask: call, request }),
                 Err(failure) => {
                     self.agent_requests.remove(&call);
                     self.refuse(call, failure);

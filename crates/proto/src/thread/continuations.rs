@@ -84,7 +84,7 @@ impl Thread {
         let closes = self.capabilities.as_ref().is_some_and(|c| c.close);
         if closes && self.agent == AgentState::Ready {
             let request = AgentRequest::CloseSession { session_id };
-            self.send_to_agent(AgentCommand::Request { ask, request });
+            self.journal.send_to_agent(AgentCommand::Request { ask, request });
         }
     }
 }

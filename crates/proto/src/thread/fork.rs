@@ -95,7 +95,7 @@ impl Thread {
         self.journal
             .emit_in(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
         self.close_items(ItemOutcome::Failed);
-        self.close_terminals();
+        self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
         self.approvals.adopt(&mut self.journal, policy, &remembered);
         if name.is_some() {

@@ -299,7 +299,7 @@ impl Thread {
         let message = self.messages.open_item();
         let ends_itself = |id: &ItemId, view: &ItemView| match view {
             ItemView::Terminal { .. } => true,
-            ItemView::File { .. } => self.is_being_written(*id),
+            ItemView::File { .. } => self.callbacks.is_being_written(*id),
             ItemView::Message(_) | ItemView::Tool(_) => Some(*id) == message,
         };
         let open: Vec<(ItemId, bool)> = self

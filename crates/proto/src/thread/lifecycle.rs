@@ -79,7 +79,7 @@ impl Thread {
     fn check_idle(&self) -> Result<(), Failure> {
         let busy = if self.journal.live().turn.is_some() || !self.journal.live().queue.is_empty() {
             "a turn is running: interrupt it first"
-        } else if self.is_changing() {
+        } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
         } else if !self.continuations.is_empty() {
             "the thread is being forked or deleted: try again when it is"
@@ -110,8 +110,8 @@ impl Thread {
         };
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
-        self.give_up_all_outputs();
-        self.close_terminals();
+        self.callbacks.give_up_all_outputs(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
         let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
         self.journal.emit_in(None, by, kind, None);
         Ok(Reply::RolledBack(fidelity))
@@ -174,9 +174,9 @@ impl Thread {
     pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
-        self.withdraw_delegations();
-        self.drop_in_editors();
-        self.close_terminals();
+        self.callbacks.withdraw_delegations(&mut self.journal);
+        self.callbacks.drop_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
         self.journal
             .emit_in(None, by, EventKind::ThreadDeleted { session }, None);
         self.journal.push(Effect::Delete { call: Some(call) });

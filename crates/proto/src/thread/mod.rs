@@ -7,19 +7,15 @@
 
 mod agent_requests;
 mod approval;
+mod callback;
 mod command;
 mod continuations;
-mod delegated;
-mod delegated_terminals;
 mod editors;
-mod final_output;
 mod flow;
 mod fork;
-mod host;
 mod import;
 mod items;
 mod journal;
-mod lease;
 mod lifecycle;
 mod message;
 mod process;
@@ -27,7 +23,6 @@ mod process;
 mod resume;
 mod session_params;
 mod steer;
-mod terminals;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
 mod thread;
 mod turns;

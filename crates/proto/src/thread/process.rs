@@ -8,7 +8,7 @@ use acpd_model::{EventKind, Failure, Origin};
 use super::command::{AgentExit, Effect, Reply};
 use super::thread::{AgentState, Thread};
 use super::turns::DAEMON_STOPPED;
-use crate::agent::{AgentCommand, Capabilities, Quirks, Start};
+use crate::agent::{Capabilities, Quirks, Start};
 
 impl Thread {
     /// Has the agent started, unless it is there or on its way.
@@ -28,7 +28,7 @@ impl Thread {
         }
         self.agent = AgentState::Starting;
         self.reopen_requested = false;
-        self.calls_before = self.calls;
+        self.callbacks.start_process();
         self.journal.push(Effect::StartAgent(Start {
             cwd: self.journal.live().spec.session_cwd().to_owned(),
             additional_directories: self.journal.live().spec.additional_directories.clone(),
@@ -68,6 +68,7 @@ impl Thread {
             && !self.journal.live().spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
         self.resume.opened(opened.how);
+        self.callbacks.set_quirks(opened.capabilities.quirks);
         self.capabilities = Some(opened.capabilities);
         let crate::agent::Opened {
             session_id,
@@ -203,26 +204,10 @@ impl Thread {
         while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, reason);
         }
-        self.drop_in_editors();
+        self.callbacks.drop_in_editors(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
-        self.abort_delegations(reason);
+        self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
-    }
-
-    pub(super) fn send_to_agent(&mut self, command: AgentCommand) {
-        if let AgentCommand::Answer { call, .. } = &command {
-            self.raw_params.remove(call);
-        }
-        let command = match command {
-            AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
-            AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
-                Some(call) => AgentCommand::Answer { call, result },
-                // Its process is gone.
-                None => return,
-            },
-            other => other,
-        };
-        self.journal.send_to_agent(command);
     }
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use acpd_model::event::ThreadCreated;
-use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Origin, RawJson, Summary, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Origin, Summary, ThreadId, TurnId};
 
 use super::approval::{Approvals, Policies};
+use super::callback::Callbacks;
 use super::command::{Command, Effect, Input, Reply};
 use super::journal::Journal;
 use super::message::Messages;
 use super::turns::{DAEMON_STOPPED, UnsentPrompt};
-use crate::agent::{AgentCommand, AgentEvent, Capabilities, Quirks};
+use crate::agent::{AgentEvent, Capabilities, Quirks};
 use crate::projection::Live;
 use crate::time::{Instant, Now, earliest};
 
@@ -52,25 +53,7 @@ pub struct Thread {
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
     pub(super) messages: Messages,
-    /// Callbacks that the machine works on.
-    pub(super) host_tasks: BTreeMap<u64, super::host::HostTask>,
-    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
-    pub(super) large_calls: BTreeMap<u64, usize>,
-    /// Editors that have the thread open, in the order in which they came.
-    pub(super) editors: Vec<super::lease::AttachedEditor>,
-    /// Callbacks in the agent's own words, until it is known who answers them.
-    pub(super) raw_params: BTreeMap<u64, RawJson>,
-    /// Terminals that live in editors, by their names by us.
-    pub(super) editor_terminals: BTreeMap<String, super::delegated_terminals::EditorTerminal>,
-    /// What the daemon itself asks editors about them.
-    pub(super) final_outputs: super::final_output::FinalOutputs,
-    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
-    /// late is never taken for an answer to a callback of the next process.
-    pub(super) calls_before: u64,
-    /// Callbacks so far, of this process and the ones before.
-    pub(super) calls: u64,
-    /// Those below this one have nobody who waits for their answer.
-    pub(super) calls_abandoned: u64,
+    pub(super) callbacks: Callbacks,
     /// Whether another process is to follow the one that was told to go.
     pub(super) restart_wanted: bool,
     /// Whether the session is to be opened once more, as it is wanted now.
@@ -96,8 +79,6 @@ pub struct Thread {
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
-    /// Bytes that are kept of each terminal's output, by its id.
-    pub(super) output_limits: BTreeMap<String, usize>,
 }
 
 impl Thread {
@@ -110,15 +91,7 @@ impl Thread {
             prompt: None,
             prompted: None,
             messages: Messages::default(),
-            host_tasks: BTreeMap::new(),
-            large_calls: BTreeMap::new(),
-            editors: Vec::new(),
-            raw_params: BTreeMap::new(),
-            editor_terminals: BTreeMap::new(),
-            final_outputs: super::final_output::FinalOutputs::default(),
-            calls_before: 0,
-            calls: 0,
-            calls_abandoned: 0,
+            callbacks: Callbacks::default(),
             restart_wanted: false,
             reopen_requested: false,
             ready_waiters: Vec::new(),
@@ -134,7 +107,6 @@ impl Thread {
             refused_items: BTreeSet::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
-            output_limits: BTreeMap::new(),
         }
     }
 
@@ -149,9 +121,8 @@ impl Thread {
         if self.journal.live().is_deleted() {
             return self.journal.push(Effect::Delete { call: None });
         }
-        // A terminal is called after the callback that made it, and no two of a thread have one name.
-        self.calls = self.calls.max(self.journal.live().last_terminal);
-        self.void_lease();
+        self.callbacks.recover(self.journal.live().last_terminal);
+        self.callbacks.void_lease(&mut self.journal);
         let reason = "the daemon was stopped while the turn was running";
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
@@ -196,9 +167,17 @@ impl Thread {
                 connection,
                 call,
                 result,
-            } => self.editor_answered(&connection, call, result),
-            Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
-            Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
+            } => self
+                .callbacks
+                .editor_answered(&mut self.journal, &connection, call, result),
+            Input::EditorGone { connection, unsent } => {
+                self.callbacks
+                    .editor_gone(&mut self.journal, &connection, &unsent);
+            }
+            Input::Terminal { terminal_id, event } => {
+                self.callbacks
+                    .handle_terminal(&mut self.journal, &terminal_id, event)
+            }
         }
         self.journal.emit_turn_diff();
     }
@@ -216,12 +195,7 @@ impl Thread {
         if self.silence_deadline().is_some_and(|at| at <= now.mono) {
             self.handle_silence();
         }
-        if self.delegation_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_delegations();
-        }
-        if self.final_output_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_final_outputs();
-        }
+        self.callbacks.expire(&mut self.journal);
         if self.watchdog.start_is_due(now.mono) {
             self.wake();
         }
@@ -250,9 +224,8 @@ impl Thread {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let queued_calls = self.journal.deadline();
-        let editors = earliest(self.delegation_deadline(), self.final_output_deadline());
-        let waiting = earliest(queued_calls, earliest(self.cancel_deadline, editors));
+        let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
+        let waiting = earliest(waiting, self.cancel_deadline);
         earliest(
             waiting,
             earliest(self.silence_deadline(), self.watchdog.start_at()),
@@ -272,6 +245,11 @@ impl Thread {
     /// The policies of the configuration from now on.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
         self.approvals.set_policies(policies);
+    }
+
+    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    pub fn has_pending_work(&self) -> bool {
+        self.callbacks.has_pending_work()
     }
 
     /// Whether an agent's process runs or is about to.
@@ -346,9 +324,15 @@ impl Thread {
             Command::Attach {
                 connection,
                 abilities,
-            } => Ok(self.attach(by, &connection, abilities)),
-            Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
-            Command::ReleaseLease { connection } => self.release_lease(by, &connection),
+            } => Ok(self
+                .callbacks
+                .attach(&mut self.journal, by, &connection, abilities)),
+            Command::AcquireLease { connection } => {
+                self.callbacks.acquire_lease(&mut self.journal, by, &connection)
+            }
+            Command::ReleaseLease { connection } => {
+                self.callbacks.release_lease(&mut self.journal, by, &connection)
+            }
             Command::Rest => {
                 self.stop_if_idle();
                 Ok(Reply::Done)
@@ -383,26 +367,23 @@ impl Thread {
                 request,
                 params,
             } => {
-                let call = self.count_call(call);
+                let call = self.callbacks.count(call);
                 self.handle_call(call, request, params);
             }
-            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
+            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(call),
             AgentEvent::CallbackRefused {
                 call,
                 method,
                 error,
                 params,
             } => {
-                let call = self.count_call(call);
+                let call = self.callbacks.count(call);
                 let kind = EventKind::CallRefused {
                     method,
                     reason: error.message.clone(),
                 };
                 self.journal.emit(Origin::Daemon, kind, params);
-                self.send_to_agent(AgentCommand::Answer {
-                    call,
-                    result: Err(error),
-                });
+                self.callbacks.answer(&mut self.journal, call, Err(error));
             }
             AgentEvent::Foreign { params } => self.foreign_update(params),
             AgentEvent::Notified { method, params } => {
@@ -424,11 +405,5 @@ impl Thread {
     pub(super) fn quirks(&self) -> Quirks {
         let capabilities = self.capabilities.as_ref();
         capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
-    }
-
-    fn count_call(&mut self, call: u64) -> u64 {
-        let call = self.calls_before + call;
-        self.calls = self.calls.max(call + 1);
-        call
     }
 }

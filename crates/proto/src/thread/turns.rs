@@ -144,7 +144,8 @@ impl Thread {
         self.messages.expect_echo(&prompt);
         self.prompted = Some(turn);
         self.watchdog.record_activity(self.journal.now().mono);
-        self.send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
+        self.journal
+            .send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
     }
 
     /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
@@ -223,7 +224,7 @@ impl Thread {
         if self.prompted.is_none() {
             self.settle(TurnResult::interrupted(), by);
         } else if running.interrupted.is_none() {
-            self.send_to_agent(AgentCommand::Cancel);
+            self.journal.send_to_agent(AgentCommand::Cancel);
             self.cancel_deadline =
                 Some(self.journal.now().mono + Duration::from_secs(self.journal.limits().cancel_secs));
         }
@@ -276,18 +277,14 @@ impl Thread {
     pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
         self.journal.flush();
         self.void_requests(reason);
-        self.withdraw_delegations();
-        self.raw_params.clear();
         self.approvals.abandon();
-        // What was begun happens all the same, and is recorded then.
-        self.host_tasks.retain(|_, work| work.outlives_agent());
-        self.calls_abandoned = self.calls;
+        self.callbacks.abandon(&mut self.journal);
         self.fail_agent_requests(reason, unsent_too);
         self.history = HistoryState::Unrequested;
         self.watchdog.take_silence();
         self.capabilities = None;
-        self.end_in_editors();
-        self.close_terminals();
+        self.callbacks.end_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
         if self.journal.live().turn.is_some() && (sent || unsent_too) {
             self.settle_unanswered(reason, by);
@@ -345,7 +342,7 @@ impl Thread {
             _ => ItemOutcome::Completed,
         });
         self.settle_turn(running.id, Some(running.started_at), turn_result, by);
-        self.ask_unread_outputs();
+        self.callbacks.ask_unread_outputs(&mut self.journal);
         self.reopen_if_idle();
         self.begin_next();
         self.journal.note_status();

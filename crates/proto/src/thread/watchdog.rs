@@ -68,9 +68,8 @@ impl Thread {
     /// When the agent will have been silent for too long. Not while it waits for us or for a person.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let limit = self.journal.limits().agent_silence_secs;
-        let waits = self.approvals.len() > 0
-            || self.host_tasks.range(self.calls_abandoned..).next().is_some()
-            || self.cancel_deadline.is_some();
+        let waits =
+            self.approvals.len() > 0 || self.callbacks.has_agent_waiting() || self.cancel_deadline.is_some();
         if limit == 0 || waits || self.prompted.is_none() {
             return None;
         }
@@ -84,7 +83,7 @@ impl Thread {
         let kind = EventKind::InterruptRequested {};
         self.journal.emit(Origin::Daemon, kind, None);
         self.watchdog.silence = Some(reason);
-        self.send_to_agent(AgentCommand::Cancel);
+        self.journal.send_to_agent(AgentCommand::Cancel);
         self.cancel_deadline =
             Some(self.journal.now().mono + Duration::from_secs(self.journal.limits().cancel_secs));
     }

@@ -1,18 +1,33 @@
 //! The agent's calls: from the decision about each to what carries it out, and from answers of people back to the agent.
 
 use acpd_model::event::{Outcome, PermissionOption};
-use acpd_model::{Failure, Origin, RawJson, RequestId};
-use acpd_policy::{Form, Scope};
+use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId};
+use acpd_policy::Scope;
 
 use crate::agent::Call;
 use crate::thread::approval::{PERMISSION_METHOD, Settled, Verdict, read_question};
 use crate::thread::command::{Answer, HostReply};
-use crate::thread::delegated::Responder;
 use crate::thread::thread::{AgentState, Thread};
 
 impl Thread {
-    /// Decides about a call of the agent.
-    pub(in crate::thread) fn evaluate(&mut self, call: u64, request: Call) {
+    /// Takes a call of the agent, and decides about it.
+    pub(in crate::thread) fn handle_call(&mut self, call: u64, request: Call, raw_params: Option<RawJson>) {
+        if self.agent == AgentState::Stopping {
+            let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
+            return self.refuse_call(call, request.method(), &failure);
+        }
+        let approvals = &self.approvals;
+        let admitted = self.callbacks.admit(
+            &mut self.journal,
+            call,
+            &request,
+            raw_params,
+            approvals.len(),
+            |call| approvals.holds(call),
+        );
+        if !admitted {
+            return;
+        }
         let verdict = match request {
             Call::Permission {
                 tool_call,
@@ -21,10 +36,7 @@ impl Thread {
             } => return self.permission_requested(call, &tool_call, options, raw),
             Call::Elicit { message, raw } => self.approvals.ask_input(&mut self.journal, call, message, raw),
             request => {
-                let form = match self.responder(&request) {
-                    Responder::Daemon => self.command_form(),
-                    Responder::Editor(_) | Responder::Lost => Form::Unknown,
-                };
+                let form = self.callbacks.form_of(&self.journal, &request);
                 self.approvals.evaluate(&mut self.journal, call, request, form)
             }
         };
@@ -40,7 +52,7 @@ impl Thread {
     ) {
         let update = match read_question(tool, &options, &raw) {
             Ok(update) => update,
-            Err(failure) => return self.refuse_and_record(call, PERMISSION_METHOD, &failure),
+            Err(failure) => return self.refuse_call(call, PERMISSION_METHOD, &failure),
         };
         let id = update.id.clone();
         self.handle_tool(update, Some(tool.clone()), None, true);
@@ -50,11 +62,16 @@ impl Thread {
         self.follow(verdict);
     }
 
+    fn refuse_call(&mut self, call: u64, method: &str, failure: &Failure) {
+        self.callbacks
+            .refuse_and_record(&mut self.journal, call, method, failure);
+    }
+
     /// Does what was decided.
     pub(in crate::thread) fn follow(&mut self, verdict: Verdict) {
         match verdict {
-            Verdict::Run { call, request, at } => self.run_call(call, request, at),
-            Verdict::Answer { call, result } => self.answer_call(call, result),
+            Verdict::Run { call, request, at } => self.callbacks.run(&mut self.journal, call, request, at),
+            Verdict::Answer { call, result } => self.callbacks.answer(&mut self.journal, call, result),
             Verdict::Settle { number, by, outcome } => {
                 self.settle_request(by, number, &outcome);
                 self.journal.note_status();
@@ -69,13 +86,14 @@ impl Thread {
             let verdict = self.approvals.compared(&mut self.journal, call, result);
             self.follow(verdict);
         } else {
-            self.handle_host_reply(call, result);
+            self.callbacks.host_replied(&mut self.journal, call, result);
         }
     }
 
     pub(in crate::thread) fn call_withdrawn(&mut self, call: u64) {
+        let call = self.callbacks.number(call);
         self.approvals.withdraw(&mut self.journal, call);
-        self.withdraw_call(call);
+        self.callbacks.withdraw(&mut self.journal, call);
     }
 
     /// Answers a question for a client.
@@ -121,7 +139,7 @@ impl Thread {
         let answers = self.approvals.void_all(&mut self.journal, reason, listens);
         self.watchdog.record_activity(self.journal.now().mono);
         for (call, result) in answers {
-            self.answer_call(call, result);
+            self.callbacks.answer(&mut self.journal, call, result);
         }
     }
 }
