@@ -41,7 +41,8 @@ impl Thread {
         if self.agent != AgentState::Ready {
             return Err(Failure::new(ErrorCode::Conflict, "the agent is not running"));
         }
-        self.send_to_agent(AgentCommand::Notify { method, params });
+        self.journal
+            .send_to_agent(AgentCommand::Notify { method, params });
         Ok(Reply::Done)
     }
 
@@ -88,7 +89,9 @@ impl Thread {
                 .map_or(Ok(()), |capabilities| request.check(capabilities))
                 .and_then(|()| self.check_known(&request));
             match checked {
-                Ok(()) => self.send_to_agent(AgentCommand::Request { ask: call, request }),
+                Ok(()) => self
+                    .journal
+                    .send_to_agent(AgentCommand::Request { ask: call, request }),
                 Err(failure) => {
                     self.agent_requests.remove(&call);
                     self.refuse(call, failure);
@@ -99,7 +102,7 @@ impl Thread {
 
     /// Refuses a mode or an option that the agent never offered.
     fn check_known(&self, request: &AgentRequest) -> Result<(), Failure> {
-        let options = self.live.options();
+        let options = self.journal.live().options();
         let (what, id, known) = match request {
             AgentRequest::SetMode { mode_id } => ("mode", mode_id, options.modes()),
             AgentRequest::SetModel { model_id } => ("model", model_id, options.models()),
@@ -141,27 +144,26 @@ impl Thread {
                 return self.refuse(call, failure);
             }
         };
-        let turn = self.current_turn();
         match request {
             // Its session is about to be opened.
             AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {
                 self.agent = AgentState::Starting;
             }
-            AgentRequest::SetMode { mode_id } if self.live.mode.as_ref() != Some(&mode_id) => {
-                self.emit(turn, by, EventKind::ModeChanged { mode_id }, None);
+            AgentRequest::SetMode { mode_id } if self.journal.live().mode.as_ref() != Some(&mode_id) => {
+                self.journal.emit(by, EventKind::ModeChanged { mode_id }, None);
             }
             AgentRequest::SetModel { model_id } => {
-                self.emit(turn, by, EventKind::ModelChanged { model_id }, None);
+                self.journal.emit(by, EventKind::ModelChanged { model_id }, None);
             }
             // Agents that answer without the list tell it by an update.
             AgentRequest::SetConfigOption { .. } if crate::projection::has_options(&answer) => {
                 let kind = EventKind::ConfigOptionsReplaced {};
-                self.emit(turn, by, kind, Some(answer.clone()));
+                self.journal.emit(by, kind, Some(answer.clone()));
             }
             _ => {}
         }
         if let Some(answer) = self.run_continuation(call, Ok(answer)) {
-            self.reply(call, answer.map(Reply::Agent));
+            self.journal.reply(call, answer.map(Reply::Agent));
         }
     }
 
@@ -178,7 +180,7 @@ impl Thread {
         self.agent = AgentState::SigningIn;
         self.fail_ready_waiters(failure);
         let detail = failure.detail.as_deref().unwrap_or_default();
-        self.notice(
+        self.journal.notice(
             Level::Warning,
             "signInRequired",
             &format!("{} ({detail})", failure.message),
@@ -232,7 +234,7 @@ impl Thread {
 
     fn refuse(&mut self, call: u64, failure: Failure) {
         if let Some(answer) = self.run_continuation(call, Err(failure)) {
-            self.reply(call, answer.map(Reply::Agent));
+            self.journal.reply(call, answer.map(Reply::Agent));
         }
     }
 }

@@ -53,7 +53,7 @@ impl Thread {
     pub(super) fn fail_continuations(&mut self, reason: &str) {
         for call in std::mem::take(&mut self.continuations).into_keys() {
             self.drop_agent_request(call);
-            self.reply(call, Err(Failure::agent(reason)));
+            self.journal.reply(call, Err(Failure::agent(reason)));
         }
     }
 
@@ -65,18 +65,18 @@ impl Thread {
         }
         let forked = answer.and_then(|answer| answer.read::<Forked>().ok());
         // An agent that had to begin anew has forked what knows nothing.
-        let exact = forked.filter(|_| !self.live.forgotten);
+        let exact = forked.filter(|_| !self.journal.live().forgotten);
         if let Some(Forked { session_id }) = exact {
             self.close_session(call, session_id.clone());
             (point.session_id, point.fidelity) = (Some(session_id), Fidelity::Exact);
         } else {
             match self.history_fidelity() {
                 Ok(fidelity) => point.fidelity = fidelity,
-                Err(failure) => return self.reply(call, Err(failure)),
+                Err(failure) => return self.journal.reply(call, Err(failure)),
             }
         }
         let point = self.fork_point(point);
-        self.reply(call, Ok(Reply::Fork(Box::new(point))));
+        self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
     }
 
     /// The other thread's process opens the session again; this one is not to hold it.
@@ -84,7 +84,7 @@ impl Thread {
         let closes = self.capabilities.as_ref().is_some_and(|c| c.close);
         if closes && self.agent == AgentState::Ready {
             let request = AgentRequest::CloseSession { session_id };
-            self.send_to_agent(AgentCommand::Request { ask, request });
+            self.journal.send_to_agent(AgentCommand::Request { ask, request });
         }
     }
 }

@@ -2,16 +2,14 @@
 //! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
-use acpd_model::{
-    ErrorCode, Event, EventKind, Failure, ItemOutcome, Origin, RawJson, RequestId, ThreadId, TurnId,
-};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemOutcome, Origin, RequestId, ThreadId, TurnId};
 
 use super::command::{ForkContents, ForkPoint, Reply};
 use super::continuations::Continuation;
 use super::lifecycle::clean_name;
 use super::thread::Thread;
 use crate::agent::AgentRequest;
-use acpd_policy::{Policy, RememberedRule, Scope};
+use acpd_policy::{RememberedRule, Scope};
 
 impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
@@ -19,17 +17,20 @@ impl Thread {
     pub(super) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
         let last = match self.check_not_deleted().and_then(|()| self.last_to_copy(turn)) {
             Ok(last) => last,
-            Err(failure) => return self.reply(call, Err(failure)),
+            Err(failure) => return self.journal.reply(call, Err(failure)),
         };
         let mut point = ThreadForked {
-            from: self.live.thread,
+            from: self.journal.live().thread,
             last,
             session_id: None,
             fidelity: Fidelity::Exact,
         };
-        let rests = self.live.turn.is_none() && self.live.queue.is_empty();
-        let whole = rests && last.is_some() && last == self.live.last_kept();
-        if whole && self.live.declared.fork && self.live.summary.session_id.is_some() && !self.live.forgotten
+        let rests = self.journal.live().turn.is_none() && self.journal.live().queue.is_empty();
+        let whole = rests && last.is_some() && last == self.journal.live().last_kept();
+        if whole
+            && self.journal.live().declared.fork
+            && self.journal.live().summary.session_id.is_some()
+            && !self.journal.live().forgotten
         {
             self.continuations.insert(call, Continuation::Fork(point));
             return self.request_agent(call, by, AgentRequest::ForkSession);
@@ -37,20 +38,21 @@ impl Thread {
         if last.is_some() {
             match self.history_fidelity() {
                 Ok(fidelity) => point.fidelity = fidelity,
-                Err(failure) => return self.reply(call, Err(failure)),
+                Err(failure) => return self.journal.reply(call, Err(failure)),
             }
         }
         let point = self.fork_point(point);
-        self.reply(call, Ok(Reply::Fork(Box::new(point))));
+        self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
     }
 
     fn last_to_copy(&self, turn: Option<TurnId>) -> Result<Option<TurnId>, Failure> {
-        let waiting = self.live.queue.iter().map(|queued| queued.id);
-        let unsettled = self.current_turn().into_iter().chain(waiting).min();
+        let waiting = self.journal.live().queue.iter().map(|queued| queued.id);
+        let unsettled = self.journal.current_turn().into_iter().chain(waiting).min();
         let is_over = |turn: TurnId| unsettled.is_none_or(|unsettled| turn < unsettled);
         let Some(turn) = turn else {
-            let turns = (1..=self.live.last_turn).rev().map(TurnId);
-            let mut kept = turns.filter(|turn| is_over(*turn) && !self.live.dropped.contains(*turn));
+            let turns = (1..=self.journal.live().last_turn).rev().map(TurnId);
+            let mut kept =
+                turns.filter(|turn| is_over(*turn) && !self.journal.live().dropped.contains(*turn));
             return Ok(kept.next());
         };
         self.check_kept(turn)?;
@@ -66,8 +68,15 @@ impl Thread {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
-            policy: self.live.policy.clone(),
-            remembered: self.live.remembered.iter().filter(lasting).cloned().collect(),
+            policy: self.journal.live().policy.clone(),
+            remembered: self
+                .journal
+                .live()
+                .remembered
+                .iter()
+                .filter(lasting)
+                .cloned()
+                .collect(),
         }
     }
 
@@ -81,35 +90,19 @@ impl Thread {
         } = point;
         let name = name.as_deref().map(clean_name).transpose()?;
         for event in events {
-            self.take_over(event);
+            self.journal.take_over(event);
         }
-        self.emit(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
+        self.journal
+            .emit_in(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
         self.close_items(ItemOutcome::Failed);
-        self.close_terminals();
+        self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
-        self.adopt_policy(policy, &remembered);
+        self.approvals.adopt(&mut self.journal, policy, &remembered);
         if name.is_some() {
             self.rename(by.clone(), name.as_deref())?;
         }
-        self.note_status();
+        self.journal.note_status();
         Ok(Reply::Done)
-    }
-
-    fn adopt_policy(&mut self, policy: Option<Policy>, remembered: &[RememberedRule]) {
-        if self.live.policy != policy {
-            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-            self.emit(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
-        }
-        let had: Vec<RememberedRule> = self.live.remembered.iter().cloned().collect();
-        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
-            let kind = EventKind::AnswerRevoked { id: rule.id };
-            self.emit(None, Origin::Daemon, kind, None);
-        }
-        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
-            if let Ok(answer) = RawJson::of(rule) {
-                self.emit(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
-            }
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use acpd_model::limits::REPLAYED_BYTES;
 use acpd_model::{EventKind, Failure, ItemOutcome, MessageType, Origin, RawJson, TurnId};
 
 use super::command::Effect;
+use super::message::add_user_message;
 use super::thread::Thread;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
 use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
@@ -56,11 +57,11 @@ impl Thread {
         if self.import.updates.is_empty() {
             return Err(opened);
         }
-        self.flush();
+        self.journal.flush();
         self.import.opened = Some(opened);
-        self.effects.push(Effect::CollectExchanges {
-            except: self.live.turn.map(|turn| turn.id),
-            dropped: self.live.dropped.clone(),
+        self.journal.push(Effect::CollectExchanges {
+            except: self.journal.live().turn.map(|turn| turn.id),
+            dropped: self.journal.live().dropped.clone(),
         });
         Ok(())
     }
@@ -80,7 +81,7 @@ impl Thread {
                 let message = format!(
                     "The agent's history could not be compared with the log, so nothing was imported: {failure}"
                 );
-                self.notice(Level::Warning, "notImported", &message);
+                self.journal.notice(Level::Warning, "notImported", &message);
             }
         }
         Some(opened)
@@ -102,7 +103,7 @@ impl Thread {
         }
         let Some(fresh) = known.new_in(&reported) else {
             let message = "The agent's history differs from the recorded conversation; nothing was imported.";
-            return self.notice(Level::Info, "notImported", message);
+            return self.journal.notice(Level::Info, "notImported", message);
         };
         let new = (fresh.from..reported.exchanges().len())
             .filter(|exchange| reported.exchanges()[*exchange].is_answered())
@@ -126,36 +127,36 @@ impl Thread {
             new.len(),
             if new.len() == 1 { "turn is" } else { "turns are" }
         );
-        self.notice(Level::Info, "imported", &message);
+        self.journal.notice(Level::Info, "imported", &message);
         for at in new {
             self.import_exchange(exchange(at));
         }
     }
 
     fn import_exchange(&mut self, updates: Vec<Update>) {
-        let turn = TurnId(self.live.last_turn + 1);
+        let turn = TurnId(self.journal.live().last_turn + 1);
         let begun = EventKind::TurnStarted {
             client_turn_id: None,
             imported: true,
         };
         self.close_items(ItemOutcome::Completed);
-        self.emit(Some(turn), Origin::Agent, begun, None);
-        self.importing = Some(turn);
+        self.journal.emit_in(Some(turn), Origin::Agent, begun, None);
+        self.journal.set_importing(Some(turn));
         let (said, done): (Vec<_>, Vec<_>) = updates.into_iter().partition(is_from_user);
         let content = blocks(said);
         if !content.is_empty() {
-            self.add_user_message(turn, &Origin::Agent, &content);
+            add_user_message(&mut self.journal, turn, &Origin::Agent, &content);
         }
         self.import_all(done);
         let kind = EventKind::TurnSettled {
             status: TurnStatus::Completed,
             stop_reason: None,
             error: None,
-            started_at: Some(self.now.wall),
+            started_at: Some(self.journal.now().wall),
             usage: None,
         };
-        self.emit(Some(turn), Origin::Agent, kind, None);
-        self.importing = None;
+        self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
+        self.journal.set_importing(None);
     }
 
     /// Of a round whose turn failed here, what the agent did after that.
@@ -188,7 +189,7 @@ impl Thread {
         }
         // Only if what was heard is how the telling begins; else it is told in other words.
         if heard == known.agent && !rest.is_empty() {
-            self.notice(
+            self.journal.notice(
                 Level::Info,
                 "imported",
                 "The agent went on after the turn had failed: the end of its answer is taken over.",
@@ -202,7 +203,7 @@ impl Thread {
             self.handle_update(update);
         }
         self.close_items(ItemOutcome::Completed);
-        self.files.clear();
+        self.journal.forget_file_changes();
     }
 }
 

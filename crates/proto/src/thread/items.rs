@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_model::event::{Level, Outcome};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
 
-use super::thread::{OpenMessage, Thread};
-use crate::agent::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};
-use crate::fanout::{Delta, Source};
-use crate::projection::{FileDiff, ItemView, Part, unified_diff};
+use super::thread::Thread;
+use crate::agent::{ToolUpdate, Update, UpdateKind};
+use crate::projection::{FileDiff, ItemView, unified_diff};
 
 impl Thread {
     /// Keeps an update that changes nothing.
     pub(super) fn note_unshown(&mut self, update: Update) {
         let Update { raw, raw_params, .. } = update;
-        self.emit_with_params(self.current_turn(), Origin::Agent, unshown(), raw, raw_params);
+        self.journal.emit_unshown(raw, raw_params);
     }
 
     pub(super) fn handle_update(&mut self, update: Update) {
@@ -25,13 +24,16 @@ impl Thread {
             raw,
             raw_params,
         } = update;
-        if !matches!(kind, UpdateKind::Chunk(_))
-            && let Some(open_message) = &mut self.open_message
-        {
-            open_message.interrupted = true;
+        if !matches!(kind, UpdateKind::Chunk(_)) {
+            self.messages.interrupt();
         }
         let kind = match kind {
-            UpdateKind::Chunk(chunk) => return self.handle_chunk(chunk, raw, raw_params),
+            UpdateKind::Chunk(chunk) => {
+                let quirks = self.quirks();
+                return self
+                    .messages
+                    .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
+            }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
             UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
             UpdateKind::Commands => EventKind::CommandsReplaced {},
@@ -39,7 +41,7 @@ impl Thread {
             UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
             UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
             UpdateKind::SessionInfo { title } => {
-                let overruled = title.is_some() && self.live.names.person.is_some();
+                let overruled = title.is_some() && self.journal.live().names.person.is_some();
                 EventKind::SessionInfoUpdated { title, overruled }
             }
             UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
@@ -54,131 +56,12 @@ impl Thread {
                 code: "compaction".to_owned(),
                 message: format!("The agent shortens its context: {status}"),
             },
-            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => unshown(),
-        };
-        self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
-    }
-
-    fn handle_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
-        if !self.is_echo(&chunk) {
-            return self.add_chunk(chunk, raw, raw_params);
-        }
-        let raw = raw.or_else(|| match &chunk.content {
-            ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
-            ChunkContent::Block(_) => None,
-        });
-        self.emit_with_params(self.current_turn(), Origin::Agent, unshown(), raw, raw_params);
-    }
-
-    pub(super) fn add_chunk(&mut self, chunk: Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
-        let Chunk {
-            role,
-            message_id,
-            content,
-            alone,
-        } = chunk;
-        let turn = self.current_turn();
-        let item = self.message_item(role, message_id.clone());
-        if let ChunkContent::Text(text) = &content
-            && self.repeats(item, text)
-        {
-            let raw = raw.unwrap_or_else(|| text_chunk(role, text));
-            return self.emit_with_params(turn, Origin::Agent, unshown(), Some(raw), raw_params);
-        }
-        if let Some(open_message) = &mut self.open_message {
-            open_message.interrupted = false;
-        }
-        match content {
-            ChunkContent::Text(text) if raw_params.is_none() && !alone => self.emit_text(Delta {
-                turn,
-                item,
-                source: Source::Message(role),
-                text,
-                raw,
-                message_id,
-            }),
-            ChunkContent::Text(text) => {
-                self.emit_with_params(
-                    turn,
-                    Origin::Agent,
-                    EventKind::ItemDelta {
-                        item,
-                        role,
-                        text,
-                        message_id: None,
-                    },
-                    raw,
-                    raw_params,
-                );
+            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
+                return self.journal.emit_unshown(raw, raw_params);
             }
-            ChunkContent::Block(block) => {
-                let kind = EventKind::ItemContent { item, role, block };
-                self.emit_with_params(turn, Origin::Agent, kind, raw, raw_params);
-            }
-        }
-    }
-
-    /// Whether a piece of a message is that whole message once more, from an agent that is known to do so. Anything
-    /// else that looks alike is text: "ha", "ha".
-    fn repeats(&self, item: ItemId, text: &str) -> bool {
-        let quirky = self
-            .capabilities
-            .as_ref()
-            .is_some_and(|c| c.quirks.repeats_messages);
-        let broken = |open: &OpenMessage| open.broken || open.interrupted;
-        if !quirky || self.open_message.as_ref().is_none_or(broken) || text.is_empty() {
-            return false;
-        }
-        let Some(ItemView::Message(view)) = self.live.items.get(&item).map(|open| &open.view) else {
-            return false;
         };
-        let queued_calls = self.held_text(item);
-        match &view.parts[..] {
-            [] => queued_calls == text,
-            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(queued_calls),
-            _ => false,
-        }
-    }
-
-    /// The message that a chunk belongs to: the open one, or a new one that ends it.
-    fn message_item(&mut self, role: MessageType, message_id: Option<String>) -> ItemId {
-        if let Some(open) = &self.open_message {
-            let same_id = open.message_id == message_id;
-            if open.role == role && same_id && (message_id.is_some() || !open.broken) {
-                return open.item;
-            }
-        }
-        self.end_message(ItemOutcome::Completed);
-        let item = self.next_item();
-        let start = ItemStart::Message {
-            role,
-            message_id: message_id.clone(),
-        };
-        self.emit(
-            self.current_turn(),
-            Origin::Agent,
-            EventKind::ItemStarted {
-                item,
-                parent: None,
-                start,
-            },
-            None,
-        );
-        self.open_message = Some(OpenMessage {
-            item,
-            role,
-            message_id,
-            broken: false,
-            interrupted: false,
-        });
-        item
-    }
-
-    fn end_message(&mut self, outcome: ItemOutcome) {
-        if let Some(open) = self.open_message.take() {
-            self.flush();
-            self.complete(open.item, outcome);
-        }
+        self.journal
+            .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
     /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
@@ -189,9 +72,10 @@ impl Thread {
         raw_params: Option<RawJson>,
         asked: bool,
     ) {
-        self.end_partial_echo();
-        let known = self.live.tools.get(tool.id.as_str());
-        let open = known.filter(|known| self.live.items.contains_key(&known.item));
+        let quirks = self.quirks();
+        self.messages.end_partial_echo(&mut self.journal, quirks);
+        let known = self.journal.live().tools.get(tool.id.as_str());
+        let open = known.filter(|known| self.journal.live().items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {
                 if !asked {
@@ -209,7 +93,8 @@ impl Thread {
                     item: known.item,
                     status,
                 };
-                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
+                self.journal
+                    .emit_with_params(Origin::Agent, kind, raw, raw_params);
                 self.follow_tool(known.item, status, tool.has_diff);
                 self.bound_tool_bytes(asked.then_some(known.item));
             }
@@ -218,14 +103,13 @@ impl Thread {
                     item: known.item,
                     status: known.status,
                 };
-                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
+                self.journal
+                    .emit_with_params(Origin::Agent, kind, raw, raw_params);
             }
             _ => {
                 self.make_room_for_tool();
-                let item = self.next_item();
-                if let Some(open_message) = &mut self.open_message {
-                    open_message.broken = true;
-                }
+                let item = self.journal.next_item();
+                self.messages.break_off();
                 let status = tool.status.unwrap_or_default();
                 let start = ItemStart::ToolCall {
                     tool_call_id: tool.id.into_string(),
@@ -238,7 +122,8 @@ impl Thread {
                     parent: None,
                     start,
                 };
-                self.emit_with_params(self.current_turn(), Origin::Agent, kind, raw, raw_params);
+                self.journal
+                    .emit_with_params(Origin::Agent, kind, raw, raw_params);
                 if asked {
                     self.unreported.insert(item, false);
                 }
@@ -251,7 +136,7 @@ impl Thread {
     /// Ends the oldest tool call where there are too many, as far as nobody is asked about it. What is still said of it is
     /// recorded like all that is said too late.
     fn make_room_for_tool(&mut self) {
-        if self.live.items.tools().len() < OPEN_TOOL_CALLS {
+        if self.journal.live().items.tools().len() < OPEN_TOOL_CALLS {
             return;
         }
         if let Some(oldest) = self.oldest_tool(None) {
@@ -266,8 +151,8 @@ impl Thread {
     /// Ends tool calls, the oldest first, that hold too much together. Where there is none but those that somebody is asked about,
     /// their questions end too. `next` is the one that somebody is about to be asked about.
     fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
-        while self.live.items.tool_bytes() > OPEN_TOOL_BYTES {
-            let mut tools = self.live.items.tools().iter().copied();
+        while self.journal.live().items.tool_bytes() > OPEN_TOOL_BYTES {
+            let mut tools = self.journal.live().items.tools().iter().copied();
             let oldest = self.oldest_tool(next);
             let Some(oldest) = oldest.or_else(|| tools.find(|tool| Some(*tool) != next)) else {
                 return;
@@ -276,7 +161,7 @@ impl Thread {
                 None,
                 "said more of its open tool calls than is held: the oldest are ended",
             );
-            let question_requests = self.live.requests.iter();
+            let question_requests = self.journal.live().requests.iter();
             let about: Vec<u32> = question_requests
                 .filter(|(_, open)| open.event.kind.item() == Some(oldest))
                 .map(|(number, _)| *number)
@@ -290,12 +175,12 @@ impl Thread {
 
     /// The oldest open tool call that nobody is asked about, now or `next`.
     fn oldest_tool(&self, next: Option<ItemId>) -> Option<ItemId> {
-        let question_requests = self.live.requests.values();
+        let question_requests = self.journal.live().requests.values();
         let asked: BTreeSet<ItemId> = question_requests
             .filter_map(|open| open.event.kind.item())
             .chain(next)
             .collect();
-        let mut tools = self.live.items.tools().iter();
+        let mut tools = self.journal.live().items.tools().iter();
         tools.find(|tool| !asked.contains(tool)).copied()
     }
 
@@ -306,18 +191,18 @@ impl Thread {
                 Some(item) => format!("The agent {what} ({item})."),
                 None => format!("The agent {what}."),
             };
-            self.notice(Level::Info, "protocolViolation", &message);
+            self.journal.notice(Level::Info, "protocolViolation", &message);
         }
     }
 
     /// What the agent says of a session that is not this thread's changes nothing here.
     pub(super) fn foreign_update(&mut self, params: Option<RawJson>) {
-        self.emit(self.current_turn(), Origin::Agent, unshown(), params);
+        self.journal.emit_unshown(params, None);
         self.violation(None, "reported on a session that is not this thread's");
     }
 
     fn tool_status(&self, item: ItemId) -> ToolStatus {
-        match self.live.items.get(&item).map(|open| &open.view) {
+        match self.journal.item(item) {
             Some(ItemView::Tool(tool)) => tool.status(),
             _ => ToolStatus::default(),
         }
@@ -336,7 +221,7 @@ impl Thread {
     }
 
     fn start_files(&mut self, tool: ItemId) {
-        let Some(ItemView::Tool(view)) = self.live.items.get(&tool).map(|open| &open.view) else {
+        let Some(ItemView::Tool(view)) = self.journal.item(tool) else {
             return;
         };
         let mut paths: Vec<String> = Vec::new();
@@ -346,31 +231,30 @@ impl Thread {
                 paths.push(diff.path);
             }
         }
-        let known = self.live.items.files_of(tool);
+        let known = self.journal.live().items.files_of(tool);
         let known: BTreeSet<String> = known.map(|(_, path)| path.to_owned()).collect();
         for path in paths {
-            if self.live.items.count_files() >= OPEN_FILE_CHANGES {
+            if self.journal.live().items.count_files() >= OPEN_FILE_CHANGES {
                 return self.violation(Some(tool), "shows more files than are told one by one");
             }
             if !known.contains(&path) {
-                let item = self.next_item();
+                let item = self.journal.next_item();
                 let kind = EventKind::ItemStarted {
                     item,
                     parent: Some(tool),
                     start: ItemStart::FileChange { path },
                 };
-                self.emit(self.current_turn(), Origin::Agent, kind, None);
+                self.journal.emit(Origin::Agent, kind, None);
             }
         }
     }
 
     /// Ends a tool call, its files first.
     fn complete_tool(&mut self, tool: ItemId, outcome: ItemOutcome) {
-        let turn = self.current_turn();
         self.unreported.remove(&tool);
-        let files = self.live.items.files_of(tool);
+        let files = self.journal.live().items.files_of(tool);
         let files: Vec<(ItemId, String)> = files.map(|(item, path)| (item, path.to_owned())).collect();
-        let diffs = match self.live.items.get(&tool).map(|open| &open.view) {
+        let diffs = match self.journal.item(tool) {
             Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
             _ => Vec::new(),
         };
@@ -390,8 +274,7 @@ impl Thread {
                 diff,
                 replaced: None,
             };
-            self.emit(
-                turn,
+            self.journal.emit(
                 Origin::Agent,
                 EventKind::ItemCompleted {
                     item: *item,
@@ -402,45 +285,26 @@ impl Thread {
             );
             if let (Some(first), Some(last), ItemOutcome::Completed) = (edits.first(), edits.last(), outcome)
             {
-                self.files.note(path, &first.before(), &last.new_text);
+                self.journal
+                    .note_file_change(path, &first.before(), &last.new_text);
             }
         }
-        self.complete(tool, outcome);
-    }
-
-    /// Shows what the turn has changed in files, if that is something else by now. However many calls end at once, it is shown once.
-    pub(super) fn emit_turn_diff(&mut self) {
-        if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
-            self.emit(Some(turn), Origin::Daemon, EventKind::DiffUpdated { diff }, None);
-        }
-    }
-
-    /// Ends one item with what it holds.
-    pub(super) fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
-        let Some(open) = self.live.items.get(&item) else {
-            return;
-        };
-        let end = open.view.to_end();
-        self.emit(
-            self.current_turn(),
-            Origin::Agent,
-            EventKind::ItemCompleted { item, outcome, end },
-            None,
-        );
+        self.journal.complete(tool, outcome);
     }
 
     /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
     /// and end when they do.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
         self.refused_items.clear();
-        let message = self.open_message.as_ref().map(|open| open.item);
+        let message = self.messages.open_item();
         let ends_itself = |id: &ItemId, view: &ItemView| match view {
             ItemView::Terminal { .. } => true,
-            ItemView::File { .. } => self.is_being_written(*id),
+            ItemView::File { .. } => self.callbacks.is_being_written(*id),
             ItemView::Message(_) | ItemView::Tool(_) => Some(*id) == message,
         };
         let open: Vec<(ItemId, bool)> = self
-            .live
+            .journal
+            .live()
             .items
             .iter()
             .filter(|(id, open)| !ends_itself(id, &open.view))
@@ -453,21 +317,10 @@ impl Thread {
                     self.complete_tool(item, outcome);
                 }
             } else {
-                self.complete(item, outcome);
+                self.journal.complete(item, outcome);
             }
         }
-        self.emit_turn_diff();
-        self.end_message(outcome);
-    }
-
-    pub(super) fn next_item(&self) -> ItemId {
-        ItemId(self.live.last_item + 1)
-    }
-}
-
-/// An update that is kept and handed on, but changes nothing that is shown.
-fn unshown() -> EventKind {
-    EventKind::AgentNotified {
-        method: "session/update".to_owned(),
+        self.journal.emit_turn_diff();
+        self.messages.end(&mut self.journal, outcome);
     }
 }

@@ -16,8 +16,9 @@ impl Thread {
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
-                if self.live.summary.archived {
-                    self.emit(None, by, EventKind::ThreadUnarchived {}, None);
+                if self.journal.live().summary.archived {
+                    self.journal
+                        .emit_in(None, by, EventKind::ThreadUnarchived {}, None);
                 }
                 Ok(Reply::Done)
             }
@@ -27,13 +28,9 @@ impl Thread {
 
     pub(super) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
         let name = name.map(clean_name).transpose()?;
-        let shown = self.live.names.shown_with(name.as_ref());
-        self.emit(
-            self.current_turn(),
-            by,
-            EventKind::ThreadRenamed { name, shown },
-            None,
-        );
+        let shown = self.journal.live().names.shown_with(name.as_ref());
+        self.journal
+            .emit(by, EventKind::ThreadRenamed { name, shown }, None);
         Ok(Reply::Done)
     }
 
@@ -46,23 +43,23 @@ impl Thread {
             return Err(Failure::invalid_params(message));
         }
         let kind = EventKind::MetadataSet { metadata };
-        self.emit(self.current_turn(), by, kind, None);
+        self.journal.emit(by, kind, None);
         Ok(Reply::Done)
     }
 
     fn archive(&mut self, by: Origin) -> Result<Reply, Failure> {
-        if self.live.summary.archived {
+        if self.journal.live().summary.archived {
             return Ok(Reply::Done);
         }
         self.check_idle()?;
-        self.emit(None, by, EventKind::ThreadArchived {}, None);
+        self.journal.emit_in(None, by, EventKind::ThreadArchived {}, None);
         self.stop_agent();
         Ok(Reply::Done)
     }
 
     /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
     pub(super) fn check_accepts_turns(&self) -> Result<(), Failure> {
-        if self.live.summary.archived {
+        if self.journal.live().summary.archived {
             return Err(Failure::new(
                 ErrorCode::Conflict,
                 "the thread is archived: unarchive it first",
@@ -80,9 +77,9 @@ impl Thread {
 
     /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
     fn check_idle(&self) -> Result<(), Failure> {
-        let busy = if self.live.turn.is_some() || !self.live.queue.is_empty() {
+        let busy = if self.journal.live().turn.is_some() || !self.journal.live().queue.is_empty() {
             "a turn is running: interrupt it first"
-        } else if self.is_changing() {
+        } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
         } else if !self.continuations.is_empty() {
             "the thread is being forked or deleted: try again when it is"
@@ -99,8 +96,8 @@ impl Thread {
         if let Some(turn) = last_kept {
             self.check_kept(turn)?;
         }
-        if last_kept == self.live.last_kept() {
-            let fidelity = if self.live.forgotten {
+        if last_kept == self.journal.live().last_kept() {
+            let fidelity = if self.journal.live().forgotten {
                 Fidelity::Recalled
             } else {
                 Fidelity::Exact
@@ -113,17 +110,17 @@ impl Thread {
         };
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
-        self.give_up_all_outputs();
-        self.close_terminals();
+        self.callbacks.give_up_all_outputs(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
         let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
-        self.emit(None, by, kind, None);
+        self.journal.emit_in(None, by, kind, None);
         Ok(Reply::RolledBack(fidelity))
     }
 
     /// Refuses a turn that is not part of the conversation.
     pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
-        let known = (1..=self.live.last_turn).contains(&turn.0);
-        if known && !self.live.dropped.contains(turn) {
+        let known = (1..=self.journal.live().last_turn).contains(&turn.0);
+        if known && !self.journal.live().dropped.contains(turn) {
             return Ok(());
         }
         Err(Failure::not_found(turn))
@@ -131,7 +128,7 @@ impl Thread {
 
     /// How well a new session will remember; refused where it would not be told anything.
     pub(super) fn history_fidelity(&self) -> Result<Fidelity, Failure> {
-        if self.limits.recall_bytes == 0 {
+        if self.journal.limits().recall_bytes == 0 {
             return Err(Failure::new(
                 ErrorCode::Unsupported,
                 "cannot send the remaining history to the agent: limits.recall_bytes is 0",
@@ -142,7 +139,7 @@ impl Thread {
 
     /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
     pub(super) fn has_dropped_session(&self) -> bool {
-        self.agent == super::thread::AgentState::Stopping && self.live.summary.session_id.is_none()
+        self.agent == super::thread::AgentState::Stopping && self.journal.live().summary.session_id.is_none()
     }
 
     fn is_being_deleted(&self) -> bool {
@@ -154,14 +151,15 @@ impl Thread {
     /// Deletes the thread, and before it the agent's session where the agent can do that.
     pub(super) fn delete(&mut self, call: u64, by: Origin) {
         if let Err(failure) = self.check_idle() {
-            return self.reply(call, Err(failure));
+            return self.journal.reply(call, Err(failure));
         }
         match self
-            .live
+            .journal
+            .live()
             .summary
             .session_id
             .clone()
-            .filter(|_| self.live.declared.delete)
+            .filter(|_| self.journal.live().declared.delete)
         {
             Some(session_id) => {
                 self.continuations
@@ -176,15 +174,12 @@ impl Thread {
     pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
-        self.withdraw_delegations();
-        self.drop_in_editors();
-        self.close_terminals();
-        self.emit(None, by, EventKind::ThreadDeleted { session }, None);
-        self.effects.push(Effect::Delete { call: Some(call) });
-    }
-
-    pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
-        self.effects.push(Effect::Reply { call, result });
+        self.callbacks.withdraw_delegations(&mut self.journal);
+        self.callbacks.drop_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        self.journal
+            .emit_in(None, by, EventKind::ThreadDeleted { session }, None);
+        self.journal.push(Effect::Delete { call: Some(call) });
     }
 }
 

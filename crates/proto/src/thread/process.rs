@@ -8,7 +8,7 @@ use acpd_model::{EventKind, Failure, Origin};
 use super::command::{AgentExit, Effect, Reply};
 use super::thread::{AgentState, Thread};
 use super::turns::DAEMON_STOPPED;
-use crate::agent::{AgentCommand, Capabilities, Quirks, Start};
+use crate::agent::{Capabilities, Quirks, Start};
 
 impl Thread {
     /// Has the agent started, unless it is there or on its way.
@@ -23,25 +23,25 @@ impl Thread {
             }
             _ => return,
         }
-        if self.live.is_deleted() || !self.watchdog.try_start(self.now.mono) {
+        if self.journal.live().is_deleted() || !self.watchdog.try_start(self.journal.now().mono) {
             return;
         }
         self.agent = AgentState::Starting;
         self.reopen_requested = false;
-        self.calls_before = self.calls;
-        self.effects.push(Effect::StartAgent(Start {
-            cwd: self.live.spec.session_cwd().to_owned(),
-            additional_directories: self.live.spec.additional_directories.clone(),
-            mcp_servers: self.live.spec.session_mcp_servers(),
-            meta: self.live.spec.session_meta().cloned(),
-            members: self.live.spec.session_members(),
+        self.callbacks.start_process();
+        self.journal.push(Effect::StartAgent(Start {
+            cwd: self.journal.live().spec.session_cwd().to_owned(),
+            additional_directories: self.journal.live().spec.additional_directories.clone(),
+            mcp_servers: self.journal.live().spec.session_mcp_servers(),
+            meta: self.journal.live().spec.session_meta().cloned(),
+            members: self.journal.live().spec.session_members(),
             pending_session: false,
-            earlier_session: self.live.summary.session_id.clone(),
-            foreign: !self.live.bound
-                && self.live.summary.session_id.is_some()
-                && self.live.summary.session_id == self.live.spec.session_id,
+            earlier_session: self.journal.live().summary.session_id.clone(),
+            foreign: !self.journal.live().bound
+                && self.journal.live().summary.session_id.is_some()
+                && self.journal.live().summary.session_id == self.journal.live().spec.session_id,
             leave_out: self.resume.broken.clone(),
-            patience: Duration::from_secs(self.limits.agent_start_secs),
+            patience: Duration::from_secs(self.journal.limits().agent_start_secs),
             quirks: Quirks::default(),
         }));
     }
@@ -62,12 +62,13 @@ impl Thread {
             return;
         }
         let is_new = opened.how == Binding::New;
-        let forgotten = self.live.summary.session_id.is_some() && is_new;
+        let forgotten = self.journal.live().summary.session_id.is_some() && is_new;
         let untold = is_new
             && !opened.capabilities.additional_directories
-            && !self.live.spec.additional_directories.is_empty();
+            && !self.journal.live().spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
         self.resume.opened(opened.how);
+        self.callbacks.set_quirks(opened.capabilities.quirks);
         self.capabilities = Some(opened.capabilities);
         let crate::agent::Opened {
             session_id,
@@ -76,7 +77,7 @@ impl Thread {
             session,
             ..
         } = opened;
-        self.emit(
+        self.journal.emit_in(
             None,
             Origin::Agent,
             EventKind::AgentBound {
@@ -88,14 +89,14 @@ impl Thread {
             None,
         );
         if forgotten {
-            self.notice(
+            self.journal.notice(
                 Level::Warning,
                 "agentForgot",
                 "The agent started a new session without this thread's history.",
             );
         }
         if untold {
-            self.notice(
+            self.journal.notice(
                 Level::Warning,
                 "directoriesNotTold",
                 "The agent is not told of additionalDirectories: it did not declare \
@@ -103,10 +104,7 @@ impl Thread {
             );
         }
         for call in std::mem::take(&mut self.ready_waiters) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Ok(Reply::Done),
-            });
+            self.journal.reply(call, Ok(Reply::Done));
         }
         self.reopen_if_idle();
         self.send_agent_requests();
@@ -117,9 +115,9 @@ impl Thread {
         if self.agent == AgentState::Stopping {
             return;
         }
-        self.watchdog.record_failure(self.now.mono);
+        self.watchdog.record_failure(self.journal.now().mono);
         self.fail_ready_waiters(failure);
-        self.notice(Level::Error, "agentFailed", &failure.message);
+        self.journal.notice(Level::Error, "agentFailed", &failure.message);
         self.abandon(&failure.message, &Origin::Agent, true);
         self.stop_agent();
     }
@@ -129,11 +127,11 @@ impl Thread {
         self.agent = AgentState::Absent;
         self.discard_import();
         if !expected {
-            self.watchdog.record_failure(self.now.mono);
+            self.watchdog.record_failure(self.journal.now().mono);
         }
         let AgentExit { reason, stderr } = gone.clone();
-        self.flush();
-        self.emit(
+        self.journal.flush();
+        self.journal.emit_in(
             None,
             Origin::Agent,
             EventKind::AgentLost {
@@ -148,7 +146,7 @@ impl Thread {
         self.abandon(&gone.reason, &Origin::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.
         if std::mem::take(&mut self.restart_wanted)
-            || self.live.turn.is_some()
+            || self.journal.live().turn.is_some()
             || !self.agent_requests.is_empty()
         {
             self.wake();
@@ -157,10 +155,7 @@ impl Thread {
 
     pub(super) fn fail_ready_waiters(&mut self, failure: &Failure) {
         for call in std::mem::take(&mut self.ready_waiters) {
-            self.effects.push(Effect::Reply {
-                call,
-                result: Err(failure.clone()),
-            });
+            self.journal.reply(call, Err(failure.clone()));
         }
     }
 
@@ -168,10 +163,10 @@ impl Thread {
         let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
         if up.contains(&self.agent) {
             self.void_requests("the agent is being stopped");
-            self.note_status();
+            self.journal.note_status();
             self.agent = AgentState::Stopping;
             self.prompted = None;
-            self.effects.push(Effect::StopAgent);
+            self.journal.push(Effect::StopAgent);
         }
     }
 
@@ -185,7 +180,7 @@ impl Thread {
     /// Whether there is an agent, and nothing is wanted of it.
     pub fn is_idle(&self) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        self.live.turn.is_none() && self.agent_requests.is_empty() && idle
+        self.journal.live().turn.is_none() && self.agent_requests.is_empty() && idle
     }
 
     /// Whether the agent was told to go.
@@ -206,29 +201,13 @@ impl Thread {
     pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
         self.fail_continuations(reason);
-        while let Some(queued) = self.live.queue.front().map(|queued| queued.id) {
+        while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
             self.settle_queued(queued, reason);
         }
-        self.drop_in_editors();
+        self.callbacks.drop_in_editors(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
-        self.abort_delegations(reason);
+        self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
-    }
-
-    pub(super) fn send_to_agent(&mut self, command: AgentCommand) {
-        if let AgentCommand::Answer { call, .. } = &command {
-            self.raw_params.remove(call);
-        }
-        let command = match command {
-            AgentCommand::Answer { call, .. } if self.is_abandoned(call) => return,
-            AgentCommand::Answer { call, result } => match call.checked_sub(self.calls_before) {
-                Some(call) => AgentCommand::Answer { call, result },
-                // Its process is gone.
-                None => return,
-            },
-            other => other,
-        };
-        self.effects.push(Effect::Agent(command));
     }
 }

@@ -44,7 +44,7 @@ impl Thread {
             "The agent failed to continue its session with {}: {error}",
             method(how)
         );
-        self.notice(Level::Info, "notReopened", &message);
+        self.journal.notice(Level::Info, "notReopened", &message);
     }
 
     /// The process is gone. If that was over an attempt to go on with the session, the next one is spared it.
@@ -57,7 +57,7 @@ impl Thread {
             "The agent exited while continuing its session with {}; this method is disabled for the thread.",
             method(how)
         );
-        self.notice(Level::Warning, "notReopened", &message);
+        self.journal.notice(Level::Warning, "notReopened", &message);
     }
 }
 

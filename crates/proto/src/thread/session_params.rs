@@ -9,7 +9,7 @@ use acpd_model::{EventKind, Failure, Origin, RawJson};
 use super::command::Reply;
 use super::thread::{AgentState, Thread};
 use crate::agent::Capabilities;
-use crate::projection::{Chunks, SessionChange};
+use crate::projection::SessionChange;
 use crate::time::Now;
 
 impl Thread {
@@ -21,18 +21,21 @@ impl Thread {
         if let Some(servers) = &change.mcp_servers {
             self.check_mcp_servers(servers)?;
         }
-        let params = self.live.spec.with(change);
-        if params == self.live.spec.params {
+        let params = self.journal.live().spec.with(change);
+        if params == self.journal.live().spec.params {
             return Ok(Reply::Done);
         }
-        let before = self.live.spec.clone();
+        let before = self.journal.live().spec.clone();
         let kind = EventKind::SessionParamsSet(Box::new(params));
-        self.emit(self.current_turn(), by, kind, None);
-        if self.live.spec.opens_like(&before) || !self.has_agent() || self.agent == AgentState::Stopping {
+        self.journal.emit(by, kind, None);
+        if self.journal.live().spec.opens_like(&before)
+            || !self.has_agent()
+            || self.agent == AgentState::Stopping
+        {
             return Ok(Reply::Done);
         }
         if self.would_forget() {
-            self.notice(
+            self.journal.notice(
                 Level::Info,
                 "sessionParamsLater",
                 "The agent cannot go on with its session in another process: MCP servers, directory and other \
@@ -47,7 +50,7 @@ impl Thread {
 
     /// Refuses servers that the agent cannot reach, by what it declared when it was last started.
     fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
-        let declared = self.live.declared;
+        let declared = self.journal.live().declared;
         let last = || Capabilities {
             mcp_http: declared.mcp_http,
             mcp_sse: declared.mcp_sse,
@@ -55,7 +58,7 @@ impl Thread {
         };
         match &self.capabilities {
             Some(capabilities) => capabilities.check_mcp_servers(servers),
-            None if self.live.bound => last().check_mcp_servers(servers),
+            None if self.journal.live().bound => last().check_mcp_servers(servers),
             // It is not known yet.
             None => Ok(()),
         }
@@ -64,8 +67,8 @@ impl Thread {
     /// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
     /// the answer.
     pub fn session_directory_gone(&mut self, now: Now) -> String {
-        self.now = now;
-        let spec = &self.live.spec;
+        self.journal.set_now(now);
+        let spec = &self.journal.live().spec;
         let message = format!(
             "The session's directory {} is gone: the agent is started in {}.",
             spec.session_cwd(),
@@ -75,19 +78,19 @@ impl Thread {
             cwd: None,
             ..spec.params.clone()
         };
-        self.emit(
-            self.current_turn(),
+        self.journal.emit(
             Origin::Daemon,
             EventKind::SessionParamsSet(Box::new(params)),
             None,
         );
-        self.notice(Level::Warning, "sessionDirectoryGone", &message);
-        self.live.spec.cwd.clone()
+        self.journal
+            .notice(Level::Warning, "sessionDirectoryGone", &message);
+        self.journal.live().spec.cwd.clone()
     }
 
     /// Says where directories of the workspace lead that are links, or below links: an agent may have made them.
     pub(super) fn name_linked_directories(&mut self) {
-        let linked = self.live.spec.real_names();
+        let linked = self.journal.live().spec.real_names();
         let linked = linked.filter(|(given, real)| Path::new(given) != Path::new(real));
         let messages: Vec<_> = linked
             .map(|(given, real)| {
@@ -95,7 +98,7 @@ impl Thread {
             })
             .collect();
         for message in messages {
-            self.notice(Level::Info, "linkedDirectory", &message);
+            self.journal.notice(Level::Info, "linkedDirectory", &message);
         }
     }
 
@@ -109,14 +112,8 @@ impl Thread {
         }
     }
 
-    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
-    pub(super) fn keeps_chunks_apart(&self) -> bool {
-        let said = self.live.spec.chunks;
-        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
-    }
-
     /// How chunks are recorded where no client says so.
     pub fn set_single_chunks(&mut self, single: bool) {
-        self.single_chunks = single;
+        self.journal.set_single_chunks(single);
     }
 }

@@ -1,12 +1,11 @@
 //! Words for the running turn: into it where the agent has a way, else as the next turn.
 
-use acpd_model::{
-    ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId,
-};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
 use super::command::{Reply, SteerDelivery};
 use super::continuations::Continuation;
+use super::message::add_user_message;
 use super::thread::{AgentState, Thread};
 use super::turns::{UnsentPrompt, check_input};
 use crate::agent::AgentRequest;
@@ -18,14 +17,14 @@ impl Thread {
             .and_then(|()| check_input(&input, self.capabilities.as_ref()))
             .and_then(|()| self.check_runs(turn));
         if let Err(failure) = checked {
-            return self.reply(call, Err(failure));
+            return self.journal.reply(call, Err(failure));
         }
         let Some(turn) = self.steerable_turn() else {
             return self.steer_later(call, by, input);
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
-        self.emit(Some(turn), by.clone(), kind, None);
-        self.echo.expect(&input);
+        self.journal.emit_in(Some(turn), by.clone(), kind, None);
+        self.messages.expect_echo(&input);
         let request = AgentRequest::Steer {
             prompt: input.clone(),
         };
@@ -39,7 +38,7 @@ impl Thread {
     }
 
     fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
-        if turn.is_none() || turn == self.current_turn() {
+        if turn.is_none() || turn == self.journal.current_turn() {
             return Ok(());
         }
         Err(Failure::new(ErrorCode::Conflict, "that turn is not running"))
@@ -49,7 +48,8 @@ impl Thread {
     fn steerable_turn(&self) -> Option<TurnId> {
         let takes = self.agent == AgentState::Ready && self.capabilities.as_ref().is_some_and(|c| c.steering);
         let running = self
-            .live
+            .journal
+            .live()
             .turn
             .filter(|turn| takes && turn.interrupted.is_none())?;
         (self.prompted == Some(running.id)).then_some(running.id)
@@ -65,7 +65,7 @@ impl Thread {
             turn: turn.id,
             delivery: SteerDelivery::Queued,
         });
-        self.reply(call, result);
+        self.journal.reply(call, result);
     }
 
     /// The agent has taken the words, or will not; or it is gone, and nobody knows.
@@ -82,51 +82,18 @@ impl Thread {
             outcome: String,
         }
         match answer {
-            Err(failure) if self.agent != AgentState::Ready => self.reply(call, Err(failure)),
+            Err(failure) if self.agent != AgentState::Ready => self.journal.reply(call, Err(failure)),
             Err(_) => self.steer_later(call, by, input),
             Ok(answer) => {
                 let outcome = answer.read::<Steered>().map(|steered| steered.outcome);
                 if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
                     return self.steer_later(call, by, input);
                 }
-                if let Some(open_message) = &mut self.open_message {
-                    open_message.broken = true;
-                }
-                self.add_user_message(turn, &by, &input);
+                self.messages.break_off();
+                add_user_message(&mut self.journal, turn, &by, &input);
                 let delivery = SteerDelivery::Steered;
-                self.reply(call, Ok(Reply::Steered { turn, delivery }));
+                self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
             }
-        }
-    }
-
-    /// A person's words, whole from the beginning.
-    pub(super) fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
-        let item = self.next_item();
-        let role = MessageType::UserMessage;
-        let start = ItemStart::Message {
-            role,
-            message_id: None,
-        };
-        let content = content.to_vec();
-        let end = ItemEnd::Message {
-            role,
-            content: content.clone(),
-        };
-        let kinds = [
-            EventKind::ItemStarted {
-                item,
-                parent: None,
-                start,
-            },
-            EventKind::UserMessageAdded { item, content },
-            EventKind::ItemCompleted {
-                item,
-                outcome: ItemOutcome::Completed,
-                end,
-            },
-        ];
-        for kind in kinds {
-            self.emit(Some(turn), by.clone(), kind, None);
         }
     }
 }

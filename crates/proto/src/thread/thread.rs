@@ -4,19 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use acpd_model::event::ThreadCreated;
-use acpd_model::{
-    Event, EventKind, Failure, ItemId, Limits, MessageType, Origin, RawJson, Summary, ThreadId, TurnId,
-};
+use acpd_model::{Event, EventKind, Failure, ItemId, Limits, Origin, Summary, ThreadId, TurnId};
 
-use super::command::{Command, Effect, HostCall, Input, Reply};
-use super::policy::{Policies, QueuedCall};
+use super::approval::{Approvals, Policies};
+use super::callback::Callbacks;
+use super::command::{Command, Effect, Input, Reply};
+use super::journal::Journal;
+use super::message::Messages;
 use super::turns::{DAEMON_STOPPED, UnsentPrompt};
-use crate::agent::{AgentCommand, AgentEvent, Capabilities};
-use crate::fanout::{Coalescer, LiveTail};
+use crate::agent::{AgentEvent, Capabilities, Quirks};
 use crate::projection::Live;
-use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
-use acpd_policy::Request;
 
 /// What is known of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,62 +42,22 @@ pub(super) enum HistoryState {
     Failed,
 }
 
-/// The message that the agent is in the middle of.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct OpenMessage {
-    pub item: ItemId,
-    pub role: MessageType,
-    pub message_id: Option<String>,
-    /// Something else happened since, so that more text without a message id is another message.
-    pub broken: bool,
-    /// Something that is not text came last, so that what looks like a repetition is none.
-    pub interrupted: bool,
-}
-
 /// One thread's machine.
 #[derive(Debug)]
 pub struct Thread {
-    pub(super) live: Live,
-    pub(super) limits: Limits,
-    pub(super) now: Now,
+    pub(super) journal: Journal,
     pub(super) agent: AgentState,
     pub(super) capabilities: Option<Capabilities>,
     /// The running turn's prompt, until the agent gets it.
     pub(super) prompt: Option<UnsentPrompt>,
     /// The turn whose prompt the agent has and has not answered.
     pub(super) prompted: Option<TurnId>,
-    pub(super) open_message: Option<OpenMessage>,
-    /// What the agent was told in this turn and may send back.
-    pub(super) echo: super::echo::Echo,
-    /// Questions → the agent's callbacks that wait for them.
-    pub(super) question_calls: BTreeMap<u32, u64>,
-    /// Callbacks that the machine works on.
-    pub(super) host_tasks: BTreeMap<u64, super::host::HostTask>,
-    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
-    pub(super) large_calls: BTreeMap<u64, usize>,
-    /// Editors that have the thread open, in the order in which they came.
-    pub(super) editors: Vec<super::lease::AttachedEditor>,
-    /// Callbacks in the agent's own words, until it is known who answers them.
-    pub(super) raw_params: BTreeMap<u64, RawJson>,
-    /// Terminals that live in editors, by their names by us.
-    pub(super) editor_terminals: BTreeMap<String, super::delegated_terminals::EditorTerminal>,
-    /// What the daemon itself asks editors about them.
-    pub(super) final_outputs: super::final_output::FinalOutputs,
-    /// Files that the running turn changed.
-    pub(super) files: super::turn_files::TurnFiles,
-    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
-    /// late is never taken for an answer to a callback of the next process.
-    pub(super) calls_before: u64,
-    /// Callbacks so far, of this process and the ones before.
-    pub(super) calls: u64,
-    /// Those below this one have nobody who waits for their answer.
-    pub(super) calls_abandoned: u64,
+    pub(super) messages: Messages,
+    pub(super) callbacks: Callbacks,
     /// Whether another process is to follow the one that was told to go.
     pub(super) restart_wanted: bool,
     /// Whether the session is to be opened once more, as it is wanted now.
     pub(super) reopen_requested: bool,
-    /// Whether the configuration wants each chunk of text to be recorded by itself.
-    pub(super) single_chunks: bool,
     /// Callers who wait for the agent to be ready.
     pub(super) ready_waiters: Vec<u64>,
     /// What clients want of the agent beside turns, by the number of their command.
@@ -112,16 +70,8 @@ pub struct Thread {
     pub(super) resume: super::resume::ResumeAttempts,
     /// What the agent tells of the conversation so far.
     pub(super) import: super::import::SessionImport,
-    /// The turn that is being taken over from there.
-    pub(super) importing: Option<TurnId>,
     pub(super) watchdog: super::watchdog::Watchdog,
-    pub(super) policies: Arc<Policies>,
-    /// What open questions are about.
-    pub(super) question_requests: BTreeMap<u32, Request>,
-    /// Calls that wait for the answer to a question of ours.
-    pub(super) queued_calls: BTreeMap<u32, QueuedCall>,
-    /// What was allowed in this turn, and is not done yet.
-    pub(super) grants: Vec<super::grants::Grant>,
+    pub(super) approvals: Approvals,
     /// Open tool calls that the agent has named in a question only → whether they may run.
     pub(super) unreported: BTreeMap<ItemId, bool>,
     /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
@@ -129,43 +79,21 @@ pub struct Thread {
     /// What the agent did against the protocol in this turn.
     pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
     pub(super) cancel_deadline: Option<Instant>,
-    pub(super) coalescer: Coalescer,
-    pub(super) live_tail: LiveTail,
-    /// Bytes that are kept of each terminal's output, by its id.
-    pub(super) output_limits: BTreeMap<String, usize>,
-    pub(super) summary_changed: bool,
-    pub(super) events: Vec<Event>,
-    pub(super) blobs: Vec<Vec<u8>>,
-    pub(super) effects: Queue<Effect>,
 }
 
 impl Thread {
     /// A thread that does not exist yet; [`Command::Create`] makes it.
     pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
         Self {
-            live: Live::new(id),
-            limits,
-            now,
+            journal: Journal::new(id, limits, now),
             agent: AgentState::Absent,
             capabilities: None,
             prompt: None,
             prompted: None,
-            open_message: None,
-            echo: super::echo::Echo::default(),
-            question_calls: BTreeMap::new(),
-            host_tasks: BTreeMap::new(),
-            large_calls: BTreeMap::new(),
-            editors: Vec::new(),
-            raw_params: BTreeMap::new(),
-            editor_terminals: BTreeMap::new(),
-            final_outputs: super::final_output::FinalOutputs::default(),
-            files: super::turn_files::TurnFiles::default(),
-            calls_before: 0,
-            calls: 0,
-            calls_abandoned: 0,
+            messages: Messages::default(),
+            callbacks: Callbacks::default(),
             restart_wanted: false,
             reopen_requested: false,
-            single_chunks: false,
             ready_waiters: Vec::new(),
             agent_requests: BTreeMap::new(),
             continuations: BTreeMap::new(),
@@ -173,40 +101,28 @@ impl Thread {
             history_due: false,
             resume: super::resume::ResumeAttempts::default(),
             import: super::import::SessionImport::default(),
-            importing: None,
             watchdog: super::watchdog::Watchdog::default(),
-            policies: Arc::default(),
-            question_requests: BTreeMap::new(),
-            queued_calls: BTreeMap::new(),
-            grants: Vec::new(),
+            approvals: Approvals::default(),
             unreported: BTreeMap::new(),
             refused_items: BTreeSet::new(),
             violations: BTreeSet::new(),
             cancel_deadline: None,
-            coalescer: Coalescer::default(),
-            live_tail: LiveTail::default(),
-            output_limits: BTreeMap::new(),
-            summary_changed: false,
-            events: Vec::new(),
-            blobs: Vec::new(),
-            effects: Queue::default(),
         }
     }
 
     /// Takes one event of the log. After the last one, call [`recover`](Self::recover).
     pub fn replay(&mut self, event: &Event) {
-        self.live.fold(event);
+        self.journal.replay(event);
     }
 
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
-            return self.effects.push(Effect::Delete { call: None });
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
+            return self.journal.push(Effect::Delete { call: None });
         }
-        // A terminal is called after the callback that made it, and no two of a thread have one name.
-        self.calls = self.calls.max(self.live.last_terminal);
-        self.void_lease();
+        self.callbacks.recover(self.journal.live().last_terminal);
+        self.callbacks.void_lease(&mut self.journal);
         let reason = "the daemon was stopped while the turn was running";
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
@@ -214,18 +130,18 @@ impl Thread {
 
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
-        self.now = now;
+        self.journal.set_now(now);
         if matches!(
             &input,
             Input::Agent(_) | Input::Host { .. } | Input::EditorAnswered { .. }
         ) {
             self.watchdog.record_activity(now.mono);
         }
-        if self.live.is_deleted() {
+        if self.journal.live().is_deleted() {
             // Nothing follows its last event.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.live.thread));
-                self.reply(call, Err(gone));
+                let gone = Failure::not_found(format!("thread {}", self.journal.live().thread));
+                self.journal.reply(call, Err(gone));
             }
             return;
         }
@@ -236,47 +152,50 @@ impl Thread {
                     self.bind(opened);
                 }
             }
-            Input::Resolved { waiter, real } => self.paths_resolved(waiter, &real),
-            Input::RememberedChanged { by, outcome } => self.answers_changed(by, outcome),
+            Input::Resolved { waiter, real } => {
+                let verdict = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
+                self.follow(verdict);
+            }
+            Input::RememberedChanged { by, outcome } => {
+                self.approvals.remembered_changed(&mut self.journal, by, outcome)
+            }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentExited(gone) => self.handle_agent_exit(&gone),
-            Input::Host { call, result } => self.handle_host_reply(call, result),
+            Input::Host { call, result } => self.host_replied(call, result),
             Input::EditorAnswered {
                 connection,
                 call,
                 result,
-            } => self.editor_answered(&connection, call, result),
-            Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
-            Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
+            } => self
+                .callbacks
+                .editor_answered(&mut self.journal, &connection, call, result),
+            Input::EditorGone { connection, unsent } => {
+                self.callbacks
+                    .editor_gone(&mut self.journal, &connection, &unsent);
+            }
+            Input::Terminal { terminal_id, event } => {
+                self.callbacks
+                    .handle_terminal(&mut self.journal, &terminal_id, event)
+            }
         }
-        self.emit_turn_diff();
+        self.journal.emit_turn_diff();
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
             return;
         }
-        if let Some(delta) = self.coalescer.expire(now.mono) {
-            self.emit_delta(delta);
-        }
-        for shown in self.live_tail.expire(now.mono) {
-            self.show(shown);
-        }
+        self.journal.expire();
         if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
         }
         if self.silence_deadline().is_some_and(|at| at <= now.mono) {
             self.handle_silence();
         }
-        if self.delegation_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_delegations();
-        }
-        if self.final_output_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_final_outputs();
-        }
+        self.callbacks.expire(&mut self.journal);
         if self.watchdog.start_is_due(now.mono) {
             self.wake();
         }
@@ -285,30 +204,28 @@ impl Thread {
     /// What happened: to be appended, then shown to whoever watches. `taken` is emptied and filled, and what it
     /// has room for serves for the events to come.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
-        taken.clear();
-        std::mem::swap(&mut self.events, taken);
+        self.journal.take_events(taken);
     }
 
     /// Content that events name, to be stored before they are.
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.blobs)
+        self.journal.take_blobs()
     }
 
     /// What is to be done next, once all events so far are stored.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop()
+        self.journal.poll_effect()
     }
 
     /// How many events and effects wait to be taken.
     pub fn waiting(&self) -> usize {
-        self.events.len() + self.effects.len()
+        self.journal.waiting()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let queued_calls = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let editors = earliest(self.delegation_deadline(), self.final_output_deadline());
-        let waiting = earliest(queued_calls, earliest(self.cancel_deadline, editors));
+        let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
+        let waiting = earliest(waiting, self.cancel_deadline);
         earliest(
             waiting,
             earliest(self.silence_deadline(), self.watchdog.start_at()),
@@ -317,12 +234,22 @@ impl Thread {
 
     /// The summary, if it changed since the last call.
     pub fn take_summary(&mut self) -> Option<&Summary> {
-        std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+        self.journal.take_summary()
     }
 
     /// What is known of the thread.
     pub fn live(&self) -> &Live {
-        &self.live
+        self.journal.live()
+    }
+
+    /// The policies of the configuration from now on.
+    pub fn set_policies(&mut self, policies: Arc<Policies>) {
+        self.approvals.set_policies(policies);
+    }
+
+    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    pub fn has_pending_work(&self) -> bool {
+        self.callbacks.has_pending_work()
     }
 
     /// Whether an agent's process runs or is about to.
@@ -351,7 +278,7 @@ impl Thread {
                     members: spec.members,
                     session_id: spec.session_id,
                 }));
-                self.emit(None, by, kind, None);
+                self.journal.emit_in(None, by, kind, None);
                 self.name_linked_directories();
                 self.ready_waiters.push(call);
                 self.wake();
@@ -383,16 +310,12 @@ impl Thread {
                 answer,
                 scope,
             } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
-            Command::Explain { tool_call, sight } => match self.explain(call, tool_call, sight) {
-                Some(result) => result,
-                None => return,
-            },
-            Command::SetPolicy(policy) => self.set_policy(by, policy),
-            Command::Remembered => Ok(self.remembered()),
-            Command::Revoke { id } => match self.revoke(call, by, id) {
-                Some(result) => result,
-                None => return,
-            },
+            Command::Explain { tool_call, sight } => {
+                return self.approvals.explain(&mut self.journal, call, tool_call, sight);
+            }
+            Command::SetPolicy(policy) => self.approvals.set_policy(&mut self.journal, by, policy),
+            Command::Remembered => Ok(self.approvals.remembered(self.journal.live())),
+            Command::Revoke { id } => return self.approvals.revoke(&mut self.journal, call, by, id),
             Command::AgentRequest(request) => match self.check_accepts_turns() {
                 Ok(()) => return self.request_agent(call, by, request),
                 Err(failure) => Err(failure),
@@ -401,9 +324,15 @@ impl Thread {
             Command::Attach {
                 connection,
                 abilities,
-            } => Ok(self.attach(by, &connection, abilities)),
-            Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
-            Command::ReleaseLease { connection } => self.release_lease(by, &connection),
+            } => Ok(self
+                .callbacks
+                .attach(&mut self.journal, by, &connection, abilities)),
+            Command::AcquireLease { connection } => {
+                self.callbacks.acquire_lease(&mut self.journal, by, &connection)
+            }
+            Command::ReleaseLease { connection } => {
+                self.callbacks.release_lease(&mut self.journal, by, &connection)
+            }
             Command::Rest => {
                 self.stop_if_idle();
                 Ok(Reply::Done)
@@ -413,7 +342,7 @@ impl Thread {
                 Ok(Reply::Done)
             }
         };
-        self.effects.push(Effect::Reply { call, result });
+        self.journal.reply(call, result);
     }
 
     fn handle_agent(&mut self, event: AgentEvent) {
@@ -438,40 +367,32 @@ impl Thread {
                 request,
                 params,
             } => {
-                let call = self.count_call(call);
+                let call = self.callbacks.count(call);
                 self.handle_call(call, request, params);
             }
-            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
+            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(call),
             AgentEvent::CallbackRefused {
                 call,
                 method,
                 error,
                 params,
             } => {
-                let call = self.count_call(call);
+                let call = self.callbacks.count(call);
                 let kind = EventKind::CallRefused {
                     method,
                     reason: error.message.clone(),
                 };
-                self.emit(self.current_turn(), Origin::Daemon, kind, params);
-                self.send_to_agent(AgentCommand::Answer {
-                    call,
-                    result: Err(error),
-                });
+                self.journal.emit(Origin::Daemon, kind, params);
+                self.callbacks.answer(&mut self.journal, call, Err(error));
             }
             AgentEvent::Foreign { params } => self.foreign_update(params),
             AgentEvent::Notified { method, params } => {
-                self.emit(
-                    self.current_turn(),
-                    Origin::Agent,
-                    EventKind::AgentNotified { method },
-                    params,
-                );
+                self.journal
+                    .emit(Origin::Agent, EventKind::AgentNotified { method }, params);
             }
             AgentEvent::Retiring => self.stop_if_idle(),
             AgentEvent::Malformed { reason, text, bytes } => {
-                self.emit(
-                    self.current_turn(),
+                self.journal.emit(
                     Origin::Agent,
                     EventKind::LineMalformed { reason, text, bytes },
                     None,
@@ -480,17 +401,9 @@ impl Thread {
         }
     }
 
-    fn count_call(&mut self, call: u64) -> u64 {
-        let call = self.calls_before + call;
-        self.calls = self.calls.max(call + 1);
-        call
-    }
-
-    pub(super) fn current_turn(&self) -> Option<TurnId> {
-        self.importing.or(self.live.turn.map(|turn| turn.id))
-    }
-
-    pub(super) fn call_host(&mut self, call: u64, what: HostCall) {
-        self.effects.push(Effect::Host { call, what });
+    /// What is odd about the agent that is there.
+    pub(super) fn quirks(&self) -> Quirks {
+        let capabilities = self.capabilities.as_ref();
+        capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
     }
 }

@@ -7,6 +7,7 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, Tu
 use serde::Deserialize;
 
 use super::command::{Effect, TurnView};
+use super::message::add_user_message;
 use super::thread::{AgentState, HistoryState, Thread};
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
@@ -58,22 +59,22 @@ impl Thread {
     ) -> Result<TurnView, Failure> {
         if let Some(turn) = client_turn_id
             .as_ref()
-            .and_then(|id| self.live.client_turns.get(id))
+            .and_then(|id| self.journal.live().client_turns.get(id))
         {
             return Ok(self.turn_view(turn.id, turn.status));
         }
         self.check_accepts_turns()?;
         check_input(&prompt.blocks, self.capabilities.as_ref())?;
-        if self.live.queue.len() >= self.limits.queued_turns {
-            let waiting = self.live.queue.len();
+        if self.journal.live().queue.len() >= self.journal.limits().queued_turns {
+            let waiting = self.journal.live().queue.len();
             return Err(Failure::new(
                 ErrorCode::Overloaded,
                 format!("too many queued turns in this thread (limit {waiting})"),
             ));
         }
-        let turn = TurnId(self.live.last_turn + 1);
-        if self.live.turn.is_some() {
-            self.emit(
+        let turn = TurnId(self.journal.live().last_turn + 1);
+        if self.journal.live().turn.is_some() {
+            self.journal.emit_in(
                 Some(turn),
                 by,
                 EventKind::TurnQueued {
@@ -90,21 +91,21 @@ impl Thread {
     }
 
     fn turn_view(&self, id: TurnId, status: Option<TurnStatus>) -> TurnView {
-        let running = self.live.turn.filter(|turn| turn.id == id);
+        let running = self.journal.live().turn.filter(|turn| turn.id == id);
         TurnView {
             id,
             status,
-            queued: self.live.queue.iter().any(|turn| turn.id == id),
+            queued: self.journal.live().queue.iter().any(|turn| turn.id == id),
             started_at: running.map(|turn| turn.started_at),
         }
     }
 
     fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
-        self.files.clear();
+        self.journal.forget_file_changes();
         self.violations.clear();
-        self.grants.clear();
-        self.emit(
+        self.approvals.forget_grants();
+        self.journal.emit_in(
             Some(turn),
             by.clone(),
             EventKind::TurnStarted {
@@ -113,8 +114,8 @@ impl Thread {
             },
             None,
         );
-        self.note_status();
-        self.add_user_message(turn, by, &prompt.blocks);
+        self.journal.note_status();
+        add_user_message(&mut self.journal, turn, by, &prompt.blocks);
         self.prompt = Some(prompt);
         self.wake();
         self.prompt_if_ready();
@@ -125,7 +126,7 @@ impl Thread {
         if self.agent != AgentState::Ready || self.prompted.is_some() || self.settings_wait() {
             return;
         }
-        let (Some(turn), true) = (self.current_turn(), self.prompt.is_some()) else {
+        let (Some(turn), true) = (self.journal.current_turn(), self.prompt.is_some()) else {
             return;
         };
         let Ok(primer) = self.primer(turn) else { return };
@@ -140,26 +141,27 @@ impl Thread {
             return self.settle(TurnResult::failed(&failure.message), &Origin::Daemon);
         }
         prompt.splice(0..0, primer);
-        self.echo.expect(&prompt);
+        self.messages.expect_echo(&prompt);
         self.prompted = Some(turn);
-        self.watchdog.record_activity(self.now.mono);
-        self.send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
+        self.watchdog.record_activity(self.journal.now().mono);
+        self.journal
+            .send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
     }
 
     /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
     /// being collected. It is not part of what the person said, and no event holds it.
     fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, HistoryPending> {
-        let has_to_know = self.live.forgotten || self.history_due;
-        if !has_to_know || self.limits.recall_bytes == 0 {
+        let has_to_know = self.journal.live().forgotten || self.history_due;
+        if !has_to_know || self.journal.limits().recall_bytes == 0 {
             return Ok(None);
         }
         match std::mem::take(&mut self.history) {
             HistoryState::Unrequested => {
                 self.history = HistoryState::Requested;
-                self.effects.push(Effect::CollectHistory {
+                self.journal.push(Effect::CollectHistory {
                     except: turn,
-                    dropped: self.live.dropped.clone(),
-                    bytes: self.limits.recall_bytes,
+                    dropped: self.journal.live().dropped.clone(),
+                    bytes: self.journal.limits().recall_bytes,
                 });
                 Err(HistoryPending)
             }
@@ -189,18 +191,20 @@ impl Thread {
             let message = format!(
                 "The conversation history could not be read, so the agent, which lost its session, does not receive it: {failure}"
             );
-            self.notice(Level::Warning, "notRecalled", &message);
+            self.journal.notice(Level::Warning, "notRecalled", &message);
             HistoryState::Failed
         }, HistoryState::Collected);
         self.prompt_if_ready();
     }
 
     pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
-        if let Some(queued) = turn.filter(|id| self.live.queue.iter().any(|queued| queued.id == *id)) {
+        if let Some(queued) =
+            turn.filter(|id| self.journal.live().queue.iter().any(|queued| queued.id == *id))
+        {
             self.settle_turn(queued, None, TurnResult::interrupted(), by);
             return Ok(());
         }
-        let Some(running) = self.live.turn else {
+        let Some(running) = self.journal.live().turn else {
             return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
         };
         if turn.is_some_and(|id| id != running.id) {
@@ -209,25 +213,26 @@ impl Thread {
         if running.interrupted == Some(Interrupter::Client) {
             return Ok(());
         }
-        self.emit(
+        self.journal.emit_in(
             Some(running.id),
             by.clone(),
             EventKind::InterruptRequested {},
             None,
         );
         self.cancel_requests(by);
-        self.note_status();
+        self.journal.note_status();
         if self.prompted.is_none() {
             self.settle(TurnResult::interrupted(), by);
         } else if running.interrupted.is_none() {
-            self.send_to_agent(AgentCommand::Cancel);
-            self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));
+            self.journal.send_to_agent(AgentCommand::Cancel);
+            self.cancel_deadline =
+                Some(self.journal.now().mono + Duration::from_secs(self.journal.limits().cancel_secs));
         }
         Ok(())
     }
 
     pub(super) fn cancel_timed_out(&mut self) {
-        let seconds = self.limits.cancel_secs;
+        let seconds = self.journal.limits().cancel_secs;
         self.cancel_deadline = None;
         self.stop_agent();
         let reason = match self.watchdog.take_silence() {
@@ -270,30 +275,27 @@ impl Thread {
     /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
     /// sent fails only if `unsent_too`; else the next process gets it.
     pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
-        self.flush();
+        self.journal.flush();
         self.void_requests(reason);
-        self.withdraw_delegations();
-        self.raw_params.clear();
-        // What was begun happens all the same, and is recorded then.
-        self.host_tasks.retain(|_, work| work.outlives_agent());
-        self.calls_abandoned = self.calls;
+        self.approvals.abandon();
+        self.callbacks.abandon(&mut self.journal);
         self.fail_agent_requests(reason, unsent_too);
         self.history = HistoryState::Unrequested;
         self.watchdog.take_silence();
         self.capabilities = None;
-        self.end_in_editors();
-        self.close_terminals();
+        self.callbacks.end_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
         let sent = self.prompted.take().is_some() || self.prompt.is_none();
-        if self.live.turn.is_some() && (sent || unsent_too) {
+        if self.journal.live().turn.is_some() && (sent || unsent_too) {
             self.settle_unanswered(reason, by);
         } else {
             // What the process that is gone had begun is not the next one's.
             self.close_items(ItemOutcome::Failed);
-            if self.live.turn.is_none() {
+            if self.journal.live().turn.is_none() {
                 self.begin_next();
             }
         }
-        self.note_status();
+        self.journal.note_status();
     }
 
     pub(super) fn settle_queued(&mut self, turn: TurnId, reason: &str) {
@@ -301,7 +303,7 @@ impl Thread {
     }
 
     fn is_interrupted_by_client(&self) -> bool {
-        let interrupter = self.live.turn.and_then(|turn| turn.interrupted);
+        let interrupter = self.journal.live().turn.and_then(|turn| turn.interrupted);
         interrupter == Some(Interrupter::Client)
     }
 
@@ -309,7 +311,7 @@ impl Thread {
     /// reason as its error.
     pub(super) fn note_interrupted(&mut self, code: &str, reason: &str) {
         if self.is_interrupted_by_client() {
-            self.notice(Level::Warning, code, reason);
+            self.journal.notice(Level::Warning, code, reason);
         }
     }
 
@@ -326,25 +328,28 @@ impl Thread {
 
     /// Ends the running turn and begins the next one that waits.
     pub(super) fn settle(&mut self, turn_result: TurnResult, by: &Origin) {
-        let Some(running) = self.live.turn else { return };
-        self.flush();
+        let Some(running) = self.journal.live().turn else {
+            return;
+        };
+        self.journal.flush();
         self.cancel_deadline = None;
         self.prompt = None;
-        self.end_echo();
+        let quirks = self.quirks();
+        self.messages.end_echo(&mut self.journal, quirks);
         self.close_items(match turn_result.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,
             TurnStatus::Failed => ItemOutcome::Failed,
             _ => ItemOutcome::Completed,
         });
         self.settle_turn(running.id, Some(running.started_at), turn_result, by);
-        self.ask_unread_outputs();
+        self.callbacks.ask_unread_outputs(&mut self.journal);
         self.reopen_if_idle();
         self.begin_next();
-        self.note_status();
+        self.journal.note_status();
     }
 
     fn begin_next(&mut self) {
-        if let Some(next) = self.live.queue.front().cloned() {
+        if let Some(next) = self.journal.live().queue.front().cloned() {
             let prompt = UnsentPrompt {
                 blocks: next.input,
                 meta: next.meta,
@@ -374,7 +379,7 @@ impl Thread {
             started_at,
             usage,
         };
-        self.emit(Some(turn), by.clone(), kind, raw);
+        self.journal.emit_in(Some(turn), by.clone(), kind, raw);
     }
 }
 

@@ -30,7 +30,7 @@ impl Thread {
         let Some(may_run) = self.unreported.remove(&item) else {
             return false;
         };
-        let Some(ItemView::Tool(view)) = self.live.items.get(&item).map(|open| &open.view) else {
+        let Some(ItemView::Tool(view)) = self.journal.item(item) else {
             return false;
         };
         let id = view.read::<RawJson>("toolCallId");
@@ -46,7 +46,7 @@ impl Thread {
             update.plain("status", status.as_acp());
         });
         let kind = EventKind::ItemUpdated { item, status };
-        self.emit(self.current_turn(), Origin::Daemon, kind, Some(update));
+        self.journal.emit(Origin::Daemon, kind, Some(update));
         self.follow_tool(item, status, false);
         true
     }

@@ -67,11 +67,9 @@ impl Watchdog {
 impl Thread {
     /// When the agent will have been silent for too long. Not while it waits for us or for a person.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        let limit = self.limits.agent_silence_secs;
-        let waits = !self.question_calls.is_empty()
-            || !self.queued_calls.is_empty()
-            || self.host_tasks.range(self.calls_abandoned..).next().is_some()
-            || self.cancel_deadline.is_some();
+        let limit = self.journal.limits().agent_silence_secs;
+        let waits =
+            self.approvals.len() > 0 || self.callbacks.has_agent_waiting() || self.cancel_deadline.is_some();
         if limit == 0 || waits || self.prompted.is_none() {
             return None;
         }
@@ -79,13 +77,14 @@ impl Thread {
     }
 
     pub(super) fn handle_silence(&mut self) {
-        let seconds = self.limits.agent_silence_secs;
+        let seconds = self.journal.limits().agent_silence_secs;
         let reason = format!("the agent sent no message for {seconds} s");
-        self.notice(Level::Warning, "agentSilent", &reason);
+        self.journal.notice(Level::Warning, "agentSilent", &reason);
         let kind = EventKind::InterruptRequested {};
-        self.emit(self.current_turn(), Origin::Daemon, kind, None);
+        self.journal.emit(Origin::Daemon, kind, None);
         self.watchdog.silence = Some(reason);
-        self.send_to_agent(AgentCommand::Cancel);
-        self.cancel_deadline = Some(self.now.mono + Duration::from_secs(self.limits.cancel_secs));
+        self.journal.send_to_agent(AgentCommand::Cancel);
+        self.cancel_deadline =
+            Some(self.journal.now().mono + Duration::from_secs(self.journal.limits().cancel_secs));
     }
 }

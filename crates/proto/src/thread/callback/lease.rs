@@ -6,9 +6,10 @@
 use acpd_model::event::{LeaseHolder, LeaseMove};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
-use super::command::Reply;
-use super::editors::EditorCapabilities;
-use super::thread::Thread;
+use super::Callbacks;
+use crate::thread::command::Reply;
+use crate::thread::editors::EditorCapabilities;
+use crate::thread::journal::Journal;
 
 /// An editor that has the thread open.
 #[derive(Debug, Clone)]
@@ -21,9 +22,15 @@ pub(super) struct AttachedEditor {
     pub declines: bool,
 }
 
-impl Thread {
+impl Callbacks {
     /// An editor has opened the thread. The same connection once more is the same editor.
-    pub(super) fn attach(&mut self, by: Origin, connection: &str, abilities: EditorCapabilities) -> Reply {
+    pub fn attach(
+        &mut self,
+        journal: &mut Journal,
+        by: Origin,
+        connection: &str,
+        abilities: EditorCapabilities,
+    ) -> Reply {
         match self
             .editors
             .iter_mut()
@@ -37,32 +44,42 @@ impl Thread {
                 declines: false,
             }),
         }
-        if self.live.lease.is_none() && abilities.any() {
-            self.move_lease(Some(connection), LeaseMove::Opened, by);
+        if journal.live().lease.is_none() && abilities.any() {
+            self.move_lease(journal, Some(connection), LeaseMove::Opened, by);
         }
-        self.lease_reply()
+        self.lease_reply(journal)
     }
 
     /// Gives the lease to an editor that asks for it.
-    pub(super) fn acquire_lease(&mut self, by: Origin, connection: &str) -> Result<Reply, Failure> {
+    pub fn acquire_lease(
+        &mut self,
+        journal: &mut Journal,
+        by: Origin,
+        connection: &str,
+    ) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = false;
-        if !self.holds_lease(connection) {
-            self.move_lease(Some(connection), LeaseMove::Acquired, by);
+        if !self.holds_lease(journal, connection) {
+            self.move_lease(journal, Some(connection), LeaseMove::Acquired, by);
         }
-        Ok(self.lease_reply())
+        Ok(self.lease_reply(journal))
     }
 
     /// Takes the lease back from an editor that does not want it. It is passed on as if the editor had gone.
-    pub(super) fn release_lease(&mut self, by: Origin, connection: &str) -> Result<Reply, Failure> {
+    pub fn release_lease(
+        &mut self,
+        journal: &mut Journal,
+        by: Origin,
+        connection: &str,
+    ) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = true;
-        if self.holds_lease(connection) {
-            self.pass_lease_on(LeaseMove::Released, by);
+        if self.holds_lease(journal, connection) {
+            self.pass_lease_on(journal, LeaseMove::Released, by);
         }
-        Ok(self.lease_reply())
+        Ok(self.lease_reply(journal))
     }
 
     /// An editor has closed the thread, or its connection is gone. `unsent` is what it was never asked.
-    pub(super) fn editor_gone(&mut self, connection: &str, unsent: &[u64]) {
+    pub fn editor_gone(&mut self, journal: &mut Journal, connection: &str, unsent: &[u64]) {
         let Some(at) = self
             .editors
             .iter()
@@ -71,23 +88,23 @@ impl Thread {
             return;
         };
         let gone = self.editors.remove(at);
-        if self.holds_lease(connection) {
-            self.pass_lease_on(LeaseMove::Left, Origin::Daemon);
+        if self.holds_lease(journal, connection) {
+            self.pass_lease_on(journal, LeaseMove::Left, Origin::Daemon);
         }
-        self.lose_terminals(connection);
-        self.end_delegations_to(&gone, unsent);
+        self.lose_terminals(journal, connection);
+        self.end_delegations_to(journal, &gone, unsent);
     }
 
     /// No connection outlives the process that had it.
-    pub(super) fn void_lease(&mut self) {
-        if self.live.lease.is_some() {
-            self.move_lease(None, LeaseMove::Restarted, Origin::Daemon);
+    pub fn void_lease(&mut self, journal: &mut Journal) {
+        if journal.live().lease.is_some() {
+            self.move_lease(journal, None, LeaseMove::Restarted, Origin::Daemon);
         }
     }
 
     /// The editor that answers: it holds the lease and is there.
-    pub(super) fn lease_holder(&self) -> Option<&AttachedEditor> {
-        let holder = self.live.lease.as_ref()?;
+    pub(super) fn lease_holder(&self, journal: &Journal) -> Option<&AttachedEditor> {
+        let holder = journal.live().lease.as_ref()?;
         self.attached(&holder.connection)
     }
 
@@ -108,24 +125,25 @@ impl Thread {
         })
     }
 
-    fn holds_lease(&self, connection: &str) -> bool {
-        self.live
+    fn holds_lease(&self, journal: &Journal, connection: &str) -> bool {
+        journal
+            .live()
             .lease
             .as_ref()
             .is_some_and(|holder| holder.connection == connection)
     }
 
     /// To the editor that came next and can answer, if there is one.
-    fn pass_lease_on(&mut self, why: LeaseMove, by: Origin) {
+    fn pass_lease_on(&mut self, journal: &mut Journal, why: LeaseMove, by: Origin) {
         let next = self
             .editors
             .iter()
             .find(|editor| editor.abilities.any() && !editor.declines)
             .map(|editor| editor.connection.clone());
-        self.move_lease(next.as_deref(), why, by);
+        self.move_lease(journal, next.as_deref(), why, by);
     }
 
-    fn move_lease(&mut self, to: Option<&str>, why: LeaseMove, by: Origin) {
+    fn move_lease(&mut self, journal: &mut Journal, to: Option<&str>, why: LeaseMove, by: Origin) {
         let to = to.and_then(|connection| self.attached(connection));
         let holder = to.map(|editor| {
             let (principal, client) = match &editor.by {
@@ -139,10 +157,10 @@ impl Thread {
             })
         });
         let kind = EventKind::LeaseMoved { holder, why };
-        self.emit(self.current_turn(), by, kind, None);
+        journal.emit(by, kind, None);
     }
 
-    fn lease_reply(&self) -> Reply {
-        Reply::Lease(self.live.lease.clone())
+    fn lease_reply(&self, journal: &Journal) -> Reply {
+        Reply::Lease(journal.live().lease.clone())
     }
 }

@@ -6,48 +6,77 @@ use std::collections::BTreeSet;
 
 use acpd_model::event::{Always, Level, Outcome, PermissionOption};
 use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_policy::{Policy, RememberedRule, Request, Scope};
 
-use super::command::{Effect, RememberedChange, RememberedOutcome, Reply};
-use super::thread::Thread;
-use acpd_policy::{RememberedRule, Request, Scope};
+use super::{Approvals, Waiting};
+use crate::projection::Live;
+use crate::thread::command::{Effect, RememberedChange, RememberedOutcome, Reply};
+use crate::thread::journal::Journal;
 
-impl Thread {
+impl Approvals {
     /// The answers that hold.
-    pub(super) fn remembered(&self) -> Reply {
-        let own = self.live.remembered.iter();
+    pub fn remembered(&self, live: &Live) -> Reply {
+        let own = live.remembered.iter();
         Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
-    /// Takes an answer back. `None`: it is answered when that is durable.
-    pub(super) fn revoke(&mut self, call: u64, by: Origin, id: u64) -> Option<Result<Reply, Failure>> {
+    /// Takes an answer back. The command is answered when that is durable.
+    pub fn revoke(&mut self, journal: &mut Journal, call: u64, by: Origin, id: u64) {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
             let order = RememberedChange::Revoke { call, id };
-            self.effects.push(Effect::ChangeRemembered { by, order });
-            return None;
+            return journal.push(Effect::ChangeRemembered { by, order });
         }
-        if self.live.remembered.iter().all(|rule| rule.id != id) {
-            return Some(Err(Failure::not_found(format!("remembered answer {id}"))));
+        if journal.live().remembered.iter().all(|rule| rule.id != id) {
+            return journal.reply(call, Err(Failure::not_found(format!("remembered answer {id}"))));
         }
         self.grants.clear();
-        self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
-        Some(Ok(Reply::Done))
+        journal.emit(by, EventKind::AnswerRevoked { id }, None);
+        journal.reply(call, Ok(Reply::Done));
+    }
+
+    /// Makes the thread's own policy and answers those of the thread that it was split off.
+    pub fn adopt(&self, journal: &mut Journal, policy: Option<Policy>, remembered: &[RememberedRule]) {
+        if journal.live().policy != policy {
+            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
+            journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
+        }
+        let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
+        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
+            let kind = EventKind::AnswerRevoked { id: rule.id };
+            journal.emit_in(None, Origin::Daemon, kind, None);
+        }
+        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
+            if let Ok(answer) = RawJson::of(rule) {
+                journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
+            }
+        }
     }
 
     /// What becomes of an "always" as the answer about `request`.
-    pub(super) fn always(&self, request: &Request) -> Always {
-        match self.live.remembered.would_hold_for(request, Scope::Session) {
+    pub(super) fn always(&self, live: &Live, request: &Request) -> Always {
+        match live.remembered.would_hold_for(request, Scope::Session) {
             Ok(what) => Always::Holds(what),
             Err(error) => Always::NotRemembered(error.to_string()),
         }
     }
 
     /// Remembers an answer that is to hold: for the session, or for what the person says.
-    pub(super) fn remember(&mut self, by: &Origin, number: u32, outcome: &Outcome, scope: Option<Scope>) {
+    pub(super) fn remember(
+        &self,
+        journal: &mut Journal,
+        by: &Origin,
+        number: u32,
+        outcome: &Outcome,
+        scope: Option<Scope>,
+    ) {
         let says_nothing = !outcome.allows() && !outcome.refuses();
         if says_nothing || !outcome.is_always() && scope.is_none() {
             return;
         }
-        let Some(request) = self.question_requests.get(&number) else {
+        let Some(question) = self.questions.get(&number) else {
+            return;
+        };
+        let Some(request) = &question.request else {
             return;
         };
         let allow = outcome.allows();
@@ -58,13 +87,13 @@ impl Thread {
                     allow,
                 };
                 let by = by.clone();
-                return self.effects.push(Effect::ChangeRemembered { by, order });
+                return journal.push(Effect::ChangeRemembered { by, order });
             }
             Scope::Daemon => return,
             here => here,
         };
-        let known: BTreeSet<u64> = self.live.remembered.iter().map(|rule| rule.id).collect();
-        let mut remembered = self.live.remembered.clone();
+        let known: BTreeSet<u64> = journal.live().remembered.iter().map(|rule| rule.id).collect();
+        let mut remembered = journal.live().remembered.clone();
         if let Err(error) = remembered.remember(request, allow, scope) {
             let told_always = outcome.is_always()
                 && matches!(
@@ -74,49 +103,49 @@ impl Thread {
                         ..
                     }
                 );
-            let then = if told_always && !self.queued_calls.contains_key(&number) {
+            let then = if told_always && matches!(question.waiting, Waiting::Agent(_)) {
                 "the agent may remember this answer itself"
             } else {
                 "the answer holds this once"
             };
-            return self.not_remembered(&format!("{error}; {then}"));
+            return not_remembered(journal, &format!("{error}; {then}"));
         }
         for rule in remembered.iter().filter(|rule| !known.contains(&rule.id)) {
-            self.note_remembered(by, rule);
+            note_remembered(journal, by, rule);
         }
     }
 
     /// What became of an answer that was to hold for the agent.
-    pub(super) fn answers_changed(&mut self, by: Origin, outcome: RememberedOutcome) {
+    pub fn remembered_changed(&mut self, journal: &mut Journal, by: Origin, outcome: RememberedOutcome) {
         match outcome {
             RememberedOutcome::Remembered(Ok(rules)) => {
                 for rule in rules {
-                    self.note_remembered(&by, &rule);
+                    note_remembered(journal, &by, &rule);
                 }
             }
-            RememberedOutcome::Remembered(Err(failure)) => self.not_remembered(&failure.message),
+            RememberedOutcome::Remembered(Err(failure)) => not_remembered(journal, &failure.message),
             RememberedOutcome::Revoked { call, id, result } => {
                 if result.is_ok() {
                     self.grants.clear();
-                    self.emit(self.current_turn(), by, EventKind::AnswerRevoked { id }, None);
+                    journal.emit(by, EventKind::AnswerRevoked { id }, None);
                 }
                 let result = result.map(|()| Reply::Done);
-                self.effects.push(Effect::Reply { call, result });
+                journal.reply(call, result);
             }
         }
     }
+}
 
-    fn note_remembered(&mut self, by: &Origin, rule: &RememberedRule) {
-        if let Ok(answer) = RawJson::of(rule) {
-            let kind = EventKind::AnswerRemembered { answer };
-            self.emit(self.current_turn(), by.clone(), kind, None);
-        }
+fn note_remembered(journal: &mut Journal, by: &Origin, rule: &RememberedRule) {
+    if let Ok(answer) = RawJson::of(rule) {
+        let kind = EventKind::AnswerRemembered { answer };
+        journal.emit(by.clone(), kind, None);
     }
+}
 
-    fn not_remembered(&mut self, why: &str) {
-        let message = format!("answer not remembered: {why}");
-        self.notice(Level::Info, "notRemembered", &message);
-    }
+fn not_remembered(journal: &mut Journal, why: &str) {
+    let message = format!("answer not remembered: {why}");
+    journal.notice(Level::Info, "notRemembered", &message);
 }
 
 /// The option of this kind, if there is exactly one.
@@ -138,13 +167,13 @@ pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> 
 }
 
 /// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".
-pub(super) fn sent_as_once(question_calls: &EventKind, mut outcome: Outcome) -> Outcome {
+pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcome {
     if let EventKind::PermissionRequested {
         item: Some(_),
         options,
         agent_remembers,
         ..
-    } = question_calls
+    } = question
         && let Outcome::Selected {
             option_id,
             kind,

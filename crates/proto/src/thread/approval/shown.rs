@@ -30,10 +30,10 @@ pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
 }
 
 /// The whole call, where it says something to people that the question does not repeat, and has room in a question.
-pub(super) fn kept_call(whole: &RawJson, question_calls: &RawJson) -> Option<RawJson> {
+pub(super) fn kept_call(whole: &RawJson, question: &RawJson) -> Option<RawJson> {
     const READ: [&str; 5] = ["title", "kind", "content", "locations", "rawInput"];
     let mut repeated = Vec::new();
-    members(question_calls, |key, value| {
+    members(question, |key, value| {
         if value != "null" {
             repeated.push(key);
         }
@@ -46,9 +46,9 @@ pub(super) fn kept_call(whole: &RawJson, question_calls: &RawJson) -> Option<Raw
 }
 
 /// Whether the call shows diffs that the question does not repeat.
-pub(super) fn keeps_content(whole: &RawJson, question_calls: &RawJson) -> bool {
+pub(super) fn keeps_content(whole: &RawJson, question: &RawJson) -> bool {
     let mut repeats = false;
-    members(question_calls, |key, value| {
+    members(question, |key, value| {
         repeats |= key == "content" && value != "null"
     });
     let mut view = ToolView::default();

@@ -9,7 +9,6 @@ use acpd_model::limits::ECHO_BYTES;
 use acpd_model::{BlobId, MessageType, RawJson};
 use serde::Deserialize;
 
-use super::thread::Thread;
 use crate::agent::{Chunk, ChunkContent};
 use crate::wire::Text;
 
@@ -113,7 +112,7 @@ impl Echo {
     }
 
     /// Takes a chunk if it repeats what the agent was told.
-    fn take(&mut self, chunk: &Chunk) -> bool {
+    pub fn take(&mut self, chunk: &Chunk) -> bool {
         let repeats = match &chunk.content {
             ChunkContent::Text(text) => self.take_text(text),
             ChunkContent::Block(block) => match text_of(block) {
@@ -176,41 +175,18 @@ impl Echo {
             }
         }
     }
-}
 
-impl Thread {
-    /// Whether a chunk repeats what the agent was told in this turn. With the first user's words that do not, it repeats
-    /// nothing any more.
-    pub(super) fn is_echo(&mut self, chunk: &Chunk) -> bool {
-        let users = chunk.role == MessageType::UserMessage;
-        if users && self.echo.take(chunk) {
-            return true;
+    /// What came of a text of which the rest is missing, as a chunk. Nothing is a repetition any more then.
+    pub fn take_partial(&mut self) -> Option<Chunk> {
+        if self.partial.is_empty() {
+            return None;
         }
-        self.end_partial_echo();
-        if users {
-            self.echo = Echo::default();
-        }
-        false
-    }
-
-    /// The rest of a text has not come: what came of it is a message.
-    pub(super) fn end_partial_echo(&mut self) {
-        if self.echo.partial.is_empty() {
-            return;
-        }
-        let echo = std::mem::take(&mut self.echo);
-        let chunk = Chunk {
+        let echo = std::mem::take(self);
+        Some(Chunk {
             role: MessageType::UserMessage,
             message_id: echo.message_id,
             content: ChunkContent::Text(echo.partial),
             alone: false,
-        };
-        self.add_chunk(chunk, None, None);
-    }
-
-    /// The turn is over, and with it what the agent may repeat.
-    pub(super) fn end_echo(&mut self) {
-        self.end_partial_echo();
-        self.echo = Echo::default();
+        })
     }
 }

@@ -11,12 +11,13 @@ use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
 use acpd_model::{Origin, RawJson};
 use serde_json::json;
 
-use super::command::Effect;
+use super::Callbacks;
 use super::delegated_terminals::is_output;
-use super::editors::{EditorCommand, EditorRequest};
-use super::host::HostTask;
-use super::thread::Thread;
+use super::task::HostTask;
 use crate::agent::Call;
+use crate::thread::command::Effect;
+use crate::thread::editors::{EditorCommand, EditorRequest};
+use crate::thread::journal::Journal;
 use crate::time::{Instant, earliest};
 use crate::wire::RpcError;
 
@@ -59,7 +60,7 @@ pub(super) fn is_own(number: u64) -> bool {
     number >= OWN_REQUESTS
 }
 
-impl Thread {
+impl Callbacks {
     /// Whether an editor is being asked for the output of a terminal.
     pub(super) fn awaits_output(&self, terminal_id: &str) -> bool {
         let mut open = self.final_outputs.open.values();
@@ -67,11 +68,11 @@ impl Thread {
     }
 
     /// Asks the editor for a terminal's output, if its item is open and that was not done before.
-    pub(super) fn ask_output(&mut self, terminal_id: &str) -> bool {
+    pub(super) fn ask_output(&mut self, journal: &mut Journal, terminal_id: &str) -> bool {
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return false;
         };
-        let is_open = self.live.items.contains_key(&terminal.item);
+        let is_open = journal.live().items.contains_key(&terminal.item);
         if terminal.lost || !is_open || terminal.asked {
             return false;
         }
@@ -85,13 +86,13 @@ impl Thread {
         if let Some(terminal) = self.editor_terminals.get_mut(terminal_id) {
             terminal.asked = true;
         }
-        self.flush();
+        journal.flush();
         let number = OWN_REQUESTS + self.final_outputs.asked;
         self.final_outputs.asked += 1;
-        let params = json!({ "sessionId": self.live.thread, "terminalId": terminal_id });
+        let params = json!({ "sessionId": journal.live().thread, "terminalId": terminal_id });
         let order = EditorCommand::Request {
             call: number,
-            after: self.live.last_seq,
+            after: journal.live().last_seq,
             request: Box::new(EditorRequest {
                 method: "terminal/output".to_owned(),
                 params: Some(params.into()),
@@ -103,27 +104,28 @@ impl Thread {
             connection: connection.clone(),
             terminal_id: terminal_id.to_owned(),
             after_exit,
-            until: self.now.mono + Duration::from_secs(EDITOR_ANSWER_SECS),
+            until: journal.now().mono + Duration::from_secs(EDITOR_ANSWER_SECS),
         };
         self.final_outputs.open.insert(number, asked);
-        self.effects.push(Effect::Editor { connection, order });
+        journal.push(Effect::Editor { connection, order });
         true
     }
 
     /// The turn is over: the agent may never ask for the output of what has ended in it.
-    pub(super) fn ask_unread_outputs(&mut self) {
+    pub fn ask_unread_outputs(&mut self, journal: &mut Journal) {
         let ended = self.editor_terminals.iter();
         let ended: Vec<String> = ended
             .filter(|(_, terminal)| terminal.exit.is_some())
             .map(|(id, _)| id.clone())
             .collect();
         for terminal_id in ended {
-            self.ask_output(&terminal_id);
+            self.ask_output(journal, &terminal_id);
         }
     }
 
     pub(super) fn final_output_answered(
         &mut self,
+        journal: &mut Journal,
         connection: &str,
         number: u64,
         result: Result<RawJson, RpcError>,
@@ -138,37 +140,37 @@ impl Thread {
         } = asked;
         let by = match result {
             Ok(result) if is_output(&result) => {
-                self.editor_output_received(&terminal_id, &result, after_exit);
+                self.editor_output_received(journal, &terminal_id, &result, after_exit);
                 let terminal = self.editor_terminals.get(&terminal_id);
                 terminal.map_or(Origin::Daemon, |terminal| terminal.by.clone())
             }
             _ => Origin::Daemon,
         };
-        self.output_settled(&terminal_id, by);
+        self.output_settled(journal, &terminal_id, by);
     }
 
     /// Nothing more will be known of a terminal's output: what waited for it goes on.
-    fn output_settled(&mut self, terminal_id: &str, by: Origin) {
+    fn output_settled(&mut self, journal: &mut Journal, terminal_id: &str, by: Origin) {
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return;
         };
         let connection = terminal.connection.clone();
         if terminal.leaving {
-            return self.end_in_editor(terminal_id, by);
+            return self.end_in_editor(journal, terminal_id, by);
         }
         if terminal.exit.is_some() {
-            self.complete_in_editor(terminal_id, by, false);
+            self.complete_in_editor(journal, terminal_id, by, false);
         }
         for (call, request) in self.take_queued_releases(terminal_id) {
-            self.delegate(call, request, None, connection.clone());
+            self.delegate(journal, call, request, None, connection.clone());
         }
     }
 
     /// The agent's requests to release a terminal that wait for its output.
     pub(super) fn take_queued_releases(&mut self, terminal_id: &str) -> Vec<(u64, Call)> {
-        let is_held = |_: &u64, work: &mut HostTask| matches!(work, HostTask::QueuedRelease(queued_calls) if queued_calls == terminal_id);
-        let queued_calls = self.host_tasks.extract_if(.., is_held).map(|(call, _)| call);
-        queued_calls
+        let is_queued = |_: &u64, task: &mut HostTask| matches!(task, HostTask::QueuedRelease(queued) if queued == terminal_id);
+        let calls = self.tasks.extract_if(.., is_queued).map(|(call, _)| call);
+        calls
             .map(|call| {
                 let terminal_id = terminal_id.to_owned();
                 (call, Call::ReleaseTerminal { terminal_id })
@@ -183,23 +185,23 @@ impl Thread {
     }
 
     /// Goes on without the answers that are late.
-    pub(super) fn expire_final_outputs(&mut self) {
-        let now = self.now.mono;
-        self.give_up_outputs(|asked| asked.until <= now);
+    pub(super) fn expire_final_outputs(&mut self, journal: &mut Journal) {
+        let now = journal.now().mono;
+        self.give_up_outputs(journal, |asked| asked.until <= now);
     }
 
     /// Goes on without any of these answers.
-    pub(super) fn give_up_all_outputs(&mut self) {
-        self.give_up_outputs(|_| true);
+    pub fn give_up_all_outputs(&mut self, journal: &mut Journal) {
+        self.give_up_outputs(journal, |_| true);
     }
 
-    fn give_up_outputs(&mut self, which: impl Fn(&FinalOutput) -> bool) {
+    fn give_up_outputs(&mut self, journal: &mut Journal, which: impl Fn(&FinalOutput) -> bool) {
         let given_up = self.final_outputs.open.extract_if(.., |_, asked| which(asked));
         for (call, asked) in given_up.collect::<Vec<_>>() {
             let order = EditorCommand::Withdraw { call, forget: true };
             let connection = asked.connection;
-            self.effects.push(Effect::Editor { connection, order });
-            self.output_settled(&asked.terminal_id, Origin::Daemon);
+            journal.push(Effect::Editor { connection, order });
+            self.output_settled(journal, &asked.terminal_id, Origin::Daemon);
         }
     }
 

@@ -10,12 +10,13 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, Raw
 use serde::Deserialize;
 use serde_json::json;
 
-use super::command::Effect;
-use super::delegated::{Responder, name};
-use super::editors::EditorCommand;
-use super::thread::Thread;
-use crate::agent::{AgentCommand, Call, TerminalExit};
+use super::Callbacks;
+use super::task::{Responder, name};
+use crate::agent::{Call, TerminalExit};
 use crate::fanout::{Delta, Source};
+use crate::thread::command::Effect;
+use crate::thread::editors::EditorCommand;
+use crate::thread::journal::Journal;
 use crate::wire::Text;
 
 /// A terminal in an editor, until it is released.
@@ -97,7 +98,7 @@ pub(super) fn is_exit(result: &RawJson) -> bool {
 /// What a process hears whose terminal is gone.
 const HUNG_UP: &str = "SIGHUP";
 
-impl Thread {
+impl Callbacks {
     /// Who answers for a terminal: it stays where it was made.
     pub(super) fn terminal_responder(&self, terminal_id: &str) -> Responder {
         match self.editor_terminals.get(terminal_id) {
@@ -110,7 +111,12 @@ impl Thread {
     }
 
     /// A terminal was made in an editor.
-    pub(super) fn editor_terminal_created(&mut self, call: u64, made: CreatedTerminal) {
+    pub(super) fn editor_terminal_created(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        made: CreatedTerminal,
+    ) {
         let CreatedTerminal {
             connection,
             by,
@@ -130,7 +136,7 @@ impl Thread {
         let terminal = EditorTerminal {
             connection: connection.clone(),
             by: by.clone(),
-            item: self.next_item(),
+            item: journal.next_item(),
             kept,
             seen: String::new(),
             cut: false,
@@ -139,12 +145,12 @@ impl Thread {
             leaving: false,
             lost: false,
         };
-        self.terminal_created(call, terminal_id.clone(), command, args, cwd, by);
+        self.terminal_created(journal, call, terminal_id.clone(), command, args, cwd, by);
         // Whoever wanted it is gone, or wants it no longer, and does not know its name.
         if withdrawn || self.is_abandoned(call) {
-            self.close_terminal(terminal.item);
+            self.close_terminal(journal, terminal.item);
             let order = EditorCommand::EndTerminal { terminal_id };
-            return self.effects.push(Effect::Editor { connection, order });
+            return journal.push(Effect::Editor { connection, order });
         }
         self.editor_terminals.insert(terminal_id, terminal);
     }
@@ -178,7 +184,13 @@ impl Thread {
 
     /// What an editor answered about a terminal's output: what is new in it is told to everybody. It is the last of it if the
     /// answer says that the command has ended, or if that was known before it was asked for (`after_exit`).
-    pub(super) fn editor_output_received(&mut self, terminal_id: &str, result: &RawJson, after_exit: bool) {
+    pub(super) fn editor_output_received(
+        &mut self,
+        journal: &mut Journal,
+        terminal_id: &str,
+        result: &RawJson,
+        after_exit: bool,
+    ) {
         let Ok(Written {
             output,
             truncated,
@@ -191,7 +203,7 @@ impl Thread {
             return;
         };
         let (item, by) = (terminal.item, terminal.by.clone());
-        if !self.live.items.contains_key(&item) {
+        if !journal.live().items.contains_key(&item) {
             return;
         }
         // Of output whose beginning is gone it cannot be told what is new.
@@ -206,8 +218,8 @@ impl Thread {
             terminal.exit.get_or_insert(exit.into());
         }
         if let Some(text) = text {
-            self.emit_text(Delta {
-                turn: self.current_turn(),
+            journal.emit_text(Delta {
+                turn: journal.current_turn(),
                 item,
                 source: Source::Terminal(terminal_id.to_owned()),
                 text,
@@ -216,28 +228,33 @@ impl Thread {
             });
         }
         if is_last {
-            self.complete_in_editor(terminal_id, by, true);
+            self.complete_in_editor(journal, terminal_id, by, true);
         }
     }
 
     /// The command has ended. Its item is open until its last output is known.
-    pub(super) fn editor_exit_received(&mut self, terminal_id: &str, result: &RawJson) {
+    pub(super) fn editor_exit_received(
+        &mut self,
+        journal: &mut Journal,
+        terminal_id: &str,
+        result: &RawJson,
+    ) {
         let (Some(terminal), Ok(exit)) = (self.editor_terminals.get_mut(terminal_id), result.read::<Exit>())
         else {
             return;
         };
         terminal.exit.get_or_insert(exit.into());
         // Between turns nothing would end that has the daemon ask.
-        if self.live.turn.is_none() {
-            self.ask_output(terminal_id);
+        if journal.live().turn.is_none() {
+            self.ask_output(journal, terminal_id);
         }
-        self.bound_unread();
+        self.bound_unread(journal);
     }
 
     /// Agents may leave any number of ended terminals unread: the output of only so many is kept.
-    fn bound_unread(&mut self) {
+    fn bound_unread(&mut self, journal: &mut Journal) {
         let is_unread = |terminal: &&EditorTerminal| {
-            terminal.exit.is_some() && self.live.items.contains_key(&terminal.item)
+            terminal.exit.is_some() && journal.live().items.contains_key(&terminal.item)
         };
         if self.editor_terminals.values().filter(is_unread).count() <= TERMINALS {
             return;
@@ -248,12 +265,18 @@ impl Thread {
             .filter(|(_, terminal)| is_unread(terminal));
         let oldest = unread.min_by_key(|(_, terminal)| terminal.item);
         if let Some((terminal_id, by)) = oldest.map(|(id, terminal)| (id.clone(), terminal.by.clone())) {
-            self.complete_in_editor(&terminal_id, by, false);
+            self.complete_in_editor(journal, &terminal_id, by, false);
         }
     }
 
     /// Ends the item of a terminal with what is known of its command; `whole` if that is all that it wrote.
-    pub(super) fn complete_in_editor(&mut self, terminal_id: &str, by: Origin, whole: bool) {
+    pub(super) fn complete_in_editor(
+        &mut self,
+        journal: &mut Journal,
+        terminal_id: &str,
+        by: Origin,
+        whole: bool,
+    ) {
         let Some(terminal) = self.editor_terminals.get_mut(terminal_id) else {
             return;
         };
@@ -272,26 +295,26 @@ impl Thread {
         let exit = terminal.exit.clone().unwrap_or_default();
         let output = std::mem::take(&mut terminal.seen);
         let truncated = terminal.cut || !whole;
-        self.flush();
+        journal.flush();
         self.output_limits.remove(terminal_id);
-        if !self.live.items.contains_key(&item) {
+        if !journal.live().items.contains_key(&item) {
             return;
         }
-        let end = self.terminal_end(terminal_id.to_owned(), exit, output, truncated);
+        let end = self.terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
         let kind = EventKind::ItemCompleted { item, outcome, end };
-        self.emit(self.current_turn(), by, kind, None);
+        journal.emit(by, kind, None);
     }
 
     /// The agent needs it no longer, and the editor has let it go.
-    pub(super) fn release_terminal(&mut self, terminal_id: String, by: Origin) {
-        self.complete_in_editor(&terminal_id, by.clone(), false);
+    pub(super) fn release_terminal(&mut self, journal: &mut Journal, terminal_id: String, by: Origin) {
+        self.complete_in_editor(journal, &terminal_id, by.clone(), false);
         self.editor_terminals.remove(&terminal_id);
         let kind = EventKind::TerminalReleased { terminal_id };
-        self.emit(self.current_turn(), by, kind, None);
+        journal.emit(by, kind, None);
     }
 
     /// An editor is gone, and with it what ran there.
-    pub(super) fn lose_terminals(&mut self, connection: &str) {
+    pub(super) fn lose_terminals(&mut self, journal: &mut Journal, connection: &str) {
         self.lose_outputs(connection);
         let there: Vec<String> = self
             .editor_terminals
@@ -305,18 +328,18 @@ impl Thread {
             };
             terminal.lost = true;
             let leaving = terminal.leaving;
-            self.complete_in_editor(&terminal_id, Origin::Daemon, false);
+            self.complete_in_editor(journal, &terminal_id, Origin::Daemon, false);
             if leaving {
                 self.editor_terminals.remove(&terminal_id);
             }
             for (call, request) in self.take_queued_releases(&terminal_id) {
-                self.answer_lost(call, request);
+                self.answer_lost(journal, call, request);
             }
         }
     }
 
     /// Answers for a terminal that is lost.
-    pub(super) fn answer_lost(&mut self, call: u64, request: Call) {
+    pub(super) fn answer_lost(&mut self, journal: &mut Journal, call: u64, request: Call) {
         let (Call::TerminalOutput { terminal_id }
         | Call::WaitForTerminalExit { terminal_id }
         | Call::KillTerminal { terminal_id }
@@ -326,7 +349,7 @@ impl Thread {
         };
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             let failure = Failure::not_found(format!("terminal {terminal_id}"));
-            return self.refuse_call(call, &failure);
+            return self.refuse(journal, call, &failure);
         };
         let exit = terminal.exit.clone().unwrap_or_default();
         let exit = json!({ "exitCode": exit.code.map(i32::cast_unsigned), "signal": exit.signal });
@@ -342,16 +365,13 @@ impl Thread {
             _ => json!({}),
         };
         if let Call::ReleaseTerminal { terminal_id } = request {
-            self.release_terminal(terminal_id, Origin::Agent);
+            self.release_terminal(journal, terminal_id, Origin::Agent);
         }
-        self.send_to_agent(AgentCommand::Answer {
-            call,
-            result: Ok(result.into()),
-        });
+        self.answer(journal, call, Ok(result.into()));
     }
 
     /// The agent is gone: what it ran in editors is ended there, once its last output is known.
-    pub(super) fn end_in_editors(&mut self) {
+    pub fn end_in_editors(&mut self, journal: &mut Journal) {
         let all: Vec<String> = self.editor_terminals.keys().cloned().collect();
         for terminal_id in all {
             let Some(terminal) = self.editor_terminals.get_mut(&terminal_id) else {
@@ -359,31 +379,31 @@ impl Thread {
             };
             terminal.leaving = true;
             let by = terminal.by.clone();
-            if !self.awaits_output(&terminal_id) && !self.ask_output(&terminal_id) {
-                self.end_in_editor(&terminal_id, by);
+            if !self.awaits_output(&terminal_id) && !self.ask_output(journal, &terminal_id) {
+                self.end_in_editor(journal, &terminal_id, by);
             }
         }
     }
 
     /// Nothing may follow: what runs in editors is ended there, with what is known of it.
-    pub(super) fn drop_in_editors(&mut self) {
+    pub fn drop_in_editors(&mut self, journal: &mut Journal) {
         for terminal in self.editor_terminals.values_mut() {
             terminal.leaving = true;
         }
-        self.give_up_all_outputs();
+        self.give_up_all_outputs(journal);
         let all: Vec<(String, Origin)> = self
             .editor_terminals
             .iter()
             .map(|(id, terminal)| (id.clone(), terminal.by.clone()))
             .collect();
         for (terminal_id, by) in all {
-            self.end_in_editor(&terminal_id, by);
+            self.end_in_editor(journal, &terminal_id, by);
         }
     }
 
     /// Ends a terminal that the agent will not name any more: its item, and in the editor.
-    pub(super) fn end_in_editor(&mut self, terminal_id: &str, by: Origin) {
-        self.complete_in_editor(terminal_id, by, false);
+    pub(super) fn end_in_editor(&mut self, journal: &mut Journal, terminal_id: &str, by: Origin) {
+        self.complete_in_editor(journal, terminal_id, by, false);
         let Some(terminal) = self.editor_terminals.remove(terminal_id) else {
             return;
         };
@@ -392,7 +412,7 @@ impl Thread {
                 terminal_id: terminal_id.to_owned(),
             };
             let connection = terminal.connection;
-            self.effects.push(Effect::Editor { connection, order });
+            journal.push(Effect::Editor { connection, order });
         }
     }
 }

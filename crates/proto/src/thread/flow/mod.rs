@@ -1,0 +1,6 @@
+//! What passes between the parts of a thread: the only code that takes an outcome of one part to another.
+//!
+//! In: inputs, and outcomes of the parts. Out: calls of the parts, in the order in which things happen. Owns: nothing; the parts
+//! have the state, and none of them knows another. Never: decides what a part alone can decide.
+
+mod calls;
