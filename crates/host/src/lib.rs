@@ -38,7 +38,7 @@ pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
-pub use process::{AgentProcess, ProcessExit};
+pub use process::{AgentProcess, ProcessExit, StoppingProcess};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
 pub use small::read_small;
 pub use supervision::{Supervision, keep};
