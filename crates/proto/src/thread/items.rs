@@ -12,12 +12,6 @@ use crate::agent::{ToolUpdate, Update, UpdateKind};
 use crate::projection::{FileDiff, ItemView, unified_diff};
 
 impl Thread {
-    /// Keeps an update that changes nothing.
-    pub(super) fn note_unshown(&mut self, update: Update) {
-        let Update { raw, raw_params, .. } = update;
-        self.journal.emit_unshown(raw, raw_params);
-    }
-
     pub(super) fn handle_update(&mut self, update: Update) {
         let Update {
             kind,
@@ -29,7 +23,7 @@ impl Thread {
         }
         let kind = match kind {
             UpdateKind::Chunk(chunk) => {
-                let quirks = self.quirks();
+                let quirks = self.session.quirks();
                 return self
                     .messages
                     .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
@@ -72,7 +66,7 @@ impl Thread {
         raw_params: Option<RawJson>,
         asked: bool,
     ) {
-        let quirks = self.quirks();
+        let quirks = self.session.quirks();
         self.messages.end_partial_echo(&mut self.journal, quirks);
         let known = self.journal.live().tools.get(tool.id.as_str());
         let open = known.filter(|known| self.journal.live().items.contains_key(&known.item));

@@ -6,18 +6,16 @@ use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
-use super::command::{Effect, TurnView};
+use super::command::TurnView;
 use super::message::add_user_message;
-use super::thread::{AgentState, HistoryState, Thread};
+use super::thread::Thread;
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
+use crate::time::Instant;
 use crate::wire::RpcError;
 
 /// The notice of a turn that was interrupted and ends with the daemon.
 pub(super) const DAEMON_STOPPED: &str = "daemonStopped";
-
-/// What is needed is on its way.
-struct HistoryPending;
 
 /// A prompt that the agent has not got yet.
 #[derive(Debug)]
@@ -63,8 +61,8 @@ impl Thread {
         {
             return Ok(self.turn_view(turn.id, turn.status));
         }
-        self.check_accepts_turns()?;
-        check_input(&prompt.blocks, self.capabilities.as_ref())?;
+        self.session.check_accepts_turns(&self.journal)?;
+        check_input(&prompt.blocks, self.session.capabilities())?;
         if self.journal.live().queue.len() >= self.journal.limits().queued_turns {
             let waiting = self.journal.live().queue.len();
             return Err(Failure::new(
@@ -123,13 +121,15 @@ impl Thread {
 
     /// Sends the running turn's prompt, once there is an agent to take it.
     pub(super) fn prompt_if_ready(&mut self) {
-        if self.agent != AgentState::Ready || self.prompted.is_some() || self.settings_wait() {
+        if !self.session.is_ready() || self.prompted.is_some() || self.session.settings_wait() {
             return;
         }
         let (Some(turn), true) = (self.journal.current_turn(), self.prompt.is_some()) else {
             return;
         };
-        let Ok(primer) = self.primer(turn) else { return };
+        let Ok(primer) = self.session.primer(&mut self.journal, turn) else {
+            return;
+        };
         let Some(UnsentPrompt {
             blocks: mut prompt,
             meta,
@@ -137,64 +137,15 @@ impl Thread {
         else {
             return;
         };
-        if let Err(failure) = check_blocks(&prompt, self.capabilities.as_ref()) {
+        if let Err(failure) = check_blocks(&prompt, self.session.capabilities()) {
             return self.settle(TurnResult::failed(&failure.message), &Origin::Daemon);
         }
         prompt.splice(0..0, primer);
         self.messages.expect_echo(&prompt);
         self.prompted = Some(turn);
-        self.watchdog.record_activity(self.journal.now().mono);
+        self.session.record_activity(&self.journal);
         self.journal
             .send_to_agent(AgentCommand::Prompt { turn, prompt, meta });
-    }
-
-    /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
-    /// being collected. It is not part of what the person said, and no event holds it.
-    fn primer(&mut self, turn: TurnId) -> Result<Option<RawJson>, HistoryPending> {
-        let has_to_know = self.journal.live().forgotten || self.history_due;
-        if !has_to_know || self.journal.limits().recall_bytes == 0 {
-            return Ok(None);
-        }
-        match std::mem::take(&mut self.history) {
-            HistoryState::Unrequested => {
-                self.history = HistoryState::Requested;
-                self.journal.push(Effect::CollectHistory {
-                    except: turn,
-                    dropped: self.journal.live().dropped.clone(),
-                    bytes: self.journal.limits().recall_bytes,
-                });
-                Err(HistoryPending)
-            }
-            HistoryState::Requested => {
-                self.history = HistoryState::Requested;
-                Err(HistoryPending)
-            }
-            HistoryState::Failed => {
-                self.history_due = true;
-                Ok(None)
-            }
-            HistoryState::Collected(text) => {
-                self.history_due = false;
-                if text.is_empty() {
-                    return Ok(None);
-                }
-                let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
-                Ok(Some(primer_block(&text, embeds)))
-            }
-        }
-    }
-
-    /// The conversation so far is there. If it cannot be read the agent is told nothing of it: a part that looks
-    /// like the whole would mislead it. It is tried again with the next prompt.
-    pub(super) fn history_collected(&mut self, recalled: Result<String, Failure>) {
-        self.history = recalled.map_or_else(|failure| {
-            let message = format!(
-                "The conversation history could not be read, so the agent, which lost its session, does not receive it: {failure}"
-            );
-            self.journal.notice(Level::Warning, "notRecalled", &message);
-            HistoryState::Failed
-        }, HistoryState::Collected);
-        self.prompt_if_ready();
     }
 
     pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
@@ -224,18 +175,38 @@ impl Thread {
         if self.prompted.is_none() {
             self.settle(TurnResult::interrupted(), by);
         } else if running.interrupted.is_none() {
-            self.journal.send_to_agent(AgentCommand::Cancel);
-            self.cancel_deadline =
-                Some(self.journal.now().mono + Duration::from_secs(self.journal.limits().cancel_secs));
+            self.cancel_prompt();
         }
         Ok(())
+    }
+
+    /// When the agent will have been silent for too long. Not while it waits for us or for a person.
+    pub(super) fn silence_deadline(&self) -> Option<Instant> {
+        let waits =
+            self.approvals.len() > 0 || self.callbacks.has_agent_waiting() || self.cancel_deadline.is_some();
+        if waits || self.prompted.is_none() {
+            return None;
+        }
+        self.session.silence_deadline(&self.journal)
+    }
+
+    pub(super) fn handle_silence(&mut self) {
+        self.session.note_silence(&mut self.journal);
+        self.cancel_prompt();
+    }
+
+    /// Asks the agent to end the turn.
+    fn cancel_prompt(&mut self) {
+        self.journal.send_to_agent(AgentCommand::Cancel);
+        let patience = Duration::from_secs(self.journal.limits().cancel_secs);
+        self.cancel_deadline = Some(self.journal.now().mono + patience);
     }
 
     pub(super) fn cancel_timed_out(&mut self) {
         let seconds = self.journal.limits().cancel_secs;
         self.cancel_deadline = None;
         self.stop_agent();
-        let reason = match self.watchdog.take_silence() {
+        let reason = match self.session.take_silence() {
             Some(silence) => {
                 format!("{silence} and did not end the turn within {seconds} s; it was terminated")
             }
@@ -255,8 +226,7 @@ impl Thread {
         }
         self.prompted = None;
         let by_client = self.is_interrupted_by_client();
-        let silence = self.watchdog.take_silence().filter(|_| !by_client);
-        self.watchdog.record_success();
+        let silence = self.session.turn_ended().filter(|_| !by_client);
         let mut turn_result = match (result, silence) {
             (_, Some(silence)) => TurnResult::failed(&silence),
             (Ok(response), None) => TurnResult::from_response(&response),
@@ -270,32 +240,6 @@ impl Thread {
         }
         self.void_requests("the turn is over");
         self.settle(turn_result, &Origin::Agent);
-    }
-
-    /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
-    /// sent fails only if `unsent_too`; else the next process gets it.
-    pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
-        self.journal.flush();
-        self.void_requests(reason);
-        self.approvals.abandon();
-        self.callbacks.abandon(&mut self.journal);
-        self.fail_agent_requests(reason, unsent_too);
-        self.history = HistoryState::Unrequested;
-        self.watchdog.take_silence();
-        self.capabilities = None;
-        self.callbacks.end_in_editors(&mut self.journal);
-        self.callbacks.close_terminals(&mut self.journal);
-        let sent = self.prompted.take().is_some() || self.prompt.is_none();
-        if self.journal.live().turn.is_some() && (sent || unsent_too) {
-            self.settle_unanswered(reason, by);
-        } else {
-            // What the process that is gone had begun is not the next one's.
-            self.close_items(ItemOutcome::Failed);
-            if self.journal.live().turn.is_none() {
-                self.begin_next();
-            }
-        }
-        self.journal.note_status();
     }
 
     pub(super) fn settle_queued(&mut self, turn: TurnId, reason: &str) {
@@ -334,7 +278,7 @@ impl Thread {
         self.journal.flush();
         self.cancel_deadline = None;
         self.prompt = None;
-        let quirks = self.quirks();
+        let quirks = self.session.quirks();
         self.messages.end_echo(&mut self.journal, quirks);
         self.close_items(match turn_result.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,
@@ -348,7 +292,7 @@ impl Thread {
         self.journal.note_status();
     }
 
-    fn begin_next(&mut self) {
+    pub(super) fn begin_next(&mut self) {
         if let Some(next) = self.journal.live().queue.front().cloned() {
             let prompt = UnsentPrompt {
                 blocks: next.input,
@@ -424,26 +368,6 @@ impl TurnResult {
             usage,
             raw: (response.get() != usual).then(|| response.clone()),
         }
-    }
-}
-
-/// The conversation so far, for the agent alone: an embedded resource if it takes one, else text that says what it
-/// is.
-fn primer_block(text: &str, embeds: bool) -> RawJson {
-    const WHAT: &str =
-        "Earlier conversation in this thread, of which you have no memory. For your information only.";
-    if embeds {
-        let text = format!("{WHAT}\n\n{text}");
-        serde_json::json!({
-            "type": "resource",
-            "resource": { "uri": "acpd:earlier-conversation", "mimeType": "text/markdown", "text": text },
-            "annotations": { "audience": ["assistant"] },
-        })
-        .into()
-    } else {
-        let text = format!("<earlier-conversation>\n{WHAT}\n\n{text}</earlier-conversation>\n");
-        serde_json::json!({ "type": "text", "text": text, "annotations": { "audience": ["assistant"] } })
-            .into()
     }
 }
 
