@@ -11,16 +11,14 @@ mod command;
 mod editors;
 mod flow;
 mod fork;
-mod items;
 mod journal;
 mod message;
 
 mod session;
-mod steer;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
 mod thread;
-mod turns;
-mod unreported;
+mod tool_call;
+mod turn;
 
 pub use approval::Policies;
 pub use command::{

@@ -1,17 +1,18 @@
 //! The machine itself: its state and its four verbs.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use acpd_model::{Event, Failure, ItemId, Limits, Origin, Summary, ThreadId, TurnId};
+use acpd_model::{Event, Failure, Limits, Origin, Summary, ThreadId};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
 use super::command::{Effect, Input};
+use super::flow::DAEMON_STOPPED;
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
-use super::turns::{DAEMON_STOPPED, UnsentPrompt};
+use super::tool_call::ToolCalls;
+use super::turn::Turns;
 use crate::projection::Live;
 use crate::time::{Instant, Now, earliest};
 
@@ -20,20 +21,11 @@ use crate::time::{Instant, Now, earliest};
 pub struct Thread {
     pub(super) journal: Journal,
     pub(super) session: Session,
-    /// The running turn's prompt, until the agent gets it.
-    pub(super) prompt: Option<UnsentPrompt>,
-    /// The turn whose prompt the agent has and has not answered.
-    pub(super) prompted: Option<TurnId>,
     pub(super) messages: Messages,
     pub(super) callbacks: Callbacks,
     pub(super) approvals: Approvals,
-    /// Open tool calls that the agent has named in a question only → whether they may run.
-    pub(super) unreported: BTreeMap<ItemId, bool>,
-    /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
-    pub(super) refused_items: BTreeSet<ItemId>,
-    /// What the agent did against the protocol in this turn.
-    pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
-    pub(super) cancel_deadline: Option<Instant>,
+    pub(super) tool_calls: ToolCalls,
+    pub(super) turns: Turns,
 }
 
 impl Thread {
@@ -42,15 +34,11 @@ impl Thread {
         Self {
             journal: Journal::new(id, limits, now),
             session: Session::default(),
-            prompt: None,
-            prompted: None,
             messages: Messages::default(),
             callbacks: Callbacks::default(),
             approvals: Approvals::default(),
-            unreported: BTreeMap::new(),
-            refused_items: BTreeSet::new(),
-            violations: BTreeSet::new(),
-            cancel_deadline: None,
+            tool_calls: ToolCalls::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -132,7 +120,7 @@ impl Thread {
             return;
         }
         self.journal.expire();
-        if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
+        if self.turns.cancel_deadline().is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
         }
         if self.silence_deadline().is_some_and(|at| at <= now.mono) {
@@ -168,7 +156,7 @@ impl Thread {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
-        let waiting = earliest(waiting, self.cancel_deadline);
+        let waiting = earliest(waiting, self.turns.cancel_deadline());
         earliest(
             waiting,
             earliest(self.silence_deadline(), self.session.start_at()),

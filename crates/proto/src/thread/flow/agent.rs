@@ -3,11 +3,12 @@
 use acpd_model::event::SessionDeleted;
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
+use super::turns::DAEMON_STOPPED;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
 use crate::thread::command::AgentExit;
 use crate::thread::session::{Continuation, Continued, Wake};
 use crate::thread::thread::Thread;
-use crate::thread::turns::DAEMON_STOPPED;
+use crate::thread::turn::{self, TurnResult};
 
 impl Thread {
     pub(in crate::thread) fn handle_agent(&mut self, event: AgentEvent) {
@@ -58,7 +59,7 @@ impl Thread {
                 self.journal.emit(Origin::Daemon, kind, params);
                 self.callbacks.answer(&mut self.journal, call, Err(error));
             }
-            AgentEvent::Foreign { params } => self.foreign_update(params),
+            AgentEvent::Foreign { params } => self.tool_calls.foreign_update(&mut self.journal, params),
             AgentEvent::Notified { method, params } => {
                 let kind = EventKind::AgentNotified { method };
                 self.journal.emit(Origin::Agent, kind, params);
@@ -137,7 +138,7 @@ impl Thread {
             self.void_requests("the agent is being stopped");
             self.journal.note_status();
             self.session.stop(&mut self.journal);
-            self.prompted = None;
+            self.turns.agent_stopped();
         }
     }
 
@@ -150,7 +151,7 @@ impl Thread {
 
     /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.
     pub(in crate::thread) fn reopen_if_idle(&mut self) {
-        if self.prompted.is_none() && self.session.take_reopen() {
+        if !self.turns.is_prompted() && self.session.take_reopen() {
             self.stop_agent();
         }
     }
@@ -168,7 +169,7 @@ impl Thread {
         self.session.abandon();
         self.callbacks.end_in_editors(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
-        let sent = self.prompted.take().is_some() || self.prompt.is_none();
+        let sent = self.turns.abandon();
         if self.journal.live().turn.is_some() && (sent || unsent_too) {
             self.settle_unanswered(reason, by);
         } else {
@@ -186,7 +187,8 @@ impl Thread {
         let reason = "the daemon is stopping";
         self.session.fail_continuations(&mut self.journal, reason);
         while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
-            self.settle_queued(queued, reason);
+            let result = TurnResult::failed(reason);
+            turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
         }
         self.callbacks.drop_in_editors(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);

@@ -118,7 +118,7 @@ impl Thread {
         self.session.record_activity(&self.journal);
         self.follow(verdict);
         if let Some(item) = item {
-            self.question_settled(item, outcome);
+            self.tool_calls.question_settled(&mut self.journal, item, outcome);
         }
     }
 

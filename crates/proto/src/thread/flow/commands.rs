@@ -6,7 +6,7 @@ use acpd_model::{EventKind, Origin};
 use crate::thread::command::{Command, Reply};
 use crate::thread::session::name_linked_directories;
 use crate::thread::thread::Thread;
-use crate::thread::turns::UnsentPrompt;
+use crate::thread::turn::UnsentPrompt;
 
 impl Thread {
     pub(in crate::thread) fn handle_command(&mut self, call: u64, by: Origin, command: Command) {

@@ -9,3 +9,8 @@ mod commands;
 mod fork;
 mod import;
 mod lifecycle;
+mod steer;
+mod turns;
+mod updates;
+
+pub(super) use turns::DAEMON_STOPPED;

@@ -3,12 +3,12 @@
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
-use super::command::{Reply, SteerDelivery};
-use super::message::add_user_message;
-use super::session::Continuation;
-use super::thread::Thread;
-use super::turns::{UnsentPrompt, check_input};
 use crate::agent::AgentRequest;
+use crate::thread::command::{Reply, SteerDelivery};
+use crate::thread::message::add_user_message;
+use crate::thread::session::Continuation;
+use crate::thread::thread::Thread;
+use crate::thread::turn::{UnsentPrompt, check_input};
 
 impl Thread {
     pub(super) fn steer(&mut self, call: u64, by: Origin, input: Vec<RawJson>, turn: Option<TurnId>) {
@@ -52,7 +52,7 @@ impl Thread {
             .live()
             .turn
             .filter(|turn| takes && turn.interrupted.is_none())?;
-        (self.prompted == Some(running.id)).then_some(running.id)
+        (self.turns.is_prompted_for(running.id)).then_some(running.id)
     }
 
     fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>) {
