@@ -5,29 +5,20 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
-mod agent_requests;
 mod approval;
 mod callback;
 mod command;
-mod continuations;
 mod editors;
 mod flow;
 mod fork;
-mod import;
-mod items;
 mod journal;
-mod lifecycle;
 mod message;
-mod process;
 
-mod resume;
-mod session_params;
-mod steer;
+mod session;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
 mod thread;
-mod turns;
-mod unreported;
-mod watchdog;
+mod tool_call;
+mod turn;
 
 pub use approval::Policies;
 pub use command::{

@@ -7,12 +7,12 @@ use acpd_policy::Scope;
 use crate::agent::Call;
 use crate::thread::approval::{PERMISSION_METHOD, Settled, Verdict, read_question};
 use crate::thread::command::{Answer, HostReply};
-use crate::thread::thread::{AgentState, Thread};
+use crate::thread::thread::Thread;
 
 impl Thread {
     /// Takes a call of the agent, and decides about it.
     pub(in crate::thread) fn handle_call(&mut self, call: u64, request: Call, raw_params: Option<RawJson>) {
-        if self.agent == AgentState::Stopping {
+        if self.session.is_stopping() {
             let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
             return self.refuse_call(call, request.method(), &failure);
         }
@@ -115,10 +115,10 @@ impl Thread {
     pub(in crate::thread) fn settle_request(&mut self, by: Origin, number: u32, outcome: &Outcome) {
         let Settled { verdict, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
         // The time in which a person was asked does not count as the agent's silence.
-        self.watchdog.record_activity(self.journal.now().mono);
+        self.session.record_activity(&self.journal);
         self.follow(verdict);
         if let Some(item) = item {
-            self.question_settled(item, outcome);
+            self.tool_calls.question_settled(&mut self.journal, item, outcome);
         }
     }
 
@@ -135,9 +135,9 @@ impl Thread {
         if self.journal.live().requests.is_empty() {
             return;
         }
-        let listens = self.agent == AgentState::Ready;
+        let listens = self.session.is_ready();
         let answers = self.approvals.void_all(&mut self.journal, reason, listens);
-        self.watchdog.record_activity(self.journal.now().mono);
+        self.session.record_activity(&self.journal);
         for (call, result) in answers {
             self.callbacks.answer(&mut self.journal, call, result);
         }

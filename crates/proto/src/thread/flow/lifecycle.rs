@@ -4,13 +4,13 @@ use acpd_model::event::{Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 
-use super::command::{Change, Effect, Reply};
-use super::continuations::Continuation;
-use super::thread::Thread;
 use crate::agent::AgentRequest;
+use crate::thread::command::{Change, Effect, Reply};
+use crate::thread::session::{Continuation, history_fidelity};
+use crate::thread::thread::Thread;
 
 impl Thread {
-    pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
+    pub(in crate::thread) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
         match change {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
@@ -26,7 +26,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
+    pub(in crate::thread) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
         let name = name.map(clean_name).transpose()?;
         let shown = self.journal.live().names.shown_with(name.as_ref());
         self.journal
@@ -57,31 +57,13 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
-    pub(super) fn check_accepts_turns(&self) -> Result<(), Failure> {
-        if self.journal.live().summary.archived {
-            return Err(Failure::new(
-                ErrorCode::Conflict,
-                "the thread is archived: unarchive it first",
-            ));
-        }
-        self.check_not_deleted()
-    }
-
-    pub(super) fn check_not_deleted(&self) -> Result<(), Failure> {
-        if self.is_being_deleted() {
-            return Err(Failure::new(ErrorCode::Conflict, "the thread is being deleted"));
-        }
-        Ok(())
-    }
-
     /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
     fn check_idle(&self) -> Result<(), Failure> {
         let busy = if self.journal.live().turn.is_some() || !self.journal.live().queue.is_empty() {
             "a turn is running: interrupt it first"
         } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
-        } else if !self.continuations.is_empty() {
+        } else if self.session.has_continuations() {
             "the thread is being forked or deleted: try again when it is"
         } else {
             return Ok(());
@@ -105,7 +87,7 @@ impl Thread {
             return Ok(Reply::RolledBack(fidelity));
         }
         let fidelity = match last_kept {
-            Some(_) => self.history_fidelity()?,
+            Some(_) => history_fidelity(&self.journal)?,
             None => Fidelity::Exact,
         };
         self.close_items(ItemOutcome::Completed);
@@ -118,7 +100,7 @@ impl Thread {
     }
 
     /// Refuses a turn that is not part of the conversation.
-    pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
+    pub(in crate::thread) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
         let known = (1..=self.journal.live().last_turn).contains(&turn.0);
         if known && !self.journal.live().dropped.contains(turn) {
             return Ok(());
@@ -126,30 +108,8 @@ impl Thread {
         Err(Failure::not_found(turn))
     }
 
-    /// How well a new session will remember; refused where it would not be told anything.
-    pub(super) fn history_fidelity(&self) -> Result<Fidelity, Failure> {
-        if self.journal.limits().recall_bytes == 0 {
-            return Err(Failure::new(
-                ErrorCode::Unsupported,
-                "cannot send the remaining history to the agent: limits.recall_bytes is 0",
-            ));
-        }
-        Ok(Fidelity::Recalled)
-    }
-
-    /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
-    pub(super) fn has_dropped_session(&self) -> bool {
-        self.agent == super::thread::AgentState::Stopping && self.journal.live().summary.session_id.is_none()
-    }
-
-    fn is_being_deleted(&self) -> bool {
-        self.continuations
-            .values()
-            .any(|continuation| matches!(continuation, Continuation::Delete { .. }))
-    }
-
     /// Deletes the thread, and before it the agent's session where the agent can do that.
-    pub(super) fn delete(&mut self, call: u64, by: Origin) {
+    pub(in crate::thread) fn delete(&mut self, call: u64, by: Origin) {
         if let Err(failure) = self.check_idle() {
             return self.journal.reply(call, Err(failure));
         }
@@ -162,16 +122,16 @@ impl Thread {
             .filter(|_| self.journal.live().declared.delete)
         {
             Some(session_id) => {
-                self.continuations
-                    .insert(call, Continuation::Delete { by: by.clone() });
-                self.request_agent(call, by, AgentRequest::DeleteSession { session_id });
+                let then = Continuation::Delete { by: by.clone() };
+                let request = AgentRequest::DeleteSession { session_id };
+                self.request_agent(call, by, request, Some(then));
             }
             None => self.finish_deletion(call, by, SessionDeleted::NotAsked),
         }
     }
 
     /// The last event of the thread; what follows is the end of its log.
-    pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
+    pub(in crate::thread) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.callbacks.withdraw_delegations(&mut self.journal);
@@ -184,7 +144,7 @@ impl Thread {
 }
 
 /// A name as it is kept.
-pub(super) fn clean_name(name: &str) -> Result<String, Failure> {
+pub(in crate::thread) fn clean_name(name: &str) -> Result<String, Failure> {
     let name = name.trim();
     if name.is_empty() {
         return Err(Failure::invalid_params("a name has at least one character"));

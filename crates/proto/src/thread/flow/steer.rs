@@ -3,18 +3,19 @@
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
-use super::command::{Reply, SteerDelivery};
-use super::continuations::Continuation;
-use super::message::add_user_message;
-use super::thread::{AgentState, Thread};
-use super::turns::{UnsentPrompt, check_input};
 use crate::agent::AgentRequest;
+use crate::thread::command::{Reply, SteerDelivery};
+use crate::thread::message::add_user_message;
+use crate::thread::session::Continuation;
+use crate::thread::thread::Thread;
+use crate::thread::turn::{UnsentPrompt, check_input};
 
 impl Thread {
     pub(super) fn steer(&mut self, call: u64, by: Origin, input: Vec<RawJson>, turn: Option<TurnId>) {
         let checked = self
-            .check_accepts_turns()
-            .and_then(|()| check_input(&input, self.capabilities.as_ref()))
+            .session
+            .check_accepts_turns(&self.journal)
+            .and_then(|()| check_input(&input, self.session.capabilities()))
             .and_then(|()| self.check_runs(turn));
         if let Err(failure) = checked {
             return self.journal.reply(call, Err(failure));
@@ -33,8 +34,7 @@ impl Thread {
             turn,
             input,
         };
-        self.continuations.insert(call, continuation);
-        self.request_agent(call, by, request);
+        self.request_agent(call, by, request, Some(continuation));
     }
 
     fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
@@ -46,13 +46,13 @@ impl Thread {
 
     /// The running turn, if the agent has its prompt, goes on with it, and takes words for it.
     fn steerable_turn(&self) -> Option<TurnId> {
-        let takes = self.agent == AgentState::Ready && self.capabilities.as_ref().is_some_and(|c| c.steering);
+        let takes = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
         let running = self
             .journal
             .live()
             .turn
             .filter(|turn| takes && turn.interrupted.is_none())?;
-        (self.prompted == Some(running.id)).then_some(running.id)
+        (self.turns.is_prompted_for(running.id)).then_some(running.id)
     }
 
     fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>) {
@@ -82,7 +82,7 @@ impl Thread {
             outcome: String,
         }
         match answer {
-            Err(failure) if self.agent != AgentState::Ready => self.journal.reply(call, Err(failure)),
+            Err(failure) if !self.session.is_ready() => self.journal.reply(call, Err(failure)),
             Err(_) => self.steer_later(call, by, input),
             Ok(answer) => {
                 let outcome = answer.read::<Steered>().map(|steered| steered.outcome);

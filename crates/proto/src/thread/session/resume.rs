@@ -5,14 +5,15 @@
 
 use acpd_model::event::{Binding, Level};
 
-use super::thread::Thread;
+use super::Session;
+use crate::thread::journal::Journal;
 use crate::wire::RpcError;
 
 /// What is known of the ways to go on with the thread's session.
 #[derive(Debug, Default)]
 pub(super) struct ResumeAttempts {
     /// The one that the process is being asked.
-    pub trying: Option<Binding>,
+    trying: Option<Binding>,
     /// Those that it did not answer, or did not survive.
     pub broken: Vec<Binding>,
 }
@@ -25,7 +26,7 @@ impl ResumeAttempts {
     }
 
     /// A session is open.
-    pub(super) fn opened(&mut self, how: Binding) {
+    pub fn opened(&mut self, how: Binding) {
         self.trying = None;
         if how == Binding::New {
             self.broken.clear();
@@ -33,9 +34,15 @@ impl ResumeAttempts {
     }
 }
 
-impl Thread {
+impl Session {
+    /// The agent is asked to go on with the session.
+    pub fn resume_started(&mut self, how: Binding) {
+        self.resume.trying = Some(how);
+    }
+
     /// The agent has not gone on with the session; `late` if it never answered.
-    pub(super) fn resume_failed(&mut self, how: Binding, error: &RpcError, late: bool) {
+    pub fn resume_failed(&mut self, journal: &mut Journal, how: Binding, error: &RpcError, late: bool) {
+        self.discard_import();
         self.resume.trying = None;
         if late {
             self.resume.exclude(how);
@@ -44,11 +51,11 @@ impl Thread {
             "The agent failed to continue its session with {}: {error}",
             method(how)
         );
-        self.journal.notice(Level::Info, "notReopened", &message);
+        journal.notice(Level::Info, "notReopened", &message);
     }
 
     /// The process is gone. If that was over an attempt to go on with the session, the next one is spared it.
-    pub(super) fn resume_ended(&mut self, expected: bool) {
+    pub(super) fn resume_ended(&mut self, journal: &mut Journal, expected: bool) {
         let Some(how) = self.resume.trying.take().filter(|_| !expected) else {
             return;
         };
@@ -57,7 +64,7 @@ impl Thread {
             "The agent exited while continuing its session with {}; this method is disabled for the thread.",
             method(how)
         );
-        self.journal.notice(Level::Warning, "notReopened", &message);
+        journal.notice(Level::Warning, "notReopened", &message);
     }
 }
 

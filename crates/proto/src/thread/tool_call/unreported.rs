@@ -7,30 +7,31 @@ use acpd_model::event::Outcome;
 use acpd_model::item::ToolStatus;
 use acpd_model::{EventKind, ItemId, Origin, RawJson};
 
-use super::thread::Thread;
+use super::ToolCalls;
 use crate::projection::ItemView;
+use crate::thread::journal::Journal;
 use crate::wire;
 
-impl Thread {
+impl ToolCalls {
     /// Ends the call of a question that was refused.
-    pub(super) fn question_settled(&mut self, item: ItemId, outcome: &Outcome) {
+    pub fn question_settled(&mut self, journal: &mut Journal, item: ItemId, outcome: &Outcome) {
         let Some(may_run) = self.unreported.get_mut(&item) else {
             return;
         };
         *may_run = !outcome.refuses();
         if !*may_run {
-            self.end_unreported(item);
-            self.refused_items.insert(item);
+            self.end_unreported(journal, item);
+            self.refused.insert(item);
         }
     }
 
     /// Ends a call that the agent will not end: completed if a question about it was answered and not refused, else failed.
     /// Returns whether it was such a call.
-    pub(super) fn end_unreported(&mut self, item: ItemId) -> bool {
+    pub(super) fn end_unreported(&mut self, journal: &mut Journal, item: ItemId) -> bool {
         let Some(may_run) = self.unreported.remove(&item) else {
             return false;
         };
-        let Some(ItemView::Tool(view)) = self.journal.item(item) else {
+        let Some(ItemView::Tool(view)) = journal.item(item) else {
             return false;
         };
         let id = view.read::<RawJson>("toolCallId");
@@ -46,8 +47,8 @@ impl Thread {
             update.plain("status", status.as_acp());
         });
         let kind = EventKind::ItemUpdated { item, status };
-        self.journal.emit(Origin::Daemon, kind, Some(update));
-        self.follow_tool(item, status, false);
+        journal.emit(Origin::Daemon, kind, Some(update));
+        self.follow_tool(journal, item, status, false);
         true
     }
 }
