@@ -28,7 +28,7 @@ pub struct Limits {
     pub ping_secs: u64,
     /// Seconds of silence after a ping until a client counts as gone.
     pub pong_secs: u64,
-    /// Seconds that a client has for one write: who takes nothing for so long is disconnected.
+    /// Seconds that a client for which something waits may take nothing of it; then it is disconnected.
     pub write_secs: u64,
     /// Turns that may wait in one thread.
     pub queued_turns: usize,
@@ -152,8 +152,8 @@ pub const EDITOR_IDLE_SECS: u64 = 600;
 pub const EDITOR_POSTS: usize = 16;
 /// Streams of sessions that such a connection may have, beside its own.
 pub const EDITOR_STREAMS: usize = 64;
-/// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. A reader that is
-/// slow holds the editor's threads up towards it, so that no more than one message comes on top.
+/// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. What its readers have not
+/// taken comes on top, up to [`OUTBOX_BYTES`] and one message.
 pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
 /// Milliseconds by which the answer to `session/load` leaves behind the last of the session's own stream: it goes by
 /// another connection, and editors take what comes behind the answer for news.
@@ -192,6 +192,12 @@ pub const EDITOR_TERMINAL_NAMES: usize = 1024;
 /// Bytes of commands' outputs, and of tool calls that show commands, that are kept for one session of an editor to be told as
 /// text, each.
 pub const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
+/// Bytes that may wait for a client before nothing more is queued for it but direct answers; one batch of events, or one answer, comes
+/// on top.
+pub const OUTBOX_BYTES: usize = 1 << 20;
+/// Times that something may be queued all the same for a client that has so much waiting; one that goes on to ask and does not read is
+/// disconnected. Their bytes are bounded by [`OUTBOX_BYTES`] as well.
+pub const UNREAD_ANSWERS: usize = 256;
 /// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.
