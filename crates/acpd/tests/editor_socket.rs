@@ -1,4 +1,4 @@
-//! Editors at the socket of the data directory, over lines of JSON.
+//! Editors at the socket in the data directory, over lines of JSON.
 
 mod support;
 
@@ -35,7 +35,7 @@ fn an_editor_works_and_another_one_sees_it() {
     second.wait_for_text("again");
 }
 
-/// Updates of tool calls among what an editor got: kind and status.
+/// Returns the kind and status of each tool call update among an editor's messages.
 fn calls(messages: &[Value]) -> Vec<(&str, &str)> {
     let updates = messages.iter().map(|message| &message["params"]["update"]);
     let calls = updates.filter(|update| update["toolCallId"].is_string());
@@ -161,7 +161,7 @@ fn what_is_no_message_is_answered_and_what_is_too_long_as_well() {
     let session = editor.open(&daemon);
     editor.send("nonsense");
     editor.send(&format!("\"{}\"", "x".repeat(5000)));
-    // The connection is as good as before.
+    // The connection stays usable.
     assert_eq!(editor.turn(&session, "say on").0, "on");
 }
 
@@ -173,7 +173,7 @@ fn the_last_words_of_a_daemon_reach_its_editors() {
     let session = editor.open(&daemon);
     let prompt = editor.prompt(&session, "say begun; slow ms=600000");
     editor.wait_for_text("begun");
-    // A connection that has said nothing yet does not hold it up.
+    // A connection that has sent nothing does not delay the shutdown.
     let mut silent = UnixStream::connect(daemon.place.data().join("acp.sock")).unwrap();
     daemon.stop();
     let error = editor.answer(prompt).unwrap_err();

@@ -160,17 +160,13 @@ impl PeerActor {
         while let Some(output) = self.peer.poll_output() {
             match output {
                 PeerOutput::Send(text) => self.send(text.into()),
-                PeerOutput::Call {
-                    token,
-                    request,
-                    order,
-                } => {
+                PeerOutput::Call { token, request } => {
                     let by = Origin::Client(Box::new(self.peer.caller()));
                     let role = self.peer.role();
                     let follows = &self.follows;
                     let called = self
                         .service
-                        .call(Caller { by, role }, request, order, |thread| {
+                        .call(Caller { by, role }, request, |thread| {
                             follows.contains_key(&thread)
                         })
                         .await;
@@ -218,14 +214,14 @@ impl PeerActor {
             }
             _ => {}
         }
-        let result = answer.map(|Response { result, follow }| {
+        let reply = answer.map(|Response { reply, follow }| {
             if let Some(to_follow) = follow {
                 let number = self.subscribe(to_follow.thread);
                 self.follow(number, to_follow);
             }
-            result
+            reply
         });
-        self.peer.reply(token, result);
+        self.peer.reply(token, reply);
     }
 
     /// Makes a subscription, in place of an earlier one of the same thread. Requests that come next know of it,
