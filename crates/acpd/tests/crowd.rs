@@ -8,10 +8,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::{Client, Daemon, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
+use tokio_tungstenite::tungstenite::Message;
 
 /// The numbers at `/metrics`, by name and labels; and all of the text.
 fn metrics(daemon: &Daemon) -> (BTreeMap<String, f64>, String) {
@@ -229,6 +230,31 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
             "it has seen something else than who never stopped"
         );
     }
+}
+
+#[test]
+fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
+    // Far more than the system takes for both ends of a socket.
+    const PINGS: usize = 2_000_000;
+    let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
+    let mut client = Client::new(&daemon);
+    let before = peak_kib(daemon.pid());
+    let payload = vec![0; 125];
+    let began = Instant::now();
+    let refused = (0..PINGS).find_map(|_| client.send(Message::Ping(payload.clone().into())).err());
+    assert!(refused.is_some(), "it takes them all");
+    assert!(
+        began.elapsed() < PATIENCE / 2,
+        "it has closed the connection: {refused:?}"
+    );
+    let grown = (peak_kib(daemon.pid()) - before) / 1024;
+    assert!(grown < 20, "the daemon grew by {grown} MiB");
+    let let_go = || metrics(&daemon).0["acpd_clients_dropped_total{reason=\"stalled\"}"];
+    wait_until("it is let go of", || {
+        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
+        std::thread::sleep(Duration::from_millis(100));
+        let_go() == 1.0
+    });
 }
 
 #[test]

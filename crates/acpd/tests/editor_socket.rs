@@ -5,9 +5,10 @@ mod support;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use support::{Daemon, Editor, Place};
+use support::{Client, Daemon, Editor, Place};
 
 #[test]
 fn an_editor_works_and_another_one_sees_it() {
@@ -179,4 +180,36 @@ fn the_last_words_of_a_daemon_reach_its_editors() {
     assert!(error["message"].as_str().unwrap().contains("daemon"), "{error}");
     editor.drain();
     assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
+}
+
+/// A socket from which nothing is read while somebody holds the lock.
+struct Pausing(UnixStream, Arc<Mutex<()>>);
+
+impl Read for Pausing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        drop(self.1.lock());
+        self.0.read(buffer)
+    }
+}
+
+#[test]
+fn a_cancel_gets_through_a_flood() {
+    // It is not let go of, however long it reads nothing.
+    let daemon = Daemon::with("[limits]\nwrite_secs = 3600\n");
+    let stream = UnixStream::connect(daemon.place.data().join("acp.sock")).unwrap();
+    let reading = Arc::new(Mutex::new(()));
+    let reader = Pausing(stream.try_clone().unwrap(), Arc::clone(&reading));
+    let mut editor = Editor::lines(reader, stream);
+    editor.greet();
+    let session = editor.open(&daemon);
+    let mut other = Client::new(&daemon);
+    other.resume(&session, 0);
+    let paused = reading.lock().unwrap();
+    let prompt = editor.prompt(&session, "flood n=20000 bytes=1000; say over; slow ms=600000");
+    other.until(|message| message.method == "item/agentMessage/delta" && message.text("text") == "over");
+    editor.notify("session/cancel", &json!({ "sessionId": session }));
+    let end = other.wait_for("turn/completed");
+    assert_eq!(end.params["turn"]["status"], "interrupted");
+    drop(paused);
+    assert_eq!(editor.answer(prompt).unwrap()["stopReason"], "cancelled");
 }

@@ -29,7 +29,7 @@ pub struct Limits {
     pub ping_secs: u64,
     /// Seconds of silence after a ping until the daemon considers a client gone.
     pub pong_secs: u64,
-    /// Seconds that one write to a client may take without progress. Then the daemon disconnects the client.
+    /// Seconds that a client may receive nothing while data is queued for it. Then the daemon disconnects the client.
     pub write_secs: u64,
     /// Turns that may wait in one thread.
     pub queued_turns: usize,
@@ -155,8 +155,8 @@ pub const EDITOR_IDLE_SECS: u64 = 600;
 pub const EDITOR_POSTS: usize = 16;
 /// Session streams of an HTTP connection of an editor, in addition to the connection's own stream.
 pub const EDITOR_STREAMS: usize = 64;
-/// Bytes of messages that an HTTP connection of an editor keeps for readers that are absent or reconnect. A slow reader
-/// holds back the editor's threads, so that at most one message exceeds the limit.
+/// Bytes of messages that an HTTP connection of an editor keeps for readers that are absent or reconnect. Messages that a
+/// connected reader has not received yet are kept in addition, up to [`OUTBOX_BYTES`] and one message.
 pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
 /// Delay between the last message of a session's stream and the response to `session/load`, in milliseconds. The
 /// response uses another connection, and editors treat messages after the response as new.
@@ -195,6 +195,12 @@ pub const EDITOR_TERMINAL_NAMES: usize = 1024;
 /// Bytes kept for one session of an editor to show as text: of the commands' outputs, and again of the tool calls that
 /// show commands.
 pub const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
+/// Bytes that may be queued for a client before the daemon queues no more events and large answers for it. One batch of events
+/// or one answer may exceed the limit.
+pub const OUTBOX_BYTES: usize = 1 << 20;
+/// Steps that may queue more for a client at that limit: small answers, and errors. A client that exceeds it, or [`OUTBOX_BYTES`] of
+/// such answers, sends requests without reading, and is disconnected.
+pub const UNREAD_ANSWERS: usize = 256;
 /// Bytes of encoded events that one log read returns. A larger event is returned alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.
