@@ -168,7 +168,7 @@ impl Agent {
             80..84 => self.ask(&session, "terminal/create", json!({ "command": "true" })),
             84..87 => self.out.push("this is not JSON\n".to_owned()),
             87..90 => self.update(&session, json!({ "sessionUpdate": "from_the_future", "x": 1 })),
-            90..93 => (0..40).for_each(|_| self.say(&session, "agent_message_chunk")),
+            90..93 => (0..150).for_each(|_| self.say(&session, "agent_message_chunk")),
             93..95 => self.deaf_until = Instant::now() + Duration::from_secs(self.dice.roll(90)),
             95 => return None,
             _ => {}

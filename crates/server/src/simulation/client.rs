@@ -154,12 +154,16 @@ async fn read(
     seen: Arc<Mutex<Seen>>,
     truth: Truth,
 ) {
-    let mut lines = BufReader::with_capacity(512, reader).lines();
+    let mut reader = BufReader::with_capacity(512, reader);
     while open.wait_for(|open| *open).await.is_ok() {
-        let Ok(Some(line)) = lines.next_line().await else {
+        let mut line = String::new();
+        let read = reader.read_line(&mut line).await;
+        // A connection may end within a line.
+        if read.is_err() || !line.ends_with('\n') {
             lock(&seen).is_closed = true;
             return;
-        };
+        }
+        line.truncate(line.len() - 1);
         lock(&seen).handle(line, &truth);
     }
 }
