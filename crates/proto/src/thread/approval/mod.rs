@@ -1,6 +1,6 @@
 //! Approvals: what a policy or a person decides about calls and questions of the agent.
 //!
-//! In: calls that the agent makes, questions that it asks, answers, where paths lead, what files hold. Out: a [`Verdict`] on each.
+//! In: calls that the agent makes, questions that it asks, answers, where paths lead, what files hold. Out: the [`NextStep`] of each.
 //! Owns: the policies, open questions with what waits for them, and what was allowed in the turn. Never: carries a call out, or
 //! answers it.
 
@@ -31,13 +31,14 @@ use crate::wire::RpcError;
 
 pub use policy::Policies;
 pub(super) use questions::{METHOD as PERMISSION_METHOD, read_question};
+pub(super) use remembered::adopt_rules;
 
 /// The answer to a call of the agent.
 pub(super) type CallResult = Result<RawJson, RpcError>;
 
 /// What becomes of a call of the agent.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum NextStep {
     /// It is carried out; `at` is where its file was then.
     Run {
         call: u64,
@@ -56,7 +57,7 @@ pub(super) enum Verdict {
     Wait,
 }
 
-impl Verdict {
+impl NextStep {
     fn refuse(call: u64, failure: &Failure) -> Self {
         let result = Err(failure.into());
         Self::Answer { call, result }
@@ -66,7 +67,7 @@ impl Verdict {
 /// What is to be done once a question is settled.
 pub(super) struct Settled {
     /// What becomes of the call that waited for it.
-    pub verdict: Verdict,
+    pub next: NextStep,
     /// The tool call that it was about.
     pub item: Option<ItemId>,
 }
@@ -155,23 +156,25 @@ impl Approvals {
             outcome: outcome.clone(),
         };
         journal.emit(by, kind, None);
-        let verdict = match self.questions.remove(&number) {
-            None => Verdict::Wait,
+        let next = match self.questions.remove(&number) {
+            None => NextStep::Wait,
             Some(OpenQuestion { waiting, request }) => match waiting {
                 Waiting::Agent(call) => {
                     self.grant(request.as_ref(), outcome);
                     let result = Ok(outcome_result(outcome, wants_input));
-                    Verdict::Answer { call, result }
+                    NextStep::Answer { call, result }
                 }
                 // A yes to a question of our own is for that one call.
-                Waiting::Call { call, request, at } if outcome.allows() => Verdict::Run { call, request, at },
+                Waiting::Call { call, request, at } if outcome.allows() => {
+                    NextStep::Run { call, request, at }
+                }
                 Waiting::Call { call, .. } => {
                     let failure = Failure::new(ErrorCode::Forbidden, "it was not allowed");
-                    Verdict::refuse(call, &failure)
+                    NextStep::refuse(call, &failure)
                 }
             },
         };
-        Settled { verdict, item }
+        Settled { next, item }
     }
 
     fn grant(&mut self, request: Option<&Request>, outcome: &Outcome) {

@@ -34,32 +34,6 @@ impl Approvals {
         journal.reply(call, Ok(Reply::Done));
     }
 
-    /// Makes the thread's own policy and answers those of the thread that it was split off.
-    pub fn adopt(&self, journal: &mut Journal, policy: Option<Policy>, remembered: &[RememberedRule]) {
-        if journal.live().policy != policy {
-            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-            journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
-        }
-        let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
-        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
-            let kind = EventKind::AnswerRevoked { id: rule.id };
-            journal.emit_in(None, Origin::Daemon, kind, None);
-        }
-        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
-            if let Ok(answer) = RawJson::of(rule) {
-                journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
-            }
-        }
-    }
-
-    /// What becomes of an "always" as the answer about `request`.
-    pub(super) fn always(&self, live: &Live, request: &Request) -> Always {
-        match live.remembered.would_hold_for(request, Scope::Session) {
-            Ok(what) => Always::Holds(what),
-            Err(error) => Always::NotRemembered(error.to_string()),
-        }
-    }
-
     /// Remembers an answer that is to hold: for the session, or for what the person says.
     pub(super) fn remember(
         &self,
@@ -189,4 +163,34 @@ pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcom
         *sent_option_id = once.map(|once| once.option_id.clone());
     }
     outcome
+}
+
+/// Makes the thread's own policy and answers those of the thread that it was split off.
+pub(in crate::thread) fn adopt_rules(
+    journal: &mut Journal,
+    policy: Option<Policy>,
+    remembered: &[RememberedRule],
+) {
+    if journal.live().policy != policy {
+        let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
+        journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
+    }
+    let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
+    for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
+        let kind = EventKind::AnswerRevoked { id: rule.id };
+        journal.emit_in(None, Origin::Daemon, kind, None);
+    }
+    for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
+        if let Ok(answer) = RawJson::of(rule) {
+            journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
+        }
+    }
+}
+
+/// What becomes of an "always" as the answer about `request`.
+pub(super) fn always(live: &Live, request: &Request) -> Always {
+    match live.remembered.would_hold_for(request, Scope::Session) {
+        Ok(what) => Always::Holds(what),
+        Err(error) => Always::NotRemembered(error.to_string()),
+    }
 }

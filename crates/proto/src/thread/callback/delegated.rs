@@ -7,14 +7,15 @@
 use std::time::Duration;
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS, EDITOR_EXTENSION_SECS};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, Origin, PreviousContent, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, PreviousContent, RawJson};
 use serde::Deserialize;
 
 use super::Callbacks;
 use super::delegated_terminals::{CreatedTerminal, is_exit, is_output};
+use super::files::{FileWrite, begin_change, fail_change};
 use super::final_output::is_own;
 use super::lease::AttachedEditor;
-use super::task::{Delegation, HostTask, Responder, name};
+use super::task::{Delegation, HostTask, Responder, TerminalCommand, name, terminal_id};
 use crate::agent::Call;
 use crate::thread::command::Effect;
 use crate::thread::editors::{EditorCommand, EditorRequest};
@@ -99,10 +100,10 @@ impl Callbacks {
             _ => self.raw_params.remove(&call),
         };
         let item = match &request {
-            Call::WriteFile { path, .. } => self.begin_change(journal, path, by.clone()),
+            Call::WriteFile { path, .. } => begin_change(journal, path, by.clone()),
             _ => None,
         };
-        let makes = creates.then(|| format!("term_{}", call + 1));
+        let makes = creates.then(|| terminal_id(call));
         let terminal_id = match &request {
             Call::TerminalOutput { terminal_id }
             | Call::WaitForTerminalExit { terminal_id }
@@ -143,7 +144,7 @@ impl Callbacks {
 
     /// The callbacks that an editor has.
     pub(super) fn delegated_to(&self, connection: &str) -> impl Iterator<Item = u64> {
-        self.tasks.iter().filter_map(move |(call, work)| match work {
+        self.tasks.iter().filter_map(move |(call, task)| match task {
             HostTask::Delegated(delegation) if delegation.connection == connection => Some(*call),
             _ => None,
         })
@@ -218,15 +219,13 @@ impl Callbacks {
                 journal.emit(by, EventKind::FileRead { path, bytes }, None);
             }
             Call::WriteFile { path, content } => {
-                self.file_written(
-                    journal,
+                let write = FileWrite {
                     path,
-                    &content,
-                    &PreviousContent::Unknown,
+                    content,
                     item,
-                    begun,
-                    by,
-                );
+                    turn: begun,
+                };
+                write.complete(journal, &PreviousContent::Unknown, by);
             }
             Call::CreateTerminal {
                 command,
@@ -236,13 +235,16 @@ impl Callbacks {
                 ..
             } => {
                 if let Some(terminal_id) = makes {
-                    let made = CreatedTerminal {
-                        connection,
-                        by,
+                    let command = TerminalCommand {
                         terminal_id,
                         command,
                         args,
                         cwd: cwd.unwrap_or_else(|| journal.live().spec.session_cwd().to_owned()),
+                    };
+                    let made = CreatedTerminal {
+                        connection,
+                        by,
+                        command,
                         output_byte_limit,
                         withdrawn,
                     };
@@ -279,7 +281,7 @@ impl Callbacks {
         by: Origin,
         error: RpcError,
     ) {
-        self.end_change(journal, delegation, by.clone());
+        end_change(journal, delegation, by.clone());
         if !matches!(
             delegation.request,
             Call::ReadFile { .. } | Call::TerminalOutput { .. } | Call::WaitForTerminalExit { .. }
@@ -291,23 +293,6 @@ impl Callbacks {
             journal.emit(by, kind, None);
         }
         self.answer(journal, call, Err(error));
-    }
-
-    fn end_change(&mut self, journal: &mut Journal, delegation: &Delegation, by: Origin) {
-        let (Some(item), Call::WriteFile { path, .. }) = (delegation.item, &delegation.request) else {
-            return;
-        };
-        let end = ItemEnd::FileChange {
-            path: path.clone(),
-            diff: String::new(),
-            replaced: None,
-        };
-        let kind = EventKind::ItemCompleted {
-            item,
-            outcome: ItemOutcome::Failed,
-            end,
-        };
-        journal.emit(by, kind, None);
     }
 
     /// An editor is gone. What it was not asked yet, and what changes nothing, is done here; of the rest nobody knows whether
@@ -329,7 +314,7 @@ impl Callbacks {
             }
             let is_unsent = unsent.contains(&call);
             if is_unsent && (delegation.withdrawn || self.is_abandoned(call)) {
-                self.end_change(journal, &delegation, Origin::Daemon);
+                end_change(journal, &delegation, Origin::Daemon);
                 continue;
             }
             match &delegation.request {
@@ -367,7 +352,7 @@ impl Callbacks {
 
     /// When the next editor will have been given enough time.
     pub(super) fn delegation_deadline(&self) -> Option<Instant> {
-        let deadlines = self.tasks.values().map(|work| match work {
+        let deadlines = self.tasks.values().map(|task| match task {
             HostTask::Delegated(delegation) => delegation.until,
             _ => None,
         });
@@ -376,18 +361,18 @@ impl Callbacks {
 
     pub(super) fn expire_delegations(&mut self, journal: &mut Journal) {
         let now = journal.now().mono;
-        let is_late = |work: &HostTask| matches!(work, HostTask::Delegated(delegation) if delegation.until.is_some_and(|at| at <= now));
+        let is_late = |task: &HostTask| matches!(task, HostTask::Delegated(delegation) if delegation.until.is_some_and(|at| at <= now));
         let late: Vec<u64> = self
             .tasks
             .iter()
-            .filter(|(_, work)| is_late(work))
+            .filter(|(_, task)| is_late(task))
             .map(|(call, _)| *call)
             .collect();
         for call in late {
             let Some(delegation) = self.take_delegation(call) else {
                 continue;
             };
-            self.withdraw_from_editor(journal, &delegation, call, true);
+            withdraw_from_editor(journal, &delegation, call, true);
             let message = format!(
                 "{} did not answer {} within {} s{}",
                 name(&delegation.by),
@@ -407,7 +392,7 @@ impl Callbacks {
         };
         delegation.withdrawn = true;
         let changes = delegation.changes();
-        self.withdraw_from_editor(journal, &delegation, call, !changes);
+        withdraw_from_editor(journal, &delegation, call, !changes);
         if changes {
             self.tasks.insert(call, HostTask::Delegated(Box::new(delegation)));
         }
@@ -423,7 +408,7 @@ impl Callbacks {
             if delegation.outlives_agent() {
                 self.tasks.insert(call, HostTask::Delegated(Box::new(delegation)));
             } else {
-                self.withdraw_from_editor(journal, &delegation, call, true);
+                withdraw_from_editor(journal, &delegation, call, true);
             }
         }
     }
@@ -433,26 +418,27 @@ impl Callbacks {
         let calls: Vec<u64> = self.tasks.keys().copied().collect();
         for call in calls {
             if let Some(delegation) = self.take_delegation(call) {
-                self.withdraw_from_editor(journal, &delegation, call, true);
+                withdraw_from_editor(journal, &delegation, call, true);
                 let message = format!("{reason}{}", unknown_effect(&delegation.request));
                 let error = unknown(message);
                 self.not_done(journal, call, &delegation, Origin::Daemon, error);
             }
         }
     }
+}
 
-    fn withdraw_from_editor(
-        &mut self,
-        journal: &mut Journal,
-        delegation: &Delegation,
-        call: u64,
-        forget: bool,
-    ) {
-        journal.push(Effect::Editor {
-            connection: delegation.connection.clone(),
-            order: EditorCommand::Withdraw { call, forget },
-        });
+/// Ends the file change that a delegation is, if it is one: the file was not written, or nobody knows.
+fn end_change(journal: &mut Journal, delegation: &Delegation, by: Origin) {
+    if let Call::WriteFile { path, .. } = &delegation.request {
+        fail_change(journal, delegation.item, path, by);
     }
+}
+
+fn withdraw_from_editor(journal: &mut Journal, delegation: &Delegation, call: u64, forget: bool) {
+    journal.push(Effect::Editor {
+        connection: delegation.connection.clone(),
+        order: EditorCommand::Withdraw { call, forget },
+    });
 }
 
 /// What the agent hears that has no answer.

@@ -6,6 +6,7 @@
 
 mod delegated;
 mod delegated_terminals;
+mod files;
 mod final_output;
 mod host;
 mod lease;
@@ -101,7 +102,7 @@ impl Callbacks {
     /// Whether the file change is a write that the machine, or an editor, is at.
     pub fn is_being_written(&self, change: ItemId) -> bool {
         self.tasks.values().any(|task| match task {
-            HostTask::Write { item, .. } => *item == Some(change),
+            HostTask::Write(write) => write.item == Some(change),
             HostTask::Delegated(delegation) => delegation.item == Some(change),
             _ => false,
         })

@@ -3,22 +3,23 @@
 //! In: what happened, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the events, and
 //! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write.
 
+mod text;
 mod turn_files;
 
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, ErrorCode, Event, EventKind, Failure, ItemId, ItemOutcome, Limits, Origin, PreviousContent,
-    RawJson, Summary, ThreadId, ThreadStatus, TurnId,
+    BlobId, ErrorCode, Event, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
+    MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId,
 };
 
 use self::turn_files::TurnFiles;
 use super::command::{Effect, HostCall, Reply};
 use crate::agent::AgentCommand;
-use crate::fanout::{Coalescer, Delta, LiveEnd, LiveTail, LiveText, Source};
-use crate::projection::{Chunks, ItemView, Live};
+use crate::fanout::{Coalescer, LiveTail};
+use crate::projection::{ItemView, Live};
 use crate::queue::Queue;
-use crate::time::{Instant, Now, earliest};
+use crate::time::Now;
 
 /// A thread's view, and what is on its way into the log and out of the thread.
 #[derive(Debug)]
@@ -147,6 +148,37 @@ impl Journal {
         }
     }
 
+    /// Adds a person's words, whole from the beginning.
+    pub fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
+        let item = self.next_item();
+        let role = MessageType::UserMessage;
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        let content = content.to_vec();
+        let end = ItemEnd::Message {
+            role,
+            content: content.clone(),
+        };
+        let kinds = [
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start,
+            },
+            EventKind::UserMessageAdded { item, content },
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+        ];
+        for kind in kinds {
+            self.emit_in(Some(turn), by.clone(), kind, None);
+        }
+    }
+
     /// Ends an item with what it holds.
     pub fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
         let Some(view) = self.item(item) else {
@@ -229,101 +261,6 @@ impl Journal {
         let id = BlobId::of(&content);
         self.blobs.push(content);
         id
-    }
-}
-
-impl Journal {
-    /// Takes text for a message or of a terminal; it may be held back and merged.
-    pub fn emit_text(&mut self, delta: Delta) {
-        if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
-            self.flush();
-            return self.emit_delta(delta);
-        }
-        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
-            self.emit_delta(due);
-        }
-    }
-
-    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
-    fn keeps_chunks_apart(&self) -> bool {
-        let said = self.live.spec.chunks;
-        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
-    }
-
-    /// What is held back of `item`.
-    pub fn held_text(&self, item: ItemId) -> &str {
-        self.coalescer.held(item).unwrap_or_default()
-    }
-
-    pub fn flush(&mut self) {
-        if let Some(delta) = self.coalescer.flush() {
-            self.emit_delta(delta);
-        }
-    }
-
-    fn emit_delta(&mut self, delta: Delta) {
-        let Delta {
-            turn,
-            item,
-            source,
-            text,
-            raw,
-            message_id,
-        } = delta;
-        let kind = match source {
-            Source::Message(role) => EventKind::ItemDelta {
-                item,
-                role,
-                text,
-                message_id: message_id.filter(|_| raw.is_none()),
-            },
-            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
-                item,
-                terminal_id,
-                text,
-            },
-        };
-        self.record(turn, Origin::Agent, kind, raw, None);
-    }
-
-    /// Takes output that the log does not keep: it is only shown.
-    pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
-        self.live_tail.push(item, terminal_id, text, self.now.mono);
-    }
-
-    /// Shows the rest of a terminal's output that the log does not keep, and returns what is known of its end.
-    pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
-        let mut end = self.live_tail.end(item);
-        if let Some(shown) = end.unshown.take() {
-            self.show(shown);
-        }
-        end
-    }
-
-    /// Shows what is in no log, after all that is.
-    fn show(&mut self, shown: LiveText) {
-        self.flush();
-        self.effects.push(Effect::Show {
-            turn: self.current_turn(),
-            at: self.now.wall,
-            after: self.live.last_seq,
-            shown,
-        });
-    }
-
-    /// When to call [`expire`](Self::expire).
-    pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.coalescer.deadline(), self.live_tail.deadline())
-    }
-
-    /// Emits and shows what was held back long enough.
-    pub fn expire(&mut self) {
-        if let Some(delta) = self.coalescer.expire(self.now.mono) {
-            self.emit_delta(delta);
-        }
-        for shown in self.live_tail.expire(self.now.mono) {
-            self.show(shown);
-        }
     }
 }
 

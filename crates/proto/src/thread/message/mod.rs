@@ -5,7 +5,7 @@
 
 mod echo;
 
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId};
+use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
 use super::journal::Journal;
@@ -211,36 +211,5 @@ impl Messages {
             journal.flush();
             journal.complete(open.item, outcome);
         }
-    }
-}
-
-/// Adds a person's words, whole from the beginning.
-pub(super) fn add_user_message(journal: &mut Journal, turn: TurnId, by: &Origin, content: &[RawJson]) {
-    let item = journal.next_item();
-    let role = MessageType::UserMessage;
-    let start = ItemStart::Message {
-        role,
-        message_id: None,
-    };
-    let content = content.to_vec();
-    let end = ItemEnd::Message {
-        role,
-        content: content.clone(),
-    };
-    let kinds = [
-        EventKind::ItemStarted {
-            item,
-            parent: None,
-            start,
-        },
-        EventKind::UserMessageAdded { item, content },
-        EventKind::ItemCompleted {
-            item,
-            outcome: ItemOutcome::Completed,
-            end,
-        },
-    ];
-    for kind in kinds {
-        journal.emit_in(Some(turn), by.clone(), kind, None);
     }
 }

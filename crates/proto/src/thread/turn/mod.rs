@@ -13,7 +13,6 @@ use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
 
 use super::command::TurnView;
 use super::journal::Journal;
-use super::message::add_user_message;
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
 use crate::time::Instant;
@@ -76,7 +75,7 @@ impl Turns {
         };
         journal.emit_in(Some(turn), by.clone(), kind, None);
         journal.note_status();
-        add_user_message(journal, turn, by, &prompt.blocks);
+        journal.add_user_message(turn, by, &prompt.blocks);
         self.prompt = Some(prompt);
     }
 
@@ -109,33 +108,6 @@ impl Turns {
         had
     }
 
-    /// A client wants the end of a turn, or of the one that runs.
-    pub fn interrupt(
-        &self,
-        journal: &mut Journal,
-        by: &Origin,
-        turn: Option<TurnId>,
-    ) -> Result<Interrupt, Failure> {
-        let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
-        if let Some(queued) = turn.filter(is_queued) {
-            settle_queued(journal, queued, TurnResult::interrupted(), by);
-            return Ok(Interrupt::Nothing);
-        }
-        let Some(running) = journal.live().turn else {
-            return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
-        };
-        if turn.is_some_and(|id| id != running.id) {
-            return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
-        }
-        if running.interrupted == Some(Interrupter::Client) {
-            return Ok(Interrupt::Nothing);
-        }
-        let kind = EventKind::InterruptRequested {};
-        journal.emit_in(Some(running.id), by.clone(), kind, None);
-        let knows = running.interrupted.is_some();
-        Ok(Interrupt::End { knows })
-    }
-
     /// Asks the agent to end the turn.
     pub fn cancel(&mut self, journal: &mut Journal) {
         journal.send_to_agent(AgentCommand::Cancel);
@@ -163,6 +135,32 @@ impl Turns {
         self.cancel_deadline = None;
         self.prompt = None;
     }
+}
+
+/// A client wants the end of a turn, or of the one that runs.
+pub(super) fn interrupt(
+    journal: &mut Journal,
+    by: &Origin,
+    turn: Option<TurnId>,
+) -> Result<Interrupt, Failure> {
+    let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
+    if let Some(queued) = turn.filter(is_queued) {
+        settle_queued(journal, queued, TurnResult::interrupted(), by);
+        return Ok(Interrupt::Nothing);
+    }
+    let Some(running) = journal.live().turn else {
+        return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
+    };
+    if turn.is_some_and(|id| id != running.id) {
+        return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
+    }
+    if running.interrupted == Some(Interrupter::Client) {
+        return Ok(Interrupt::Nothing);
+    }
+    let kind = EventKind::InterruptRequested {};
+    journal.emit_in(Some(running.id), by.clone(), kind, None);
+    let knows = running.interrupted.is_some();
+    Ok(Interrupt::End { knows })
 }
 
 /// The turn that a client has started under this id before.

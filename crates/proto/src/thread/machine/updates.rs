@@ -3,8 +3,8 @@
 use acpd_model::event::{Level, Outcome};
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
 
+use super::Thread;
 use crate::agent::{ToolUpdate, Update, UpdateKind};
-use crate::thread::thread::Thread;
 use crate::thread::tool_call::ToolOutcome;
 
 impl Thread {
@@ -31,7 +31,7 @@ impl Thread {
             UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
             UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
             UpdateKind::SessionInfo { title } => {
-                let overruled = title.is_some() && self.journal.live().names.person.is_some();
+                let overruled = title.is_some() && self.live().names.person.is_some();
                 EventKind::SessionInfoUpdated { title, overruled }
             }
             UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
@@ -79,7 +79,7 @@ impl Thread {
     /// asked about.
     fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
         while let Some(tool) = self.tool_calls.next_excess(&mut self.journal, next) {
-            let requests = self.journal.live().requests.iter();
+            let requests = self.live().requests.iter();
             let about: Vec<u32> = requests
                 .filter(|(_, open)| open.event.kind.item() == Some(tool))
                 .map(|(number, _)| *number)
