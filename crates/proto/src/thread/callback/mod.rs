@@ -6,6 +6,7 @@
 
 mod delegated;
 mod delegated_terminals;
+mod delegation_end;
 mod files;
 mod final_output;
 mod host;
