@@ -1,4 +1,4 @@
-//! Files and commands that the agent wants without having asked.
+//! Calls that the agent makes without asking for permission first.
 
 use acpd_model::event::{Always, PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent};
@@ -15,7 +15,7 @@ use crate::projection::{is_computed, unified_diff};
 use crate::thread::command::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 
-/// A write whose file is read first, to compare it with the old text that a question showed.
+/// A write that waits until its file is read, to compare it with the old text that a question showed.
 #[derive(Debug)]
 pub(super) struct Comparison {
     request: Call,
@@ -24,7 +24,7 @@ pub(super) struct Comparison {
 }
 
 impl Approvals {
-    /// Decides about a call, as soon as that can be done. `form` is what a command without arguments is where it is run.
+    /// Decides about a call, or first looks up where its paths lead. `form` says how a command without arguments is run.
     pub fn evaluate(&mut self, journal: &mut Journal, call: u64, request: Call, form: Form) -> NextStep {
         match self.call_request(journal.live(), &request, form) {
             None => NextStep::Run {
@@ -91,12 +91,12 @@ impl Approvals {
         NextStep::Wait
     }
 
-    /// Whether the host reads a file for the decision about this call.
+    /// Returns whether the host is reading a file for the decision about this call.
     pub fn compares(&self, call: u64) -> bool {
         self.comparisons.contains_key(&call)
     }
 
-    /// The host has read the file that is to be written.
+    /// Decides about a write, now that the host has read its file.
     pub fn compared(
         &mut self,
         journal: &mut Journal,
@@ -172,7 +172,7 @@ impl Approvals {
     }
 }
 
-/// What a question about a call shows: its topic, its title and an ACP tool call.
+/// Returns what a question about a call shows: its topic, its title and an ACP tool call.
 fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value)> {
     match request {
         Call::ReadFile { path, .. } => {

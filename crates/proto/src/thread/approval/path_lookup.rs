@@ -1,7 +1,6 @@
 //! What is decided on only when it is known where its paths lead: calls and questions of the agent that name files.
 //!
-//! In: a call, or a question, with the request that it comes to. Out: the effect that has the paths looked up, and with
-//! its answer the decision.
+//! In: a call or a question with its paths, and later where they lead. Out: the effect that resolves the paths, then the decision.
 
 use acpd_model::event::{PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, Failure, ItemId, RawJson, TurnId};

@@ -42,7 +42,7 @@ fn string(member: Option<RawJson>) -> Option<String> {
     member?.read().ok()
 }
 
-/// Reads what a question says of its tool call, as an update of that call. A question that is not clear is none.
+/// Reads what a question says about its tool call, as an update of that call. Refuses an ambiguous question.
 pub(in crate::thread) fn read_question(
     tool: &RawJson,
     options: &[PermissionOption],
@@ -91,7 +91,7 @@ fn ambiguous(place: &str, key: &str) -> Failure {
 }
 
 impl Approvals {
-    /// Takes a question about the open tool call `id`, and puts it to the policy and then to people, as soon as that can be done.
+    /// Puts a question about the open tool call `id` to the policy and then to people, once its paths are resolved.
     pub fn ask(
         &mut self,
         journal: &mut Journal,
@@ -132,7 +132,7 @@ impl Approvals {
             call: kept,
             request,
         };
-        // A person may want the answer to hold, so that it is always known what it is about.
+        // The answer may be remembered, so its paths are always resolved.
         if names_paths(&question.request) {
             self.start_path_lookup(journal, call, PathLookup::Question(question))
         } else {
@@ -210,7 +210,7 @@ impl Approvals {
         Self::asked(journal, number, None)
     }
 
-    /// A question was asked. Who wants the turn to end is not asked about its next step.
+    /// Returns the next step of a new question: it is cancelled if its turn is being interrupted.
     pub(super) fn asked(journal: &mut Journal, number: u32, settled: Option<(Origin, Outcome)>) -> NextStep {
         let interrupted = journal.live().turn.is_some_and(|turn| turn.interrupted.is_some());
         let settled = if interrupted {

@@ -20,7 +20,7 @@ impl Approvals {
         Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
-    /// Takes an answer back. The command is answered when that is durable.
+    /// Revokes a remembered answer. The command is answered when that is durable.
     pub fn revoke(&mut self, journal: &mut Journal, call: u64, by: Origin, id: u64) {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
             let order = RememberedChange::Revoke { call, id };
@@ -165,7 +165,7 @@ pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcom
     outcome
 }
 
-/// Makes the thread's own policy and answers those of the thread that it was split off.
+/// Replaces the thread's own policy and remembered answers by those of the thread that it is forked from.
 pub(in crate::thread) fn adopt_rules(
     journal: &mut Journal,
     policy: Option<Policy>,

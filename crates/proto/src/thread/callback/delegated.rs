@@ -295,7 +295,7 @@ impl Callbacks {
     }
 }
 
-/// Ends the file change that a delegation is, if it is one: the file was not written, or nobody knows.
+/// Ends the file change of a delegated write that failed, or whose result is unknown.
 pub(super) fn end_change(journal: &mut Journal, delegation: &Delegation, by: Origin) {
     if let Call::WriteFile { path, .. } = &delegation.request {
         fail_change(journal, delegation.item, path, by);

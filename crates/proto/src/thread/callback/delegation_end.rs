@@ -1,4 +1,4 @@
-//! Callbacks that an editor has and does not answer: it is gone or too late, or nobody waits for the answer any more.
+//! Delegated callbacks that get no answer: the editor is gone or too late, or the agent withdrew them.
 
 use acpd_model::Origin;
 

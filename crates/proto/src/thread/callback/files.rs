@@ -1,23 +1,23 @@
-//! Files that are written for the agent: each is a file change on record.
+//! Files written for the agent. Each write is an item, a file change.
 
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
 
 use crate::projection::{ItemView, unified_diff};
 use crate::thread::journal::Journal;
 
-/// A file that is being written.
+/// A write in progress.
 #[derive(Debug)]
 pub(super) struct FileWrite {
     pub path: String,
     pub content: String,
-    /// The file change that it is, unless a tool call shows that.
+    /// Its file change, unless a tool call shows the file already.
     pub item: Option<ItemId>,
-    /// The turn in which it was begun.
+    /// The turn in which it began.
     pub turn: Option<TurnId>,
 }
 
 impl FileWrite {
-    /// Records that the file was written, and held `old` before. What is done after its turn is none of another one's changes.
+    /// Records the write of a file that held `old` before. It counts as a change of the current turn only if it began in that turn.
     pub fn complete(self, journal: &mut Journal, old: &PreviousContent, by: Origin) {
         let Self {
             path,
@@ -47,7 +47,7 @@ impl FileWrite {
     }
 }
 
-/// Begins a file change. A file that a tool call shows already is that call's file change; another one is a change by itself.
+/// Begins a file change, unless a tool call shows the file already: then the change is part of that call.
 pub(super) fn begin_change(journal: &mut Journal, path: &str, by: Origin) -> Option<ItemId> {
     let shown = journal.live().items.values().any(|open| {
         open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
@@ -68,7 +68,7 @@ pub(super) fn begin_change(journal: &mut Journal, path: &str, by: Origin) -> Opt
     Some(item)
 }
 
-/// Ends a file change without one.
+/// Ends a file change that did not happen.
 pub(super) fn fail_change(journal: &mut Journal, item: Option<ItemId>, path: &str, by: Origin) {
     let Some(item) = item else { return };
     let end = ItemEnd::FileChange {

@@ -21,7 +21,7 @@ impl Callbacks {
     ) {
         self.raw_params.remove(&call);
         match request {
-            // Questions are never carried out.
+            // Questions go to people, not to the host.
             Call::Permission { .. } | Call::Elicit { .. } => {}
             Call::ReadFile { path, line, limit } => {
                 self.tasks.insert(call, HostTask::Read { path: path.clone() });
@@ -118,7 +118,7 @@ impl Callbacks {
     }
 
     pub fn host_replied(&mut self, journal: &mut Journal, call: u64, result: Result<HostReply, Failure>) {
-        // What an editor has was not begun here, whatever is said to be done.
+        // The host was not asked to do what an editor does.
         if matches!(
             self.tasks.get(&call),
             Some(HostTask::Delegated(_) | HostTask::QueuedRelease(_))

@@ -1,4 +1,4 @@
-//! What is being carried out for the agent, with what its end needs to know.
+//! Calls in progress, with what their end needs to know.
 
 use acpd_model::{ItemId, Origin, TurnId};
 
@@ -17,19 +17,19 @@ pub(super) enum Responder {
 /// A command in a terminal.
 #[derive(Debug)]
 pub(super) struct TerminalCommand {
-    /// The terminal's name by us.
+    /// Our name for the terminal.
     pub terminal_id: String,
     pub command: String,
     pub args: Vec<String>,
     pub cwd: String,
 }
 
-/// The name of the terminal that a callback makes.
+/// Returns our name for the terminal that a callback creates.
 pub(super) fn terminal_id(call: u64) -> String {
     format!("term_{}", call + 1)
 }
 
-/// A callback that is being carried out, with what its end needs to know.
+/// A call in progress, with what its end needs to know.
 #[derive(Debug)]
 pub(super) enum HostTask {
     Read {

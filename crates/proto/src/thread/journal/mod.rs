@@ -1,7 +1,7 @@
-//! How what happened comes to be on record: events in their order, text and diffs that are merged, content beside them.
+//! The journal: events in their order, text and diffs that are merged, blobs, effects.
 //!
 //! In: what happened, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the events, and
-//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write.
+//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write to.
 
 mod text;
 mod turn_files;
@@ -21,13 +21,13 @@ use crate::projection::{ItemView, Live};
 use crate::queue::Queue;
 use crate::time::Now;
 
-/// A thread's view, and what is on its way into the log and out of the thread.
+/// A thread's view, its new events and blobs, and its effects.
 #[derive(Debug)]
 pub(super) struct Journal {
     live: Live,
     limits: Limits,
     now: Now,
-    /// The turn that is being taken over from the agent's history.
+    /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
     /// Whether the configuration wants each chunk of text to be recorded by itself.
     single_chunks: bool,
@@ -75,7 +75,7 @@ impl Journal {
         self.now = now;
     }
 
-    /// The turn that events belong to.
+    /// Returns the turn that new events belong to.
     pub fn current_turn(&self) -> Option<TurnId> {
         self.importing.or(self.live.turn.map(|turn| turn.id))
     }
@@ -84,7 +84,7 @@ impl Journal {
         ItemId(self.live.last_item + 1)
     }
 
-    /// An unfinished item.
+    /// Returns an unfinished item.
     pub fn item(&self, item: ItemId) -> Option<&ItemView> {
         self.live.items.get(&item).map(|open| &open.view)
     }
@@ -94,7 +94,7 @@ impl Journal {
         self.live.fold(event);
     }
 
-    /// Events belong to `turn`, which is taken over from the agent's history, until this is called with `None`.
+    /// Attributes new events to an imported turn, until this is called with `None`.
     pub fn set_importing(&mut self, turn: Option<TurnId>) {
         self.importing = turn;
     }
@@ -106,7 +106,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Makes an event of the current turn out of what happened. What is held back goes first.
+    /// Appends an event of the current turn, after the text that is held back.
     pub fn emit(&mut self, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.emit_with_params(by, kind, raw, None);
     }
@@ -122,13 +122,13 @@ impl Journal {
         self.record(self.current_turn(), by, kind, raw, raw_params);
     }
 
-    /// Makes an event of this turn, or of none.
+    /// Appends an event of the given turn, or of none.
     pub fn emit_in(&mut self, turn: Option<TurnId>, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.flush();
         self.record(turn, by, kind, raw, None);
     }
 
-    /// Keeps and hands on an update of the agent that changes nothing that is shown.
+    /// Records an update of the agent that changes nothing that is shown.
     pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let kind = EventKind::AgentNotified {
             method: "session/update".to_owned(),
@@ -136,8 +136,7 @@ impl Journal {
         self.emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Records a call of the agent that could not be done, so that it is known what it tried. That something is not there is no
-    /// more than an answer.
+    /// Records a refused call of the agent. "Not found" is an ordinary answer, and is not recorded.
     pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
         if failure.code != ErrorCode::NotFound {
             let kind = EventKind::CallRefused {
@@ -148,7 +147,7 @@ impl Journal {
         }
     }
 
-    /// Adds a person's words, whole from the beginning.
+    /// Adds a complete message of a person.
     pub fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
         let item = self.next_item();
         let role = MessageType::UserMessage;
@@ -179,7 +178,7 @@ impl Journal {
         }
     }
 
-    /// Ends an item with what it holds.
+    /// Completes an item with its content.
     pub fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
         let Some(view) = self.item(item) else {
             return;
@@ -265,12 +264,12 @@ impl Journal {
 }
 
 impl Journal {
-    /// A file is `new` now, and was `old` before.
+    /// Adds a file change to the turn's diff.
     pub fn note_file_change(&mut self, path: &str, old: &PreviousContent, new: &str) {
         self.files.note(path, old, new);
     }
 
-    /// Forgets which files were changed: another turn begins.
+    /// Forgets the file changes of the turn.
     pub fn forget_file_changes(&mut self) {
         self.files.clear();
     }
@@ -284,7 +283,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Has something done, once all events so far are stored.
+    /// Adds an effect, to be carried out once all events so far are stored.
     pub fn push(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

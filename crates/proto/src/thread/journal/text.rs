@@ -1,4 +1,4 @@
-//! Text on its way: of messages and terminals, held back to be merged, or shown without being kept.
+//! Text of messages and terminals: merged before it becomes an event, or only shown.
 
 use acpd_model::{EventKind, ItemId, Origin};
 
@@ -9,7 +9,7 @@ use crate::thread::command::Effect;
 use crate::time::{Instant, earliest};
 
 impl Journal {
-    /// Takes text for a message or of a terminal; it may be held back and merged.
+    /// Adds text of a message or a terminal; it may be held back and merged.
     pub fn emit_text(&mut self, delta: Delta) {
         if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
             self.flush();
@@ -62,12 +62,12 @@ impl Journal {
         self.record(turn, Origin::Agent, kind, raw, None);
     }
 
-    /// Takes output that the log does not keep: it is only shown.
+    /// Adds output of a terminal that is only shown, and not recorded.
     pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
         self.live_tail.push(item, terminal_id, text, self.now.mono);
     }
 
-    /// Shows the rest of a terminal's output that the log does not keep, and returns what is known of its end.
+    /// Shows the rest of a terminal's unrecorded output, and returns what is known of the end of its output.
     pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
         let mut end = self.live_tail.end(item);
         if let Some(shown) = end.unshown.take() {
@@ -92,7 +92,7 @@ impl Journal {
         earliest(self.coalescer.deadline(), self.live_tail.deadline())
     }
 
-    /// Emits and shows what was held back long enough.
+    /// Records and shows what was held back long enough.
     pub fn expire(&mut self) {
         if let Some(delta) = self.coalescer.expire(self.now.mono) {
             self.emit_delta(delta);

@@ -1,4 +1,4 @@
-//! The agent: what its events mean for the parts of a thread, and what its start and its end bring with them.
+//! Events of the agent, and the start and end of its process.
 
 use acpd_model::event::SessionDeleted;
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
@@ -184,13 +184,13 @@ impl Thread {
         self.journal.note_status();
     }
 
-    /// The process ends, or has ended, with the daemon.
+    /// Ends what is open because the daemon stops, or has stopped.
     pub(super) fn abandon_with_daemon(&mut self, reason: &str) {
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
     }
 
-    /// The daemon stops.
+    /// Stops everything, since the daemon stops.
     pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
         self.session.fail_continuations(&mut self.journal, reason);
@@ -206,7 +206,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Asks something of the agent, and then goes on with `then`.
+    /// Sends the agent a request, and continues with `then` once it is answered.
     pub(super) fn request_agent(
         &mut self,
         call: u64,
@@ -227,7 +227,7 @@ impl Thread {
         }
     }
 
-    /// Goes on with what an answer of the agent, or its refusal, was waited for.
+    /// Continues what waited for an answer of the agent.
     fn go_on(&mut self, continued: Continued) {
         let Continued {
             call,

@@ -1,4 +1,4 @@
-//! The agent's calls: from the decision about each to what carries it out, and from answers of people back to the agent.
+//! Calls of the agent: from the decision about each to the callback that runs it, and from answers of people back to the agent.
 
 use acpd_model::event::{Outcome, PermissionOption};
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId};
@@ -10,7 +10,7 @@ use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_questio
 use crate::thread::command::{Answer, HostReply};
 
 impl Thread {
-    /// Takes a call of the agent, and decides about it.
+    /// Admits a call of the agent, and decides about it.
     pub(super) fn handle_call(&mut self, call: u64, request: Call, raw_params: Option<RawJson>) {
         if self.session.is_stopping() {
             let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
@@ -67,7 +67,7 @@ impl Thread {
             .refuse_and_record(&mut self.journal, call, method, failure);
     }
 
-    /// Does what was decided.
+    /// Takes the next step of a call.
     pub(super) fn follow(&mut self, next: NextStep) {
         match next {
             NextStep::Run { call, request, at } => self.callbacks.run(&mut self.journal, call, request, at),
@@ -80,7 +80,7 @@ impl Thread {
         }
     }
 
-    /// The host has done what a call wanted, or what was needed to decide about it.
+    /// Handles the host's answer, which is for a call or for the decision about one.
     pub(super) fn host_replied(&mut self, call: u64, result: Result<HostReply, Failure>) {
         if self.approvals.compares(call) {
             let next = self.approvals.compared(&mut self.journal, call, result);
@@ -96,7 +96,7 @@ impl Thread {
         self.callbacks.withdraw(&mut self.journal, call);
     }
 
-    /// Answers a question for a client.
+    /// Handles a client's answer to a question.
     pub(super) fn answer(
         &mut self,
         by: Origin,
@@ -122,7 +122,7 @@ impl Thread {
         }
     }
 
-    /// Everything that is asked is answered with "cancelled", as ACP wants it when a turn is cancelled.
+    /// Answers all questions with "cancelled", as ACP wants it when a turn is cancelled.
     pub(super) fn cancel_requests(&mut self, by: &Origin) {
         let open: Vec<u32> = self.live().requests.keys().copied().collect();
         for number in open {
@@ -130,7 +130,7 @@ impl Thread {
         }
     }
 
-    /// Nobody would act any more on an answer to what is asked.
+    /// Voids all questions: an answer would have no effect any more.
     pub(super) fn void_requests(&mut self, reason: &str) {
         if self.live().requests.is_empty() {
             return;

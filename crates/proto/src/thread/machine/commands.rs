@@ -1,4 +1,4 @@
-//! Commands of clients: which part of a thread carries out each.
+//! Commands of clients: which part of the thread handles each.
 
 use acpd_model::event::ThreadCreated;
 use acpd_model::{EventKind, Origin};

@@ -1,5 +1,5 @@
-//! Splitting a thread off another one. The other thread says where, [`ThreadCopy`](crate::thread::ThreadCopy) takes its events
-//! over, and the new thread adopts them.
+//! Forks. The thread returns the fork point, [`ThreadCopy`](crate::thread::ThreadCopy) copies its events, and the new thread
+//! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
@@ -103,7 +103,7 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// The agent has made a copy of its session, or has not.
+    /// Replies with the fork point, now that the agent has forked its session or refused to.
     pub(super) fn fork_answered(&mut self, call: u64, mut point: ThreadForked, answer: Option<&RawJson>) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Turns that were taken outside of acpd, as the agent tells them when it goes on with a session.
+//! Import of turns that happened outside of acpd, from what the agent reports when it continues a session.
 
 use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin, TurnId};
@@ -9,7 +9,7 @@ use crate::projection::Exchanges;
 use crate::thread::session::{ImportedTurn, NewHistory, compare};
 
 impl Thread {
-    /// It is known what the log has: what is new of what the agent told is taken over, and its session is used.
+    /// Compares the agent's history with the log, imports what is new, and uses the session.
     pub(super) fn exchanges_collected(&mut self, known: Result<Exchanges, Failure>) {
         let Some((updates, opened)) = self.session.take_import() else {
             return;

@@ -1,7 +1,7 @@
-//! One thread's machine: its parts, and what passes between them.
+//! The state machine of a thread: its parts, and what passes between them.
 //!
-//! In: inputs, time, outcomes of the parts. Out: calls of the parts, in the order in which things happen. Owns: the parts. They
-//! have the state, and none of them knows another but the journal. Never: decides what a part alone can decide.
+//! In: inputs, time, outcomes of the parts. Out: calls of the parts, in the order in which things happen. Owns: the parts, which
+//! have the state. Never: decides what a part can decide alone.
 
 mod agent;
 mod calls;

@@ -1,4 +1,4 @@
-//! The way of a turn: what its beginning and its end mean for the parts of a thread.
+//! The start and end of turns, which concern all parts of a thread.
 
 use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};

@@ -1,4 +1,4 @@
-//! What the agent reports: to the messages, the tool calls, or straight on record.
+//! Updates of the agent: which part of the thread handles each.
 
 use acpd_model::event::{Level, Outcome};
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
@@ -54,7 +54,7 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
+    /// Handles what the agent says about a tool call: in an update, or in a question if `asked`.
     pub(super) fn handle_tool(
         &mut self,
         tool: ToolUpdate,
@@ -75,8 +75,8 @@ impl Thread {
         }
     }
 
-    /// Ends tool calls that hold too much together, and the questions about them. `next` is the one that somebody is about to be
-    /// asked about.
+    /// Ends tool calls that exceed the limit of bytes, and the questions about them. `next` is the call of a question that is about
+    /// to be asked.
     fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
         while let Some(tool) = self.tool_calls.next_excess(&mut self.journal, next) {
             let requests = self.live().requests.iter();

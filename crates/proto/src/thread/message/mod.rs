@@ -1,7 +1,7 @@
 //! Messages: chunks of the agent's text become items.
 //!
-//! In: chunks, and what breaks a message off. Out: nothing but the journal's events. Owns: the message that the agent is in the
-//! middle of, and what it may repeat of its prompt ([`echo`]). Never: shows words twice.
+//! In: chunks, and what interrupts a message. Out: only events in the journal. Owns: the open message, and what the agent may
+//! repeat of its prompt ([`echo`]). Never: shows text twice.
 
 mod echo;
 
@@ -34,24 +34,24 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// The item of the message that the agent is in the middle of.
+    /// Returns the item of the open message.
     pub fn open_item(&self) -> Option<ItemId> {
         self.open.as_ref().map(|open| open.item)
     }
 
-    /// Notes what the agent is told and may send back.
+    /// Expects the agent to send these blocks back.
     pub fn expect_echo(&mut self, blocks: &[RawJson]) {
         self.echo.expect(blocks);
     }
 
-    /// Something that is not text came: what follows repeats nothing.
+    /// Notes that something else than text came: what follows is no repetition.
     pub fn interrupt(&mut self) {
         if let Some(open) = &mut self.open {
             open.interrupted = true;
         }
     }
 
-    /// Text without a message id is another message from now on.
+    /// Makes further text without a message id another message.
     pub fn break_off(&mut self) {
         if let Some(open) = &mut self.open {
             open.broken = true;
@@ -153,7 +153,7 @@ impl Messages {
         }
     }
 
-    /// Whether a piece of a message is that whole message once more. Anything else that looks alike is text: "ha", "ha".
+    /// Returns whether a chunk repeats its whole message. Anything else that looks alike is text: "ha", "ha".
     fn repeats(&self, journal: &Journal, item: ItemId, text: &str) -> bool {
         let broken = |open: &OpenMessage| open.broken || open.interrupted;
         if self.open.as_ref().is_none_or(broken) || text.is_empty() {
@@ -205,7 +205,7 @@ impl Messages {
         item
     }
 
-    /// Ends the message that the agent is in the middle of.
+    /// Completes the open message.
     pub fn end(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
         if let Some(open) = self.open.take() {
             journal.flush();
