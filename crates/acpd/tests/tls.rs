@@ -1,4 +1,4 @@
-//! TLS: certificates of its own and given ones, and our own commands with a daemon elsewhere.
+//! TLS: generated and configured certificates, and acpd's own commands with a remote daemon.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> String {
     format!("sha256:{}", acpd_loopback::sha256(certificate))
 }
 
-/// A connection whose certificate is trusted alone, under the name `localhost`.
+/// Connects with trust in this certificate only, under the name `localhost`.
 fn connect(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
@@ -69,7 +69,7 @@ fn a_daemon_with_tls_speaks_nothing_else() {
     let stream = connect(daemon.address(), &certificate(&daemon.place)).unwrap();
     assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
     assert_eq!(call(&daemon, "GET", "/readyz", &[], "").0, 200);
-    // Without TLS there is no answer that is HTTP.
+    // Without TLS, the daemon sends no HTTP response.
     let plain = std::panic::catch_unwind(|| ask(daemon.address(), "/readyz", &[("Host", "localhost")]));
     assert!(plain.is_err());
     let port = daemon.address().port();
@@ -93,13 +93,13 @@ fn a_daemon_with_tls_speaks_nothing_else() {
         (200, &json!("owner")),
         "{answer}"
     );
-    // One that anybody beside this host could have set.
+    // Without the prefix, another host of the same domain could have set the cookie.
     let tossed = cookie.strip_prefix("__Host-").unwrap();
     assert_eq!(
         call(&daemon, "GET", "/api/session", &[("Cookie", tossed), key], "").0,
         401
     );
-    // Our own commands go by the local socket.
+    // acpd's own commands use the local socket.
     assert_eq!(acpd(&daemon.place, &["threads"]).code, Some(0));
 }
 
@@ -117,17 +117,17 @@ fn a_certificate_is_read_again_when_told() {
     let new = certificate(&daemon.place);
     assert_ne!(fingerprint(&new), fingerprint(&old));
     assert!(connect(daemon.address(), &new).is_ok());
-    // Half of a pair leaves the one that is shown.
+    // An incomplete pair leaves the current certificate in use.
     std::fs::write(daemon.place.data().join("tls-cert.pem"), "nothing").unwrap();
     wait_until("the daemon has seen it", || {
-        daemon.log().contains("the certificate stays as it is")
+        daemon.log().contains("certificate not reloaded")
     });
     assert!(connect(daemon.address(), &new).is_ok());
 }
 
 #[test]
 fn given_files_stand_beside_the_configuration() {
-    // One daemon makes what the other is given.
+    // One daemon generates the certificate that the other uses.
     let first = Daemon::with(SELF_SIGNED);
     let place = Place::new("[server.tls]\ncert = \"box.pem\"\nkey = \"box.key\"\n");
     let folder = place.config().parent().unwrap().to_owned();
@@ -163,7 +163,7 @@ fn half_a_configuration_is_refused() {
     }
 }
 
-/// A place of somebody who uses a daemon elsewhere.
+/// Returns the place of a user with a remote daemon.
 fn elsewhere(daemon: &Daemon, token: &str) -> Place {
     let url = format!("https://{}", daemon.address());
     Place::new("")
@@ -201,7 +201,7 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
         let refused = acpd(&place, local);
         assert_eq!(refused.code, Some(1));
         assert!(
-            refused.stderr.contains("on the machine of the daemon alone"),
+            refused.stderr.contains("only on the daemon's host"),
             "{}",
             refused.stderr
         );
@@ -239,7 +239,7 @@ fn whoever_is_not_trusted_sees_no_token() {
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     stranger.set_nonblocking(true).unwrap();
     for (url, token, told) in [
-        ("http://box.example", Some(&token[..]), "everybody on the way"),
+        ("http://box.example", Some(&token[..]), "in clear text"),
         ("box.example:4127", Some(&token), "https://HOST:PORT"),
         (
             &format!("https://{}", stranger.local_addr().unwrap()),
@@ -291,7 +291,7 @@ fn the_network_is_listened_to_where_that_is_said() {
     ] {
         assert_eq!(ask(address, "/healthz", &[("Host", &host)]).0, status, "{host}");
     }
-    // By flag as well, and with TLS without saying more.
+    // By the flag too, and with TLS without the flag.
     for (config, args) in [
         ("", &["serve", "--insecure-listen"][..]),
         (SELF_SIGNED, &["serve"]),

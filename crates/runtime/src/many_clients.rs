@@ -8,8 +8,8 @@ use std::time::Duration;
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
 use acpd_model::{ErrorCode, Event, Limits, Origin, Seq, ThreadId};
-use acpd_proto::projection::{Live, Spec};
-use acpd_proto::surface::app::{Subscriber, blocks, frames};
+use acpd_proto::projection::{Live, Spec, text_block};
+use acpd_proto::surface::app::{Subscriber, frames};
 use acpd_proto::thread::Command;
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -123,7 +123,7 @@ impl Stage {
 
     fn prompt() -> Command {
         Command::StartTurn {
-            input: blocks(Some("go on"), None),
+            input: vec![text_block("go on")],
             meta: None,
             client_turn_id: None,
         }

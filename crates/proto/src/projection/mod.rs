@@ -39,4 +39,4 @@ pub use options::{LEGACY_MODE, LEGACY_MODEL, Options, has_options};
 pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use thread_names::ThreadNames;
 pub use tool::{FileDiff, ToolView, is_computed, unified_diff};
-pub use transcript::{Item, Transcript, Turn};
+pub use transcript::{Item, Transcript, Turn, TurnsPage};

@@ -77,7 +77,26 @@ impl Item {
     }
 }
 
+/// A page of a thread's turns, oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnsPage {
+    /// The turns.
+    pub turns: Vec<Turn>,
+    /// Where older ones end, if there are any: the `before` of the next page.
+    pub older: Option<usize>,
+}
+
 impl Transcript {
+    /// Returns up to `limit` turns before the one at `before`, or the latest.
+    pub fn into_page(mut self, before: Option<usize>, limit: usize) -> TurnsPage {
+        self.turns.truncate(before.unwrap_or(usize::MAX));
+        let start = self.turns.len().saturating_sub(limit);
+        TurnsPage {
+            turns: self.turns.split_off(start),
+            older: (start > 0).then_some(start),
+        }
+    }
+
     /// Applies the next event.
     pub fn fold(&mut self, event: &Event) {
         self.last_seq = event.seq;

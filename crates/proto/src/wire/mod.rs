@@ -18,5 +18,5 @@ pub use pending::Pending;
 pub use repeated::repeated_key;
 pub use text::Text;
 pub use write::{
-    Object, error_response, list, notification, notification_with, object, request, request_with, response,
+    Object, error_response, notification, notification_with, object, request, request_with, response,
 };

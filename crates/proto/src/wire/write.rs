@@ -123,13 +123,6 @@ pub fn object(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
     text(&out)
 }
 
-/// A list by itself.
-pub fn list(values: &[RawJson]) -> RawJson {
-    let mut out = Vec::new();
-    write_list(&mut out, values);
-    text(&out)
-}
-
 /// What was written here is JSON: members that came as text were looked at when they came.
 fn text(out: &[u8]) -> RawJson {
     RawJson::trusted(&String::from_utf8_lossy(out))

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId, TurnId};
-use acpd_proto::surface::app::{
-    Answered, Approve, Frame, InterruptTurn, METHODS, On, Peer, PeerOutput, Request, blocks,
-};
-use acpd_proto::thread::{Answer, PickedOption, Verdict};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::{Frame, METHODS, Peer, PeerOutput};
+use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::request::{ListThreads, Request, Turns};
+use acpd_proto::thread::{Answer, PickedOption, SteerDelivery, Verdict};
 use acpd_proto::time::Now;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,7 +16,7 @@ use uuid::Uuid;
 use crate::support::{Scene, check};
 
 /// A connection and its clock.
-struct Line {
+pub(crate) struct Line {
     peer: Peer,
     mono: Duration,
 }
@@ -31,7 +33,7 @@ impl Line {
     }
 
     /// A connection after its handshake.
-    fn ready(capabilities: &str) -> Self {
+    pub(crate) fn ready(capabilities: &str) -> Self {
         Self::ready_as(Role::Owner, capabilities)
     }
 
@@ -93,9 +95,17 @@ impl Line {
     fn wants(&mut self, method: &str, params: &str) -> Request {
         self.request(method, params);
         let (token, request) = self.called();
-        self.peer.reply(token, Ok(json!({}).into()));
+        self.peer.reply(token, Ok(Reply::Done));
         self.sent();
         request
+    }
+
+    /// The result of a request to which the daemon replies so.
+    pub(crate) fn result(&mut self, method: &str, params: &str, reply: Reply) -> Value {
+        self.request(method, params);
+        let (token, _) = self.called();
+        self.peer.reply(token, Ok(reply));
+        self.sent()["result"].take()
     }
 }
 
@@ -136,7 +146,10 @@ fn the_handshake_has_an_order() {
     let twice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
     assert_eq!(error(&twice), (-32003, "handshake", "Already initialized"));
     line.says(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
-    assert!(matches!(line.wants("thread/list", "{}"), Request::ThreadList(_)));
+    assert_eq!(
+        line.wants("thread/list", "{}"),
+        Request::ListThreads(ListThreads::default())
+    );
     let thrice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
     assert_eq!(error(&thrice).2, "Already initialized");
     assert_eq!(line.peer.client().name, "me");
@@ -201,11 +214,11 @@ fn too_many_unanswered_requests() {
     }
     line.later(200);
     assert_eq!(error(&line.ask("agent/list", "{}")).1, "overloaded");
-    line.peer.reply(tokens[5], Ok(json!([]).into()));
-    assert_eq!(line.sent()["result"], json!([]));
+    line.peer.reply(tokens[5], Ok(Reply::Agents(Vec::new())));
+    assert_eq!(line.sent()["result"], json!({ "data": [] }));
     line.request("agent/list", "{}");
     line.called();
-    line.peer.reply(tokens[5], Ok(json!([]).into()));
+    line.peer.reply(tokens[5], Ok(Reply::Agents(Vec::new())));
     assert_eq!(line.peer.poll_output(), None, "one answer to one request");
 }
 
@@ -271,13 +284,13 @@ fn ids_come_back_as_they_were_written() {
         let mut line = Line::ready("{}");
         line.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"agent/list"}}"#));
         let (token, _) = line.called();
-        line.peer.reply(token, Ok(json!([]).into()));
+        line.peer.reply(token, Ok(Reply::Agents(Vec::new())));
         let Some(PeerOutput::Send(answer)) = line.peer.poll_output() else {
             panic!("no answer")
         };
         assert_eq!(
             std::str::from_utf8(&answer).unwrap(),
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#)
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"data":[]}}}}"#)
         );
     }
 }
@@ -302,25 +315,29 @@ fn a_thread_that_is_left_out_is_the_current_one() {
     line.peer.set_current(thread());
     assert_eq!(
         line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
-        Request::TurnInterrupt(On {
+        Request::Interrupt {
             thread: thread(),
-            params: InterruptTurn {
-                turn_id: Some(TurnId(3))
-            }
-        })
+            turn: Some(TurnId(3))
+        }
     );
     let other = ThreadId(Uuid::from_u128(8));
     assert_eq!(
         line.wants("turn/interrupt", &format!(r#"{{"threadId":"{other}"}}"#)),
-        Request::TurnInterrupt(On {
+        Request::Interrupt {
             thread: other,
-            params: InterruptTurn { turn_id: None }
-        })
+            turn: None
+        }
     );
-    let Request::ThreadRead(read) = line.wants("thread/read", "{}") else {
-        panic!()
+    let read = |turns| Request::ReadThread {
+        thread: thread(),
+        turns,
     };
-    assert_eq!((read.thread, read.params.include_turns), (thread(), None));
+    assert_eq!(line.wants("thread/read", "{}"), read(None));
+    let before = Some(7);
+    assert_eq!(
+        line.wants("thread/read", r#"{"includeTurns":true,"cursor":"7"}"#),
+        read(Some(Turns { before, limit: None }))
+    );
 }
 
 #[test]
@@ -331,30 +348,118 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
     let params = format!(
         r#"{{"agentType":"a","cwd":"/w","metadata":{server},"mcpServers":[{server}],"input":[{block}],"clientTurnId":"c"}}"#
     );
-    let Request::ThreadStart(start) = line.wants("thread/start", &params) else {
+    let Request::StartThread(start) = line.wants("thread/start", &params) else {
         panic!()
     };
     assert_eq!(start.metadata.unwrap().get(), server);
     assert_eq!(start.mcp_servers[0].get(), server);
-    assert_eq!(
-        start.input.unwrap().iter().map(RawJson::get).collect::<Vec<_>>(),
-        [block]
-    );
+    assert_eq!(start.input.iter().map(RawJson::get).collect::<Vec<_>>(), [block]);
     assert_eq!(start.client_turn_id.as_deref(), Some("c"));
     line.peer.set_current(thread());
     let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
-    let Request::TurnStart(On { params: turn, .. }) = line.wants("turn/start", &params) else {
+    let Request::StartTurn(turn) = line.wants("turn/start", &params) else {
         panic!()
     };
-    let input = blocks(turn.text.as_deref(), turn.input);
-    let input: Vec<&str> = input.iter().map(RawJson::get).collect();
+    let input: Vec<&str> = turn.input.iter().map(RawJson::get).collect();
     assert_eq!(input, [r#"{"text":"first","type":"text"}"#, block]);
-    let Request::ThreadStart(start) = line.wants("thread/start", r#"{"agentType":"a","cwd":"/w"}"#) else {
+    let Request::StartThread(start) = line.wants("thread/start", r#"{"agentType":"a","cwd":"/w"}"#) else {
         panic!()
     };
-    assert!(
-        blocks(start.text.as_deref(), start.input).is_empty(),
-        "a thread without a first turn"
+    assert!(start.input.is_empty(), "a thread without a first turn");
+}
+
+/// A thread that has nothing but its client's own data.
+fn opened(metadata: &str) -> Reply {
+    let mut live = Box::new(Live::new(thread()));
+    live.summary.metadata = Some(RawJson::parse(metadata).unwrap());
+    Reply::Opened(Box::new(Opened {
+        live,
+        turns: None,
+        turn: None,
+        fidelity: None,
+    }))
+}
+
+#[test]
+fn a_clients_own_data_come_back_as_they_were_written() {
+    let metadata = r#"{"zeta":1.10,"alpha":1234567890123456789012}"#;
+    for (method, params) in [
+        ("thread/start", r#"{"agentType":"a","cwd":"/w"}"#),
+        (
+            "thread/resume",
+            r#"{"threadId":"00000000-0000-0000-0000-000000000007"}"#,
+        ),
+    ] {
+        let mut line = Line::ready("{}");
+        line.request(method, params);
+        let (token, _) = line.called();
+        line.peer.reply(token, Ok(opened(metadata)));
+        let Some(PeerOutput::Send(answer)) = line.peer.poll_output() else {
+            panic!("no answer")
+        };
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(
+            answer.contains(&format!(r#""metadata":{metadata}"#)),
+            "{method}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn results_are_written_from_replies() {
+    let delivery = SteerDelivery::Queued;
+    let turn = TurnId(2);
+    let agent = |answer: &str| Reply::Agent(RawJson::parse(answer).unwrap());
+    for (method, params, reply, result) in [
+        ("agent/logout", "{}", agent(r#"{"_meta":{}}"#), json!({})),
+        ("thread/archive", "{}", Reply::Done, json!({})),
+        (
+            "agent/request",
+            r#"{"method":"_x"}"#,
+            agent("7"),
+            json!({ "result": 7 }),
+        ),
+        (
+            "turn/steer",
+            r#"{"content":"x"}"#,
+            Reply::Steered { turn, delivery },
+            json!({ "turnId": "turn_2", "delivery": "queued" }),
+        ),
+        (
+            "thread/rollback",
+            r#"{"turnId":null}"#,
+            Reply::RolledBack(Fidelity::Recalled),
+            json!({ "fidelity": "recalled" }),
+        ),
+        (
+            "thread/unsubscribe",
+            "{}",
+            Reply::Closed { was_open: false },
+            json!({ "status": "notSubscribed" }),
+        ),
+        (
+            "policy/remembered/list",
+            "{}",
+            Reply::Remembered(Vec::new()),
+            json!({ "data": [] }),
+        ),
+    ] {
+        let mut line = Line::ready("{}");
+        line.peer.set_current(thread());
+        assert_eq!(line.result(method, params, reply), result, "{method}");
+    }
+}
+
+#[test]
+fn a_reply_to_something_else_is_an_internal_error() {
+    let mut line = Line::ready("{}");
+    line.request("agent/list", "{}");
+    let (token, _) = line.called();
+    line.peer.reply(token, Ok(Reply::Done));
+    assert_eq!(error(&line.sent()).1, "internal");
+    assert_eq!(
+        line.peer.take_handled().last().unwrap().error,
+        Some(ErrorCode::Internal)
     );
 }
 
@@ -407,13 +512,13 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         let (token, request) = line.called();
         assert_eq!(
             request,
-            Request::ItemApprove(Approve(Answered {
+            Request::Answer {
                 request: id,
                 answer,
                 scope: None
-            }))
+            }
         );
-        line.peer.reply(token, Ok(json!({}).into()));
+        line.peer.reply(token, Ok(Reply::Done));
         assert_eq!(line.peer.poll_output(), None, "a response has no answer");
     }
     for (params, answer) in [
@@ -429,11 +534,11 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
         let wanted = line.wants("item/approve", &format!(r#"{{"requestId":"{id}",{params}}}"#));
         assert_eq!(
             wanted,
-            Request::ItemApprove(Approve(Answered {
+            Request::Answer {
                 request: id,
                 answer,
                 scope: None
-            }))
+            }
         );
     }
 }
@@ -572,7 +677,7 @@ fn a_role_may_call_what_the_table_says() {
                 }
                 _ => false,
             };
-            assert_eq!(forbidden, !role.may(method.role), "{role} {}", method.name);
+            assert_eq!(forbidden, !role.may(method.role()), "{role} {}", method.name);
         }
     }
     let mut line = Line::ready_as(Role::Observer, r#"{"approvals":true}"#);

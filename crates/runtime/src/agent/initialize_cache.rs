@@ -4,13 +4,12 @@
 //! agent, and the looks that are under way, one for each agent. Never: keeps a failure, or an answer of an agent that
 //! is configured differently now.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
 use acpd_model::{ErrorCode, Failure, RawJson};
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -31,9 +30,9 @@ pub struct CachedInitialize {
 impl CachedInitialize {
     /// Of an agent that was not asked.
     pub fn unknown() -> Self {
-        let nothing = json!({ "protocolVersion": 1, "agentCapabilities": {}, "authMethods": [] });
+        let nothing = r#"{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}"#;
         Self {
-            hello: nothing.into(),
+            hello: RawJson::trusted(nothing),
             standby: None,
         }
     }
@@ -67,8 +66,8 @@ impl InitializeCache {
         let (requests_tx, requests_rx) = mpsc::channel(HELLO_QUEUE);
         let task = Task {
             context,
-            known: HashMap::new(),
-            pending: HashMap::new(),
+            known: BTreeMap::new(),
+            pending: BTreeMap::new(),
             probes: JoinSet::new(),
         };
         tokio::spawn(task.run(requests_rx));
@@ -92,8 +91,8 @@ impl InitializeCache {
 
 struct Task {
     context: Context,
-    known: HashMap<String, CacheEntry>,
-    pending: HashMap<String, PendingProbe>,
+    known: BTreeMap<String, CacheEntry>,
+    pending: BTreeMap<String, PendingProbe>,
     probes: JoinSet<(String, AgentConfig, StandbyResult)>,
 }
 
@@ -112,11 +111,12 @@ impl Task {
     async fn run(mut self, mut requests_rx: mpsc::Receiver<CacheRequest>) {
         loop {
             tokio::select! {
+                biased;
+                Some(Ok((name, config, answer))) = self.probes.join_next() => self.probed(name, config, answer),
                 ask = requests_rx.recv() => match ask {
                     Some(ask) => self.asked(ask),
                     None => return,
                 },
-                Some(Ok((name, config, answer))) = self.probes.join_next() => self.probed(name, config, answer),
             }
         }
     }

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::RawJson;
+use acpd_proto::wire;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 /// One server: a program, or an address with its transport.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -82,27 +82,41 @@ impl McpServer {
     }
 
     fn to_acp(&self) -> RawJson {
-        let pairs = |map: &BTreeMap<String, String>| -> Vec<Value> {
-            map.iter()
-                .map(|(name, value)| json!({ "name": name, "value": value }))
-                .collect()
-        };
-        match self {
-            Self::Program(server) => json!({
-                "name": server.name, "command": server.command, "args": server.args, "env": pairs(&server.env),
-            }),
-            Self::Address(server) => {
-                let transport = match server.transport {
+        wire::object(|server| match self {
+            Self::Program(McpProgram {
+                name,
+                command,
+                args,
+                env,
+            }) => {
+                server.put("name", name).put("command", command).put("args", args);
+                server.list("env", &pairs(env));
+            }
+            Self::Address(McpAddress {
+                name,
+                transport,
+                url,
+                headers,
+            }) => {
+                let transport = match transport {
                     McpTransport::Http => "http",
                     McpTransport::Sse => "sse",
                 };
-                json!({
-                    "type": transport, "name": server.name, "url": server.url, "headers": pairs(&server.headers),
-                })
+                server.put("type", transport).put("name", name).put("url", url);
+                server.list("headers", &pairs(headers));
             }
-        }
-        .into()
+        })
     }
+}
+
+/// Variables or headers as ACP lists them.
+fn pairs(map: &BTreeMap<String, String>) -> Vec<RawJson> {
+    let pair = |(name, value): (&String, &String)| {
+        wire::object(|pair| {
+            pair.put("name", name).put("value", value);
+        })
+    };
+    map.iter().map(pair).collect()
 }
 
 /// The servers for a session: those that its thread wants, and those of the configuration that have other names.
@@ -120,6 +134,8 @@ pub fn servers(wanted: Vec<RawJson>, configured: &[McpServer]) -> Vec<RawJson> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn configured(json: Value) -> Vec<McpServer> {

@@ -42,6 +42,17 @@ pub enum Source {
     Installed,
 }
 
+impl Source {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Registry => "registry",
+            Self::Installed => "installed",
+        }
+    }
+}
+
 /// One agent in a list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

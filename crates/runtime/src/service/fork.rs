@@ -4,37 +4,39 @@
 use acpd_model::event::Fidelity;
 use acpd_model::limits::FORK_BYTES;
 use acpd_model::{ErrorCode, Event, Failure, Origin, ThreadId, TurnId};
-use acpd_proto::surface::app::{ForkThread, thread_json};
-use acpd_proto::thread::{Command, ForkContents, Reply, ThreadCopy};
-use acpd_proto::wire;
+use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::thread::{self, Command, ForkContents, ThreadCopy};
 
 use crate::feed::snapshot::FollowRequest;
 use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::thread::directory::log_failure;
 
 impl Service {
-    pub(crate) async fn fork(
+    pub(super) async fn fork_thread(
         &self,
         by: Origin,
         thread: ThreadId,
-        ForkThread { turn_id: turn, name }: ForkThread,
+        turn: Option<TurnId>,
+        name: Option<String>,
     ) -> Result<Dispatched, Failure> {
         let split = self.split_off(by, thread, turn, name).await?;
         let service = self.clone();
         Ok(Dispatched::respond(async move {
             let (new, fidelity) = split.await?;
             let snapshot = service.directory.subscribe(new).await?;
-            let thread = thread_json(&snapshot.live, None, None);
-            let result = wire::object(|result| {
-                result.json("thread", Some(&thread)).put("fidelity", &fidelity);
-            });
+            let opened = Opened {
+                live: snapshot.live.clone(),
+                turns: None,
+                turn: None,
+                fidelity: Some(fidelity),
+            };
             let follow = FollowRequest {
                 thread: new,
                 cursor: snapshot.live.last_seq,
                 snapshot,
             };
             Ok(Response {
-                result,
+                reply: Reply::Opened(Box::new(opened)),
                 follow: Some(follow),
             })
         }))
@@ -53,12 +55,12 @@ impl Service {
         let point = self.directory.command(thread, by.clone(), command).await?;
         let service = self.clone();
         Ok(async move {
-            let Reply::Fork(point) = await_reply(point).await? else {
+            let thread::Reply::Fork(point) = await_reply(point).await? else {
                 let message = "the thread did not say where it is forked";
                 return Err(Failure::new(ErrorCode::Internal, message));
             };
             let fidelity = point.forked.fidelity;
-            let new = ThreadId(uuid::Uuid::now_v7());
+            let new = service.context.ids.thread();
             let events = service.copy(thread, new, point.forked.last).await?;
             let adopted = ForkContents {
                 events,

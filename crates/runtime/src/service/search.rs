@@ -1,35 +1,30 @@
-//! Finding texts: the answer to `thread/search`, and the index of what was stored before there was one.
+//! Finding texts, and the index of what was stored before there was one.
 
-use acpd_log::{Hit, LogError, Search, SharedLog};
+use acpd_log::{Hit, LogError, Piece, Search, SharedLog};
 use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
-use acpd_model::{Extract, Failure, RawJson, ThreadId};
+use acpd_model::{Extract, Failure, ThreadId};
 use acpd_proto::projection::extract;
-use acpd_proto::surface::app::SearchThreads;
-use serde_json::{Value, json};
+use acpd_proto::surface::reply::{Reply, SearchHit, SnippetPiece};
+use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
 use crate::service::Service;
-use crate::service::queries::bad_cursor;
 use crate::thread::directory::log_failure;
 
 impl Service {
-    /// Answers `thread/search`.
-    pub(crate) async fn search(&self, wanted: SearchThreads) -> Result<RawJson, Failure> {
+    pub(super) async fn search_threads(&self, wanted: SearchThreads) -> Result<Reply, Failure> {
         let SearchThreads {
             query,
             cursor,
             limit,
-            thread_id,
+            thread,
         } = wanted;
         if query.len() > SEARCH_QUERY_BYTES {
             let message = format!("query is longer than {SEARCH_QUERY_BYTES} bytes");
             return Err(Failure::invalid_params(message));
         }
-        let cursor = cursor.map(|text| text.parse().map_err(|_| bad_cursor()));
+        let cursor = cursor.map(|text| text.parse().map_err(|_| invalid_cursor()));
         let limit = limit.unwrap_or(SEARCH_PAGE).clamp(1, SEARCH_PAGE_MAX);
-        let search = Search {
-            text: query,
-            thread: thread_id,
-        };
+        let search = Search { text: query, thread };
         let hits = self
             .context
             .log
@@ -38,20 +33,25 @@ impl Service {
             .map_err(|error| log_failure(&error))?;
         let next = hits.last().filter(|_| hits.len() == limit);
         let next = next.map(|last| last.cursor.to_string());
-        let data: Vec<_> = hits.iter().map(hit_json).collect();
-        Ok(json!({ "data": data, "nextCursor": next }).into())
+        let page = hits.into_iter().map(found).collect();
+        Ok(Reply::Hits { page, next })
     }
 }
 
-fn hit_json(hit: &Hit) -> Value {
-    let snippet = hit.snippet.iter();
-    let snippet: Vec<_> = snippet
-        .map(|piece| json!({ "text": piece.text, "hit": piece.hit }))
-        .collect();
-    json!({
-        "threadId": hit.thread, "name": hit.name, "seq": hit.seq, "ts": hit.at, "turnId": hit.turn,
-        "itemId": hit.item, "kind": hit.kind, "snippet": snippet,
-    })
+fn found(hit: Hit) -> SearchHit {
+    let pieces = hit.snippet.into_iter();
+    SearchHit {
+        thread: hit.thread,
+        name: hit.name,
+        seq: hit.seq,
+        at: hit.at,
+        turn: hit.turn,
+        item: hit.item,
+        kind: hit.kind,
+        snippet: pieces
+            .map(|Piece { text, hit }| SnippetPiece { text, hit })
+            .collect(),
+    }
 }
 
 /// Reads what was stored by a version without an index, the newest threads first and a page at a time, so that

@@ -10,22 +10,17 @@ mod encode;
 mod lifecycle;
 mod params;
 mod peer;
+mod results;
 mod subscribers;
 mod table;
 mod thread_params;
 mod view;
 
 pub use encode::{Frame, frame, frames, live_frame};
-pub use params::{
-    AgentExtension, AnswerInput, Answered, Approve, Authenticate, DeleteSession, ExplainPolicy,
-    InterruptTurn, ListSessions, ListThreads, ListedStatus, Named, NoParams, On, ReadThread, ResumeThread,
-    RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, blocks,
-};
 pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
 pub use subscribers::{OtherSubscribers, Subscriber, subscribers_frame};
-pub use table::{METHODS, Method, Order, Request};
-pub use thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn, Words};
-pub use view::{list_reset_frame, listed_frame, summary_json, thread_json, turn_json, turns_json};
+pub use table::{METHODS, Method};
+pub use view::{list_reset_frame, listed_frame};
 
 /// Version of the app protocol; goes up when something is renamed or dropped.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -7,6 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::agent::ConfigValue;
 use crate::projection::text_block;
+use crate::surface::request::{self, ListedStatus, OpenThread, Request, Turns, invalid_cursor};
 use crate::thread::{Answer, PickedOption, Verdict};
 use acpd_policy::Scope;
 
@@ -254,23 +255,6 @@ pub struct SearchThreads {
     pub thread_id: Option<ThreadId>,
 }
 
-/// What a thread is doing, or how its last turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(JsonSchema))]
-pub enum ListedStatus {
-    /// A turn runs, whether or not it waits for a person.
-    Active,
-    /// A turn runs and waits for nobody.
-    Running,
-    /// A turn waits for a person.
-    Waiting,
-    /// No turn runs, however the last one ended.
-    Idle,
-    /// No turn runs, and the last one failed.
-    Failed,
-}
-
 /// What of a thread.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -301,8 +285,99 @@ pub struct StartTurn {
     pub client_turn_id: Option<String>,
 }
 
+impl From<StartThread> for request::StartThread {
+    fn from(params: StartThread) -> Self {
+        Self {
+            agent: params.agent_type,
+            cwd: params.cwd,
+            additional_directories: params.additional_directories,
+            mcp_servers: params.mcp_servers,
+            name: params.name,
+            project_id: params.project_id,
+            metadata: params.metadata,
+            policy: params.policy,
+            mode: params.mode,
+            config: params.config,
+            session_id: params.session_id,
+            input: blocks(params.text.as_deref(), params.input),
+            client_turn_id: params.client_turn_id,
+        }
+    }
+}
+
+impl ResumeThread {
+    /// A client that has seen events has their turns.
+    pub fn on(self, thread: ThreadId) -> OpenThread {
+        let Self { after, limit } = self;
+        let turns = after.is_none().then_some(Turns { before: None, limit });
+        OpenThread { thread, after, turns }
+    }
+}
+
+impl From<ListThreads> for request::ListThreads {
+    fn from(params: ListThreads) -> Self {
+        Self {
+            cursor: params.cursor,
+            limit: params.limit,
+            archived: params.archived,
+            agent: params.agent_type,
+            cwd: params.cwd,
+            status: params.status,
+            search: params.search_term,
+        }
+    }
+}
+
+impl From<SearchThreads> for request::SearchThreads {
+    fn from(params: SearchThreads) -> Self {
+        Self {
+            query: params.query,
+            cursor: params.cursor,
+            limit: params.limit,
+            thread: params.thread_id,
+        }
+    }
+}
+
+impl ReadThread {
+    /// The turns that are wanted.
+    pub fn turns(&self) -> Result<Option<Turns>, Failure> {
+        let before = self.cursor.as_ref().map(|text| text.parse());
+        let before = before.transpose().map_err(|_| invalid_cursor())?;
+        let limit = self.limit;
+        let wanted = self.include_turns.unwrap_or(false);
+        Ok(wanted.then_some(Turns { before, limit }))
+    }
+}
+
+impl StartTurn {
+    /// The prompt for `thread`.
+    pub fn on(self, thread: ThreadId) -> request::StartTurn {
+        request::StartTurn {
+            thread,
+            input: blocks(self.text.as_deref(), self.input),
+            client_turn_id: self.client_turn_id,
+        }
+    }
+}
+
+impl From<Answered> for Request {
+    fn from(answered: Answered) -> Self {
+        let Answered {
+            request,
+            answer,
+            scope,
+        } = answered;
+        Self::Answer {
+            request,
+            answer,
+            scope,
+        }
+    }
+}
+
 /// `text`, if there is any, and `input` as one list of ACP content blocks.
-pub fn blocks(text: Option<&str>, input: Option<Vec<RawJson>>) -> Vec<RawJson> {
+fn blocks(text: Option<&str>, input: Option<Vec<RawJson>>) -> Vec<RawJson> {
     let mut blocks = input.unwrap_or_default();
     if let Some(text) = text {
         blocks.insert(0, text_block(text));

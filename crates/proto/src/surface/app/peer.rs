@@ -9,10 +9,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::encode::Frame;
-use super::params::{Approve, Response};
+use super::params::Response;
+use super::results::ResultType;
 use super::subscribers::Subscriber;
-use super::table::{Method, Order, Request};
+use super::table::Method;
 use crate::queue::Queue;
+use crate::surface::reply::Reply;
+use crate::surface::request::Request;
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
@@ -43,8 +46,6 @@ pub enum PeerOutput {
         token: u64,
         /// What is wanted.
         request: Request,
-        /// In what order it is done.
-        order: Order,
     },
 }
 
@@ -58,8 +59,8 @@ enum Phase {
 /// Where an answer goes.
 #[derive(Debug)]
 enum ReplyTo {
-    /// To a request, under its id.
-    Request(RawJson),
+    /// To a request, under its id, as a result of that type.
+    Request(RawJson, ResultType),
     /// To a response that answered a question: heard of only if it failed.
     Response(RequestId),
 }
@@ -178,20 +179,33 @@ impl Peer {
     }
 
     /// Takes the answer to a [`PeerOutput::Call`].
-    pub fn reply(&mut self, token: u64, result: Result<RawJson, Failure>) {
+    pub fn reply(&mut self, token: u64, reply: Result<Reply, Failure>) {
         let Some((method, reply_to)) = self.waiting.remove(&token) else {
             return;
         };
-        self.handled(method, result.as_ref().err().map(|failure| failure.code));
-        match (reply_to, result) {
-            (ReplyTo::Request(id), Ok(result)) => {
+        let error = match reply_to {
+            ReplyTo::Request(id, result) => self.respond(&id, reply.and_then(|reply| result.write(reply))),
+            ReplyTo::Response(request) => reply.err().map(|failure| {
+                self.late_answer(request, &failure);
+                failure.code
+            }),
+        };
+        self.handled(method, error);
+    }
+
+    /// Sends the result of a request, or why it failed, which is returned.
+    fn respond(&mut self, id: &RawJson, result: Result<RawJson, Failure>) -> Option<ErrorCode> {
+        match result {
+            Ok(result) => {
                 let mut out = Vec::new();
                 crate::wire::response(&mut out, id.get(), result.get());
                 self.out.push(PeerOutput::Send(out));
+                None
             }
-            (ReplyTo::Request(id), Err(failure)) => self.send_error(id.get(), &failure),
-            (ReplyTo::Response(request), Err(failure)) => self.late_answer(request, &failure),
-            (ReplyTo::Response(_), Ok(_)) => {}
+            Err(failure) => {
+                self.send_error(id.get(), &failure);
+                Some(failure.code)
+            }
         }
     }
 
@@ -248,9 +262,9 @@ impl Peer {
         }
         let method = Method::find(method)
             .ok_or_else(|| Failure::new(ErrorCode::MethodNotFound, format!("unknown method {method:?}")))?;
-        self.check_role(method.role, method.name)?;
+        self.check_role(method.role(), method.name)?;
         let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
-        self.call(request, method.name, method.order, ReplyTo::Request(id.into()))
+        self.call(request, method.name, ReplyTo::Request(id.into(), method.result))
     }
 
     fn check_role(&self, needed: Role, what: &str) -> Result<(), Failure> {
@@ -274,26 +288,16 @@ impl Peer {
         let called = self
             .check_role(Role::Approver, "an answer")
             .and_then(|()| Response::read(request, result.map(RawValue::get)))
-            .and_then(|answered| {
-                let answer = Request::ItemApprove(Approve(answered));
-                self.call(answer, ANSWER, Order::Thread, ReplyTo::Response(request))
-            });
+            .and_then(|answered| self.call(answered.into(), ANSWER, ReplyTo::Response(request)));
         if let Err(failure) = called {
             self.handled(ANSWER, Some(failure.code));
             self.late_answer(request, &failure);
         }
     }
 
-    fn call(
-        &mut self,
-        request: Request,
-        method: &'static str,
-        order: Order,
-        reply_to: ReplyTo,
-    ) -> Result<(), Failure> {
-        if request.is_about_all_threads() {
-            self.check_role(Role::Owner, "an answer that holds beyond its thread")?;
-        }
+    fn call(&mut self, request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
+        // What its method needs was looked at before its params; only these need more.
+        self.check_role(request.role(), "an answer that holds beyond its thread")?;
         let most = self.limits.requests_in_flight;
         if self.waiting.len() >= most {
             let message = format!("too many requests in flight on this connection (limit {most})");
@@ -302,11 +306,7 @@ impl Peer {
         let token = self.next_token;
         self.next_token += 1;
         self.waiting.insert(token, (method, reply_to));
-        self.out.push(PeerOutput::Call {
-            token,
-            request,
-            order,
-        });
+        self.out.push(PeerOutput::Call { token, request });
         Ok(())
     }
 

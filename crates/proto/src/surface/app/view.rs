@@ -3,7 +3,7 @@
 use acpd_model::{EventKind, MessageType, Millis, RawJson, Summary, ThreadId};
 
 use super::encode::{Frame, fill_content, fill_start};
-use crate::projection::{Live, Transcript, Turn};
+use crate::projection::{Live, Turn, TurnsPage};
 use crate::thread::TurnView;
 use crate::wire::{self, Object, notification};
 
@@ -61,12 +61,12 @@ const LIST_CHANGED: &str = "thread/list/changed";
 const LIST_RESET: &str = "thread/list/reset";
 
 /// A thread in a list.
-pub fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
+pub(super) fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
     wire::object(|thread| fill_summary(thread, id, summary))
 }
 
-/// A thread with its state, and with `turns` if they are wanted (a JSON list).
-pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) -> RawJson {
+/// A thread with its state, and with the turns that are wanted.
+pub(super) fn thread_json(live: &Live, turns: Option<&TurnsPage>) -> RawJson {
     wire::object(|thread| {
         fill_summary(thread, live.thread, &live.summary);
         thread.put("latestSeq", &live.last_seq);
@@ -98,12 +98,16 @@ pub fn thread_json(live: &Live, turns: Option<&RawJson>, older: Option<&str>) ->
                     .maybe("cost", cost.as_ref());
             });
         }
-        thread.json("turns", turns).maybe("cursor", older.as_ref());
+        if let Some(page) = turns {
+            let turns: Vec<RawJson> = page.turns.iter().map(full_turn).collect();
+            let older = page.older.map(|before| before.to_string());
+            thread.list("turns", &turns).maybe("cursor", older.as_ref());
+        }
     })
 }
 
 /// A turn as `turn/start` answers it.
-pub fn turn_json(turn: &TurnView) -> RawJson {
+pub(super) fn turn_json(turn: &TurnView) -> RawJson {
     wire::object(|object| {
         object.put("id", &turn.id);
         match turn.status {
@@ -113,14 +117,6 @@ pub fn turn_json(turn: &TurnView) -> RawJson {
         };
         object.maybe("startedAt", turn.started_at.as_ref());
     })
-}
-
-/// Up to `limit` turns before the one at `before`, oldest first, with their items; and where older ones begin.
-pub fn turns_json(transcript: &Transcript, before: Option<usize>, limit: usize) -> (RawJson, Option<usize>) {
-    let end = before.unwrap_or(usize::MAX).min(transcript.turns.len());
-    let start = end.saturating_sub(limit);
-    let turns: Vec<RawJson> = transcript.turns[start..end].iter().map(full_turn).collect();
-    (wire::list(&turns), (start > 0).then_some(start))
 }
 
 fn full_turn(turn: &Turn) -> RawJson {

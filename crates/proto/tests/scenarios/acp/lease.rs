@@ -2,9 +2,11 @@
 
 use acpd_model::event::LeaseMove;
 use acpd_model::{EventKind, Role};
+use acpd_proto::surface::reply::{Reply, ThreadView};
 use serde_json::{Value, json};
 
 use super::stage::{SIMPLE, Stage, WORKER, play};
+use crate::peer::Line;
 use crate::support::{Scene, check};
 
 /// The moves so far: to whom, and why.
@@ -60,8 +62,13 @@ fn the_first_editor_that_can_answer_holds_it() {
         let told = &s.scene.params("thread/lease/moved")[0];
         assert_eq!((&told["holder"], &told["why"]), (&holder, &json!("opened")));
         assert_eq!(told["by"]["client"], "worker");
-        let view = acpd_proto::surface::app::thread_json(s.scene.thread.live(), None, None);
-        assert_eq!(view.read::<Value>().unwrap()["lease"], holder);
+        let view = ThreadView {
+            live: Box::new(s.scene.thread.live().clone()),
+            turns: None,
+        };
+        let params = json!({ "threadId": s.scene.id }).to_string();
+        let read = Line::ready("{}").result("thread/read", &params, Reply::Thread(Box::new(view)));
+        assert_eq!(read["thread"]["lease"], holder);
     });
 }
 

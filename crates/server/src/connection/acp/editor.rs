@@ -1,12 +1,10 @@
 //! The editor actor: one connection, by whatever transport.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::Result;
-use std::time::Duration;
 
 use acpd_model::limits::EDITOR_INBOX;
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
-use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
+use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply};
 use acpd_proto::surface::app::Subscriber;
 use acpd_proto::thread::EditorCommand;
 use futures_util::StreamExt;
@@ -22,7 +20,8 @@ use crate::connection::acp::handlers::{
     AttachmentGuard, CallOutcome, CallResult, Connection, ConnectionDefaults, EditorCaller, OpenedSession,
     call, start_standby,
 };
-use crate::transport::Transport;
+use crate::connection::link::{Link, LinkEvent};
+use crate::connection::{End, LAST_WORDS};
 use acpd_runtime::agent::initialize_cache::InitializeCache;
 use acpd_runtime::agent::standby::{Standby, over};
 use acpd_runtime::feed::presence::Presence;
@@ -41,7 +40,7 @@ pub struct NewConnection {
 
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
 pub async fn serve(
-    transport: impl Transport,
+    link: Link,
     connection: NewConnection,
     service: Service,
     initialize_cache: InitializeCache,
@@ -54,8 +53,8 @@ pub async fn serve(
     } = connection;
     let (deliver, deliveries) = mpsc::channel(service.context.limits.outbound_queue);
     let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
-    let editor = Editor {
-        transport,
+    let mut editor = Editor {
+        link,
         peer,
         defaults,
         initialize_cache,
@@ -73,25 +72,23 @@ pub async fn serve(
         inbox,
         orders,
         asked: HashMap::new(),
+        unsent: VecDeque::new(),
+        unannounced: VecDeque::new(),
     };
-    let ended = tokio::select! {
-        ended = editor.run(first, &stop) => ended,
+    let end = tokio::select! {
+        end = editor.run(first, &stop) => end,
         // One that takes nothing must not hold the daemon up.
-        () = async { stop.cancelled().await; tokio::time::sleep(SHUTDOWN_FLUSH).await } => Ok(()),
+        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "an editor's connection ended");
-    }
+    tracing::debug!(?end, "an editor's connection ended");
+    editor.link.close(end).await;
 }
 
 /// A process that was started for a connection, or why there is none.
 type Started = std::result::Result<Standby, Failure>;
 
-/// How long an editor has to take what is left for it when the daemon stops.
-pub const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
-
-struct Editor<T> {
-    transport: T,
+struct Editor {
+    link: Link,
     peer: Peer,
     defaults: ConnectionDefaults,
     service: Service,
@@ -117,6 +114,10 @@ struct Editor<T> {
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
     asked: HashMap<(ThreadId, u64), ForwardedRequest>,
+    /// Answers that wait for room.
+    unsent: VecDeque<(u64, CallResult)>,
+    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    unannounced: VecDeque<(u64, u64, Call)>,
 }
 
 struct Following {
@@ -143,62 +144,84 @@ struct ForwardedRequest {
     answers_tx: mpsc::Sender<FromEditor>,
 }
 
-impl<T: Transport> Editor<T> {
-    async fn run(mut self, first: Option<String>, stop: &CancellationToken) -> Result<()> {
+impl Editor {
+    async fn run(&mut self, first: Option<String>, stop: &CancellationToken) -> End {
         if let Some(first) = first {
-            self.message(&first).await?;
+            self.message(&first).await;
         }
         loop {
+            self.announced().await;
+            self.deferred().await;
+            self.outputs().await;
+            // Events and orders are taken when the editor has room for them; what it says is always taken.
+            let has_room = self.link.has_room();
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return self.flush_on_shutdown().await,
-                Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
-                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
-                Some(order) = self.orders.recv() => self.ordered(order),
+                () = stop.cancelled() => return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping),
+                happened = self.link.next() => match happened {
+                    Ok(LinkEvent::Received(message)) => self.message(&message).await,
+                    Ok(LinkEvent::Written) => self.send_answers().await,
+                    Err(end) => return end,
+                },
+                Some((token, answered)) = self.answers.next() => {
+                    self.unsent.push_back((token, answered));
+                    self.send_answers().await;
+                }
+                Some(order) = self.orders.recv(), if has_room => self.ordered(order),
                 () = over(self.standby.as_mut()) => self.standby = None,
                 started = started(self.starting.as_mut()) => self.started(started),
-                message = self.transport.next() => match message? {
-                    Some(message) => self.message(&message).await?,
-                    None => return Ok(()),
-                }
+                Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery).await,
             }
-            self.deferred().await?;
-            self.outputs().await?;
         }
     }
 
     /// The daemon stops: what the threads said before they fell asleep still leaves.
-    async fn flush_on_shutdown(mut self) -> Result<()> {
+    async fn flush_on_shutdown(&mut self) -> Result<(), End> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
-            self.delivered(&delivery).await?;
-            self.outputs().await?;
+            self.delivered(&delivery).await;
+            self.outputs().await;
+            if !self.link.has_room() {
+                self.link.flush().await?;
+            }
         }
-        self.transport.close().await;
-        Ok(())
+        self.link.flush().await
     }
 
-    async fn message(&mut self, text: &str) -> Result<()> {
+    async fn message(&mut self, text: &str) {
         self.heard = self
             .defaults
             .checkpoints
             .then(|| checkpoints::request_id(text))
             .flatten();
         self.peer.handle_text(text);
-        self.outputs().await?;
+        self.outputs().await;
         self.heard = None;
-        Ok(())
     }
 
-    async fn outputs(&mut self) -> Result<()> {
+    /// Hands answers over for which there is room. Some are needed at once: a cancel that waits for its prompt's turn. These are
+    /// small.
+    async fn send_answers(&mut self) {
+        let mut waiting = std::mem::take(&mut self.unsent);
+        while let Some((token, answered)) = waiting.pop_front() {
+            if self.link.has_room() || is_small(&answered) {
+                self.answered(token, answered).await;
+                self.outputs().await;
+            } else {
+                self.unsent.push_back((token, answered));
+            }
+        }
+    }
+
+    async fn outputs(&mut self) {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                PeerOutput::Send(text) => self.transport.send(text).await?,
+                PeerOutput::Send(text) => _ = self.link.queue(text),
                 PeerOutput::Ask { thread, call, text } => {
                     let may_ask = |asked: &ForwardedRequest| asked.claim.ask();
                     if self.asked.get(&(thread, call)).is_some_and(may_ask) {
-                        self.transport.send(text).await?;
+                        self.link.queue(text);
                     } else {
                         self.asked.remove(&(thread, call));
                         self.peer.request_not_sent(thread, call);
@@ -221,10 +244,9 @@ impl<T: Transport> Editor<T> {
                             .await;
                     }
                 }
-                PeerOutput::Call { token, call } => self.call(token, call).await?,
+                PeerOutput::Call { token, call } => self.call(token, call).await,
             }
         }
-        self.transport.flush().await
     }
 
     /// Takes an order of a thread, if it is still one.
@@ -284,27 +306,50 @@ impl<T: Transport> Editor<T> {
         }
     }
 
-    /// Goes on with what has waited.
-    async fn deferred(&mut self) -> Result<()> {
+    /// Goes on with what has waited for a process.
+    async fn deferred(&mut self) {
         while let Some((token, what)) = self.deferred.pop_front() {
             if self.waits(&what) {
                 self.deferred.push_front((token, what));
-                return Ok(());
+                return;
             }
-            self.carry_out(token, what).await?;
+            self.carry_out(token, what).await;
         }
-        Ok(())
     }
 
-    async fn call(&mut self, token: u64, what: Call) -> Result<()> {
+    async fn call(&mut self, token: u64, what: Call) {
         if self.waits(&what) {
             self.deferred.push_back((token, what));
-            return Ok(());
+            return;
         }
-        self.carry_out(token, what).await
+        if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
+            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
+            let announced = self.link.queue(checkpoints::prompt(id, client_turn_id));
+            self.unannounced.push_back((announced, token, what));
+            return;
+        }
+        let behind = self.unannounced.back().map(|(announced, ..)| *announced);
+        match behind {
+            Some(announced) if !overtakes(&what) => self.unannounced.push_back((announced, token, what)),
+            _ => self.carry_out(token, what).await,
+        }
     }
 
-    async fn carry_out(&mut self, token: u64, what: Call) -> Result<()> {
+    /// Begins the prompts whose names have left.
+    async fn announced(&mut self) {
+        while let Some((announced, ..)) = self.unannounced.front()
+            && self.link.has_sent(*announced)
+            && let Some((_, token, what)) = self.unannounced.pop_front()
+        {
+            if self.waits(&what) {
+                self.deferred.push_back((token, what));
+            } else {
+                self.carry_out(token, what).await;
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, token: u64, what: Call) {
         if let Call::Close(thread) = &what {
             let was_open = self.follows.contains_key(thread);
             self.unfollow(*thread);
@@ -312,13 +357,6 @@ impl<T: Transport> Editor<T> {
                 // One that cannot be told is not there, or goes with the daemon.
                 let _ = self.service.directory.closed(*thread).await;
             }
-        }
-        if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
-            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
-            self.transport
-                .send(checkpoints::prompt(id, client_turn_id))
-                .await?;
-            self.transport.flush().await?;
         }
         let by = Origin::Client(Box::new(self.peer.caller()));
         let caller = EditorCaller {
@@ -345,10 +383,9 @@ impl<T: Transport> Editor<T> {
         )
         .await;
         self.answers.push(Box::pin(async move { (token, answer.await) }));
-        Ok(())
     }
 
-    async fn answered(&mut self, token: u64, answered: CallResult) -> Result<()> {
+    async fn answered(&mut self, token: u64, answered: CallResult) {
         let (result, to_follow) = match answered {
             Ok(CallOutcome {
                 reply,
@@ -368,12 +405,11 @@ impl<T: Transport> Editor<T> {
         // The connection knows of a session before it hears from it.
         self.peer.reply(token, result);
         if let Some(to_follow) = to_follow {
-            self.follow(to_follow).await?;
+            self.follow(to_follow).await;
         }
-        Ok(())
     }
 
-    async fn follow(&mut self, to_follow: OpenedSession) -> Result<()> {
+    async fn follow(&mut self, to_follow: OpenedSession) {
         let OpenedSession {
             thread,
             cursor,
@@ -386,12 +422,10 @@ impl<T: Transport> Editor<T> {
         let last = snapshot.live.last_seq;
         if self.defaults.checkpoints {
             // Behind the answer to its request.
-            self.outputs().await?;
+            self.outputs().await;
             let numbers = snapshot.live.requests.keys();
             let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
-            self.transport
-                .send(checkpoints::opened(thread, cursor, &open))
-                .await?;
+            self.link.queue(checkpoints::opened(thread, cursor, &open));
         }
         let (attachment, until) = attached
             .map(|AttachmentGuard { attachment, until }| (attachment, until))
@@ -423,7 +457,6 @@ impl<T: Transport> Editor<T> {
             _presence: presence,
         };
         self.follows.insert(thread, following);
-        Ok(())
     }
 
     fn unfollow(&mut self, thread: ThreadId) {
@@ -431,12 +464,12 @@ impl<T: Transport> Editor<T> {
         self.asked.retain(|(asked, _), _| *asked != thread);
     }
 
-    async fn delivered(&mut self, delivery: &Delivery) -> Result<()> {
+    async fn delivered(&mut self, delivery: &Delivery) {
         let thread = delivery.thread;
         // What was on its way when its subscription ended is not wanted any more.
         let following = self.follows.get(&thread);
         let Some(following) = following.filter(|following| following.number == delivery.subscription) else {
-            return Ok(());
+            return;
         };
         match &delivery.result {
             Ok(result) => {
@@ -444,9 +477,9 @@ impl<T: Transport> Editor<T> {
                 let pending = |seq, request| result.is_pending(seq, request);
                 self.peer.deliver(thread, &result.frames, result.last, pending);
                 if self.defaults.checkpoints {
-                    self.outputs().await?;
-                    let mark = checkpoints::reached(thread, result.last, is_live);
-                    self.transport.send(mark).await?;
+                    self.outputs().await;
+                    self.link
+                        .queue(checkpoints::reached(thread, result.last, is_live));
                 }
             }
             Err(failure) => {
@@ -454,6 +487,21 @@ impl<T: Transport> Editor<T> {
                 self.peer.lost(thread, failure);
             }
         }
-        Ok(())
     }
+}
+
+/// Whether an answer takes little of what an editor has to read, if anything.
+fn is_small(answered: &CallResult) -> bool {
+    let Ok(CallOutcome { reply, .. }) = answered else {
+        return true;
+    };
+    matches!(reply, Err(_) | Ok(Reply::Done | Reply::Turn(_) | Reply::Lease(_)))
+}
+
+/// Whether a call is about what was begun before, and need not wait for prompts to begin.
+fn overtakes(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Interrupt { .. } | Call::Answer { .. } | Call::EditorAnswered { .. }
+    )
 }

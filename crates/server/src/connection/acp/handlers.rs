@@ -24,7 +24,8 @@ use acpd_runtime::agent::standby::Standby;
 use acpd_runtime::feed::snapshot::ThreadSnapshot;
 use acpd_runtime::host::paths;
 use acpd_runtime::service::queries::{parse_cursor, write_cursor};
-use acpd_runtime::service::{Service, await_reply, check_directory};
+use acpd_runtime::service::threads::check_directory;
+use acpd_runtime::service::{Service, await_reply};
 use acpd_runtime::thread::delegates::{Attachment, ToEditor};
 use acpd_runtime::thread::directory::{Answer, log_failure};
 

@@ -9,9 +9,11 @@ use acpd_proto::surface::acp::Peer;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
+use crate::connection::End;
 use crate::connection::acp::editor::{NewConnection, serve};
 use crate::connection::acp::handlers::ConnectionDefaults;
 use crate::connection::acp::header::ConnectionHeader;
+use crate::connection::link::{Link, LinkEvent};
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
 use acpd_runtime::agent::initialize_cache::InitializeCache;
@@ -42,9 +44,9 @@ impl ConnectionSetup {
     }
 
     /// Serves one connection to its end. `agent` is what its address names; its first message may name another.
-    pub async fn serve<T: Transport>(
+    pub async fn serve(
         &self,
-        mut transport: T,
+        transport: impl Transport + 'static,
         identity: EditorIdentity,
         agent: Option<String>,
     ) {
@@ -54,28 +56,32 @@ impl ConnectionSetup {
             role,
             ends,
         } = identity;
+        let mut link = Link::new(Box::new(transport), &self.service.context.limits);
         let begun = async {
-            let (mut header, first) = match transport.next().await? {
-                None => return Ok(None),
-                Some(first) => match ConnectionHeader::read(&first) {
-                    None => (Ok(ConnectionHeader::default()), Some(first)),
-                    Some(header) => (header, None),
-                },
+            let first = loop {
+                if let LinkEvent::Received(first) = link.next().await? {
+                    break first;
+                }
+            };
+            let (mut header, first) = match ConnectionHeader::read(&first) {
+                None => (Ok(ConnectionHeader::default()), Some(first)),
+                Some(header) => (header, None),
             };
             if let Ok(header) = &mut header
                 && header.agent.is_none()
             {
                 header.agent = agent;
             }
-            Ok::<_, std::io::Error>(Some((header, first)))
+            Ok::<_, End>((header, first))
         };
         let begun = tokio::select! {
             () = self.stop.cancelled() => return,
             () = ends.cancelled() => return,
             begun = begun => begun,
         };
-        let Ok(Some((header, first))) = begun else {
-            return;
+        let (header, first) = match begun {
+            Ok(begun) => begun,
+            Err(end) => return link.close(end).await,
         };
         let defaults = self.defaults(header).await;
         let name = uuid::Uuid::now_v7().to_string();
@@ -85,7 +91,7 @@ impl ConnectionSetup {
             first,
         };
         let served = serve(
-            transport,
+            link,
             connection,
             self.service.clone(),
             self.initialize_cache.clone(),

@@ -1,5 +1,7 @@
 //! An editor, a daemon and an agent, over a stream in memory.
 
+mod slow_editor;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
-use crate::transport::Lines as Ndjson;
+use crate::transport::lines::Lines as Ndjson;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::sandbox::{Mode, SandboxSettings};
 use acpd_runtime::service::Service;
@@ -525,7 +527,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     run_on(&service).await;
     std::fs::remove_dir(&inner).unwrap();
     editor.ask("session/close", json!({ "sessionId": session })).await;
-    let uses = |one: &acpd_runtime::agent::process_table::RunningProcess| !one.threads.is_empty();
+    let uses = |one: &acpd_proto::surface::reply::RunningProcess| !one.threads.is_empty();
     while service.context.processes.list().await.unwrap().iter().any(uses) {
         tokio::task::yield_now().await;
     }
@@ -597,12 +599,12 @@ async fn only_who_has_opened_a_session_lets_its_process_go() {
 }
 
 /// The agents that run, once those that were told to go have gone.
-async fn run_on(service: &Service) -> Vec<acpd_runtime::agent::process_table::RunningProcess> {
+async fn run_on(service: &Service) -> Vec<acpd_proto::surface::reply::RunningProcess> {
     loop {
         let listed = service.context.processes.list().await.unwrap();
         if listed
             .iter()
-            .all(|one| one.state != acpd_runtime::agent::process_table::ProcessState::Leaving)
+            .all(|one| one.state != acpd_proto::surface::reply::ProcessState::Leaving)
         {
             return listed;
         }

@@ -123,8 +123,8 @@ fn document() -> Value {
             "description": described.about.trim(),
             "params": { "$ref": format!("#/$defs/{name}") },
             "result": (described.result)(&mut generator),
-            "role": method.role.name(),
-            "order": method.order.word(),
+            "role": method.role().name(),
+            "order": method.kind.order().word(),
         });
         methods.insert(method.name.into(), entry);
     }

@@ -1,0 +1,53 @@
+//! Turns and questions.
+
+use acpd_model::{Failure, Origin, RawJson, RequestId, ThreadId, TurnId};
+use acpd_policy::Scope;
+use acpd_proto::surface::request::StartTurn;
+use acpd_proto::thread::{Answer, Command};
+
+use crate::service::{Dispatched, Service};
+
+impl Service {
+    pub(super) async fn start_turn(&self, by: Origin, start: StartTurn) -> Result<Dispatched, Failure> {
+        let command = Command::StartTurn {
+            input: start.input,
+            meta: None,
+            client_turn_id: start.client_turn_id,
+        };
+        self.command(by, start.thread, command).await
+    }
+
+    pub(super) async fn steer_turn(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        input: Vec<RawJson>,
+        turn: Option<TurnId>,
+    ) -> Result<Dispatched, Failure> {
+        self.command(by, thread, Command::Steer { input, turn }).await
+    }
+
+    pub(super) async fn interrupt(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        turn: Option<TurnId>,
+    ) -> Result<Dispatched, Failure> {
+        self.command(by, thread, Command::Interrupt { turn }).await
+    }
+
+    pub(super) async fn answer(
+        &self,
+        by: Origin,
+        request: RequestId,
+        answer: Answer,
+        scope: Option<Scope>,
+    ) -> Result<Dispatched, Failure> {
+        let command = Command::Answer {
+            request,
+            answer,
+            scope,
+        };
+        self.command(by, request.thread, command).await
+    }
+}
