@@ -114,9 +114,9 @@ struct Editor {
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
     asked: HashMap<(ThreadId, u64), ForwardedRequest>,
-    /// Answers that wait for room.
+    /// Answers that wait for room in the editor's queue.
     unsent: VecDeque<(u64, CallResult)>,
-    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    /// Prompts that wait until the message with this number, which names them, was sent; and the calls behind them.
     unannounced: VecDeque<(u64, u64, Call)>,
 }
 
@@ -153,7 +153,7 @@ impl Editor {
             self.announced().await;
             self.deferred().await;
             self.outputs().await;
-            // Events and orders are taken when the editor has room for them; what it says is always taken.
+            // Events and orders wait for room in the editor's queue. The editor's messages never wait.
             let has_room = self.link.has_room();
             tokio::select! {
                 biased;
@@ -200,8 +200,7 @@ impl Editor {
         self.heard = None;
     }
 
-    /// Hands answers over for which there is room. Some are needed at once: a cancel that waits for its prompt's turn. These are
-    /// small.
+    /// Queues the answers for which there is room. Small answers need none: a cancel may wait for the turn of its prompt.
     async fn send_answers(&mut self) {
         let mut waiting = std::mem::take(&mut self.unsent);
         while let Some((token, answered)) = waiting.pop_front() {
@@ -323,7 +322,7 @@ impl Editor {
             return;
         }
         if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
-            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
+            // The editor must know the prompt's name before it begins, whatever happens next.
             let announced = self.link.queue(checkpoints::prompt(id, client_turn_id));
             self.unannounced.push_back((announced, token, what));
             return;
@@ -335,7 +334,7 @@ impl Editor {
         }
     }
 
-    /// Begins the prompts whose names have left.
+    /// Begins the prompts whose names were sent.
     async fn announced(&mut self) {
         while let Some((announced, ..)) = self.unannounced.front()
             && self.link.has_sent(*announced)
@@ -490,7 +489,7 @@ impl Editor {
     }
 }
 
-/// Whether an answer takes little of what an editor has to read, if anything.
+/// Returns whether an answer makes no large message for the editor.
 fn is_small(answered: &CallResult) -> bool {
     let Ok(CallOutcome { reply, .. }) = answered else {
         return true;
@@ -498,7 +497,7 @@ fn is_small(answered: &CallResult) -> bool {
     matches!(reply, Err(_) | Ok(Reply::Done | Reply::Turn(_) | Reply::Lease(_)))
 }
 
-/// Whether a call is about what was begun before, and need not wait for prompts to begin.
+/// Returns whether a call concerns an earlier request, so that it need not wait for prompts to begin.
 fn overtakes(call: &Call) -> bool {
     matches!(
         call,
