@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use acpd_model::limits::EDITOR_INBOX;
+use acpd_model::limits::{EDITOR_HELD_BYTES, EDITOR_INBOX, UNREAD_ANSWERS};
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply};
 use acpd_proto::surface::app::Subscriber;
@@ -74,6 +74,7 @@ pub async fn serve(
         asked: HashMap::new(),
         unsent: VecDeque::new(),
         unannounced: VecDeque::new(),
+        unannounced_bytes: 0,
     };
     let end = tokio::select! {
         end = editor.run(first, &stop) => end,
@@ -118,6 +119,8 @@ struct Editor {
     unsent: VecDeque<(u64, CallResult)>,
     /// Prompts that wait until the message with this number, which names them, was sent; and the calls behind them.
     unannounced: VecDeque<(u64, u64, Call)>,
+    /// Bytes of the messages with these prompts and calls.
+    unannounced_bytes: usize,
 }
 
 struct Following {
@@ -153,6 +156,9 @@ impl Editor {
             self.announced().await;
             self.deferred().await;
             self.outputs().await;
+            if self.unannounced.len() > UNREAD_ANSWERS || self.unannounced_bytes > EDITOR_HELD_BYTES {
+                return End::Flooding;
+            }
             // Events and orders wait for room in the editor's queue. The editor's messages never wait.
             let has_room = self.link.has_room();
             tokio::select! {
@@ -195,9 +201,13 @@ impl Editor {
             .checkpoints
             .then(|| checkpoints::request_id(text))
             .flatten();
+        let waiting = self.unannounced.len();
         self.peer.handle_text(text);
         self.outputs().await;
         self.heard = None;
+        if self.unannounced.len() > waiting {
+            self.unannounced_bytes += text.len();
+        }
     }
 
     /// Queues the answers for which there is room. Small answers need none: a cancel may wait for the turn of its prompt.
@@ -336,6 +346,9 @@ impl Editor {
 
     /// Begins the prompts whose names were sent.
     async fn announced(&mut self) {
+        if self.unannounced.is_empty() {
+            self.unannounced_bytes = 0;
+        }
         while let Some((announced, ..)) = self.unannounced.front()
             && self.link.has_sent(*announced)
             && let Some((_, token, what)) = self.unannounced.pop_front()

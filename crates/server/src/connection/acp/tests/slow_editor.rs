@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use acpd_model::Limits;
+use acpd_model::limits::UNREAD_ANSWERS;
 use acpd_runtime::service::Service;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
 use super::{Editor, close, daemon_within, starts_file};
@@ -142,6 +144,30 @@ async fn a_prompt_begins_when_its_name_has_left_and_a_cancel_does_not_wait_for_t
         let (_, end) = rest(&mut editor, prompt).await;
         assert!(end.contains(r#""stopReason":"cancelled""#), "{end}");
     }
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn an_editor_that_sends_on_behind_a_prompt_that_cannot_begin_is_let_go() {
+    let data_dir = std::env::temp_dir().join(format!("acpd-slow-{}", uuid::Uuid::now_v7()));
+    let (service, mut editor, session) = prompted(&data_dir, "", true).await;
+    noted(&data_dir, "flooded").await;
+    prompt(&mut editor, "second", &session).await;
+    let params = json!({ "sessionId": session });
+    let line = format!(
+        "{}\n",
+        json!({ "jsonrpc": "2.0", "method": "_more", "params": params })
+    );
+    let lines = line.repeat(UNREAD_ANSWERS + 1);
+    editor.write.write_all(lines.as_bytes()).await.unwrap();
+    let closed = async {
+        // Empty lines are ignored while the connection lasts.
+        while editor.write.write_all(b"\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let closed = tokio::time::timeout(Duration::from_secs(10), closed).await;
+    closed.expect("the daemon closes the connection");
     close(service, &data_dir).await;
 }
 
