@@ -199,7 +199,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
     assert!(grown < 50, "the daemon grew by {grown} MiB");
     wait_until("the daemon has let go of those that take nothing", || {
-        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
+        // The daemon answers one HTTP request in 100 ms in the long run.
         std::thread::sleep(Duration::from_millis(100));
         metrics(&daemon).0["acpd_clients_connected"] == 1.0
     });
@@ -234,7 +234,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
 
 #[test]
 fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
-    // Far more than the system takes for both ends of a socket.
+    // Far more than the buffers of both sockets hold.
     const PINGS: usize = 2_000_000;
     let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
     let mut client = Client::new(&daemon);
@@ -251,7 +251,7 @@ fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
     assert!(grown < 20, "the daemon grew by {grown} MiB");
     let let_go = || metrics(&daemon).0["acpd_clients_dropped_total{reason=\"stalled\"}"];
     wait_until("it is let go of", || {
-        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
+        // The daemon answers one HTTP request in 100 ms in the long run.
         std::thread::sleep(Duration::from_millis(100));
         let_go() == 1.0
     });

@@ -182,7 +182,7 @@ fn the_last_words_of_a_daemon_reach_its_editors() {
     assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
 }
 
-/// A socket from which nothing is read while somebody holds the lock.
+/// A socket that reads nothing while the lock is held.
 struct Pausing(UnixStream, Arc<Mutex<()>>);
 
 impl Read for Pausing {
@@ -194,7 +194,7 @@ impl Read for Pausing {
 
 #[test]
 fn a_cancel_gets_through_a_flood() {
-    // It is not let go of, however long it reads nothing.
+    // The daemon does not disconnect it for reading nothing.
     let daemon = Daemon::with("[limits]\nwrite_secs = 3600\n");
     let stream = UnixStream::connect(daemon.place.data().join("acp.sock")).unwrap();
     let reading = Arc::new(Mutex::new(()));

@@ -191,7 +191,7 @@ fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
 
 #[test]
 fn a_client_that_reads_nothing_is_heard() {
-    // It is not let go of, however long it reads nothing.
+    // The daemon does not disconnect it for reading nothing.
     let daemon = Daemon::with("[limits]\nwrite_secs = 3600\n");
     let mut other = Client::new(&daemon);
     let thread = other.thread(&daemon);
@@ -205,7 +205,7 @@ fn a_client_that_reads_nothing_is_heard() {
     silent.until(is_end);
 }
 
-/// A socket from which 4 MB a second are read.
+/// A socket that reads 4 MB a second.
 struct Slow(TcpStream);
 
 impl Read for Slow {
@@ -229,29 +229,33 @@ impl Write for Slow {
 impl Slow {
     /// Connects to a daemon.
     fn open(daemon: &Daemon) -> WebSocket<Self> {
-        let stream = TcpStream::connect(daemon.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let stream = TcpStream::connect(daemon.address()).expect("the daemon lets us in");
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("the daemon lets us in");
         let mut request = format!("ws://{}/ws", daemon.address())
             .into_client_request()
-            .unwrap();
+            .expect("the daemon lets us in");
         let token = format!("Bearer {}", daemon.place.token());
         request
             .headers_mut()
-            .insert("authorization", token.parse().unwrap());
+            .insert("authorization", token.parse().expect("the daemon lets us in"));
         let config = WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);
-        client_with_config(request, Self(stream), Some(config)).unwrap().0
+        client_with_config(request, Self(stream), Some(config))
+            .expect("the daemon lets us in")
+            .0
     }
 }
 
-/// Who takes what it is sent, however slowly, is not taken for gone.
+/// A client that makes progress is not disconnected, however slow it is.
 #[test]
 fn a_slow_client_gets_a_large_event() {
     let daemon = Daemon::with("[limits]\nwrite_secs = 2\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
-    // The end of the message has its text twice: it alone takes the slow client several times as long.
+    // The notification has the text twice. The slow client needs several times write_secs for it.
     fast.turn(&thread, "longline bytes=12000000");
     let mut slow = Slow::open(&daemon);
     let quiet = json!({ "optOutNotificationMethods": ["item/agentMessage/delta"] });

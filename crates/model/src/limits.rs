@@ -188,6 +188,9 @@ pub const EDITOR_INBOX: usize = 256;
 pub const EDITOR_ANSWER_SECS: u64 = 60;
 /// Seconds that an editor has to answer an agent's extension request, which may need the user.
 pub const EDITOR_EXTENSION_SECS: u64 = 3600;
+/// Bytes of an editor's requests that may wait until a prompt before them begins, which needs an editor that reads. An editor that
+/// exceeds it, or sends more than [`UNREAD_ANSWERS`] of them, is disconnected.
+pub const EDITOR_HELD_BYTES: usize = 64 << 20;
 /// Terminals in editors that an agent has not released.
 pub const EDITOR_TERMINALS: usize = 1024;
 /// Terminals of one session for which the daemon keeps the editor's own ids, and the output to show.

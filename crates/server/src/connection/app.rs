@@ -104,7 +104,7 @@ impl PeerActor {
 
     async fn serve(&mut self) -> End {
         loop {
-            // Answers and events are taken when the client has room for them; what it says is always taken.
+            // Answers and events wait for room in the client's queue. The client's messages never wait.
             let has_room = self.link.has_room();
             tokio::select! {
                 biased;

@@ -1,7 +1,7 @@
-//! One client's transport, driven: it is read from and written to side by side, and judged by its signs of life.
+//! Drives the transport of one client: receives and sends side by side, pings, and notices a client that is gone or stuck.
 //!
-//! In: messages to queue. Out: messages that came, and when there is room for more. Owns: the transport. Never: holds reading back
-//! because of what waits to be written.
+//! In: messages to queue. Out: received messages, and when the queue has room. Owns: the transport. Never: stops receiving because
+//! messages wait to be sent.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,43 +16,43 @@ use crate::connection::pulse::{Due, Pulse};
 use crate::connection::{End, LAST_WORDS};
 use crate::transport::{Broken, Stalled, Transport};
 
-/// Messages of a client that are taken one after the other, before what else is there has its turn.
+/// Messages that a client can have processed one after the other before answers and events have their turn.
 const IN_A_ROW: u32 = 64;
 
-/// The transport, and how its client does.
+/// The connection to one client.
 pub struct Link {
     transport: Box<dyn Transport>,
     pulse: Pulse,
-    /// Ends when the pulse has something due, or earlier.
+    /// Ends at the deadline of `pulse`, or earlier.
     timer: Pin<Box<Sleep>>,
     heard: u64,
     in_a_row: u32,
-    /// Whether somebody waits for room.
+    /// Whether the owner waits for room in the queue.
     wants_room: bool,
-    /// The number of a message that somebody waits for to have left.
+    /// The number of a message that the owner waits for.
     awaited: Option<u64>,
-    /// Bytes that were queued so far.
+    /// Bytes that were queued since the client connected.
     queued: u64,
-    /// What was queued without room.
     excess: Excess,
 }
 
-/// What was queued since there was no room any more.
+/// What was added to a full queue since the client last made room.
 #[derive(Debug, Default)]
 struct Excess {
-    /// Whether there was no room when this was last looked at, and the bytes that were queued until then.
+    /// Whether the queue was full at the last check.
     is_full: bool,
+    /// Bytes that had been queued at the last check.
     queued: u64,
-    times: usize,
+    steps: usize,
     bytes: u64,
 }
 
 /// What happened on a link.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// A message came.
+    /// The client sent a message.
     Received(String),
-    /// There is room again, or the message that was waited for has left.
+    /// The queue has room again, or the awaited message was sent.
     Written,
 }
 
@@ -70,7 +70,7 @@ impl From<Broken> for End {
 }
 
 impl Link {
-    /// Drives `transport` with the times of `limits`.
+    /// Drives `transport` with the intervals of `limits`.
     pub fn new(transport: Box<dyn Transport>, limits: &Limits) -> Self {
         let pulse = Pulse::new(limits, Instant::now());
         Self {
@@ -86,20 +86,20 @@ impl Link {
         }
     }
 
-    /// Queues one message, and returns its number. What is no direct answer waits for [room](Self::has_room).
+    /// Queues one message, and returns its number. Events and large answers must wait for [room](Self::has_room).
     pub fn queue(&mut self, text: Bytes) -> u64 {
         self.queued += text.len() as u64;
         self.transport.queue(text)
     }
 
-    /// Whether so little waits for the client that more may be queued. If not, [`LinkEvent::Written`] comes when it is so.
+    /// Returns whether the queue has room. If not, [`LinkEvent::Written`] follows when it has.
     pub fn has_room(&mut self) -> bool {
         let has_room = self.transport.backlog() < OUTBOX_BYTES;
         self.wants_room |= !has_room;
         has_room
     }
 
-    /// Whether this message has left. If not, [`LinkEvent::Written`] comes when it, or an earlier one that was asked about, has.
+    /// Returns whether this message was sent. If not, [`LinkEvent::Written`] follows when it, or an earlier awaited message, was sent.
     pub fn has_sent(&mut self, number: u64) -> bool {
         let sent = self.transport.sent() >= number;
         if !sent {
@@ -108,28 +108,28 @@ impl Link {
         sent
     }
 
-    /// Writes and reads until something happens. A call that is given up loses nothing.
+    /// Sends and receives until something happens. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<LinkEvent, End> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Writes until nothing is left, and reads nothing.
+    /// Sends all queued messages, and receives none.
     pub async fn flush(&mut self) -> Result<(), End> {
         poll_fn(|cx| self.transport.poll_write(cx)).await?;
         Ok(())
     }
 
-    /// Says farewell, and lets the client take what is left for a moment.
+    /// Closes the connection, and gives the client a moment to receive the rest.
     pub async fn close(&mut self, why: End) {
         if why != End::Stalled {
             self.transport.close(why);
-            // The client may be gone; then it needs no reason.
+            // The client may be gone.
             let _ = tokio::time::timeout(LAST_WORDS, self.flush()).await;
         }
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<LinkEvent, End>> {
-        self.look_at_excess()?;
+        self.check_excess()?;
         if let Poll::Ready(written) = self.transport.poll_write(cx) {
             written?;
         }
@@ -147,18 +147,18 @@ impl Link {
         self.poll_pulse(cx).map(Err)
     }
 
-    /// Fails for a client that makes this side queue more and more, and takes nothing of it.
-    fn look_at_excess(&mut self) -> Result<(), End> {
+    /// Fails if the client sends request after request without reading the answers.
+    fn check_excess(&mut self) -> Result<(), End> {
         let excess = &mut self.excess;
         let more = self.queued - excess.queued;
         excess.queued = self.queued;
         if !excess.is_full {
-            (excess.times, excess.bytes) = (0, 0);
+            (excess.steps, excess.bytes) = (0, 0);
         } else if more > 0 {
-            excess.times += 1;
+            excess.steps += 1;
             excess.bytes += more;
         }
-        if excess.times > UNREAD_ANSWERS || excess.bytes > OUTBOX_BYTES as u64 {
+        if excess.steps > UNREAD_ANSWERS || excess.bytes > OUTBOX_BYTES as u64 {
             return Err(End::Flooding);
         }
         Ok(())
@@ -184,27 +184,26 @@ impl Link {
         Poll::Ready(received?.ok_or(End::Gone))
     }
 
-    /// Does what is due; why the connection ends, if it does.
+    /// Handles what is due. Returns the reason if the connection ends.
     fn poll_pulse(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        // After reading, too: what comes may have its answer in the transport.
+        // After receiving, since the transport may have answered by itself.
         let (taken, backlog) = (self.transport.taken(), self.transport.backlog());
         self.pulse.written(taken, backlog, Instant::now());
         loop {
             let deadline = self.pulse.deadline();
-            // One that is later is noticed when the timer has ended, so that it is not set with each byte.
+            // A later deadline is set when the timer ends, so that accepted bytes do not set the timer each time.
             if deadline < self.timer.deadline() || self.timer.is_elapsed() {
                 self.timer.as_mut().reset(deadline);
             }
             ready!(self.timer.as_mut().poll(cx));
             let now = Instant::now();
             match self.pulse.due(now) {
-                Due::Nothing => {}
                 Due::Ping if self.transport.ping() => {
                     self.pulse.asked(now);
-                    // It leaves with the next write.
+                    // The next call sends it.
                     cx.waker().wake_by_ref();
                 }
-                Due::Ping => {}
+                Due::Nothing | Due::Ping => {}
                 Due::Silent => return Poll::Ready(End::Silent),
                 Due::Stalled => match self.transport.stalled() {
                     Stalled::End => return Poll::Ready(End::Stalled),

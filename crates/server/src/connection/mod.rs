@@ -1,7 +1,7 @@
 //! Connections of clients, one task each: [`acp`] for editors, [`app`] for clients of the app protocol.
 //!
-//! In: [transports](crate::transport), and who is at their other end. Out: requests to the runtime, and messages for clients. Owns:
-//! how long a client may be silent, or take nothing. Never: waits for a client's reading with anything but what is for that client.
+//! In: [transports](crate::transport), and the identity of their clients. Out: requests to the runtime, and messages for clients.
+//! Owns: how long a client may be silent or accept nothing. Never: waits until a client reads.
 
 pub mod acp;
 pub mod app;
@@ -10,34 +10,34 @@ mod pulse;
 
 use std::time::Duration;
 
-/// How long a client has to take what is left for it when its connection ends from this side.
+/// How long a client has to receive the rest of its messages when the daemon closes the connection.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The client has gone.
+    /// The client disconnected.
     Gone,
-    /// It takes nothing of what is sent.
+    /// The client accepted nothing for too long.
     Stalled,
-    /// It gave no sign of life.
+    /// The client did not answer a ping.
     Silent,
-    /// It asks on and on, and does not read the answers.
+    /// The client sent many requests and did not read the answers.
     Flooding,
-    /// Its credentials hold no more.
+    /// The client's credentials expired or were revoked.
     Expired,
     /// The daemon stops.
     Stopping,
-    /// It sent a message that is longer than the limit.
+    /// The client sent a message that exceeds the limit.
     TooLong,
-    /// It sent a binary message where text is spoken.
+    /// The client sent a binary message.
     Binary,
-    /// A thread that it follows cannot be read any more.
+    /// A thread that the client follows cannot be read any more.
     Lost,
 }
 
 impl End {
-    /// As it is counted; nothing for a client that went by itself.
+    /// Returns the reason in metrics, or `None` for a client that disconnected by itself.
     pub fn word(self) -> Option<&'static str> {
         match self {
             Self::Gone => None,

@@ -1,44 +1,41 @@
-//! When a client is asked whether it is still there, and when it counts as gone: it says nothing, or takes nothing of what is there
-//! for it.
+//! Decides when to ping a client, and when it is gone: it sends nothing, or accepts nothing of its messages.
 //!
-//! In: signs of life, what the client has taken, and the time. Out: when to look next, and what to do then. Owns: moments.
-//! Never: reads a clock.
+//! In: received bytes, accepted bytes, and the current time. Out: the next deadline, and what to do then. Owns: deadlines. Never: reads
+//! a clock.
 
 use std::time::Duration;
 
 use acpd_model::Limits;
 use tokio::time::Instant;
 
-/// The life signs of one connection.
+/// The deadlines of one connection.
 #[derive(Debug)]
 pub struct Pulse {
     ping_every: Duration,
     pong_within: Duration,
     write_within: Duration,
     next_ping: Instant,
-    /// The first ping since something was heard.
+    /// When the first ping was sent after which nothing was received.
     unanswered: Option<Instant>,
-    /// Bytes that the client has taken so far.
+    /// Bytes that the client has accepted.
     taken: u64,
-    /// Since when it has taken nothing of what waits for it.
+    /// When the client last accepted a byte, while more bytes are queued.
     waits_since: Option<Instant>,
 }
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing yet.
     Nothing,
-    /// To ask the client for a sign of life.
     Ping,
-    /// The client was asked, and has been silent for too long since.
+    /// The client has sent nothing for too long after a ping.
     Silent,
-    /// The client has taken nothing for too long.
+    /// The client has accepted nothing for too long.
     Stalled,
 }
 
 impl Pulse {
-    /// Takes its times from `limits`.
+    /// Starts with the intervals of `limits`.
     pub fn new(limits: &Limits, now: Instant) -> Self {
         let secs = Duration::from_secs;
         Self {
@@ -52,25 +49,25 @@ impl Pulse {
         }
     }
 
-    /// Something came from the client, whatever it was.
+    /// Records that bytes arrived from the client.
     pub fn heard(&mut self) {
         self.unanswered = None;
     }
 
-    /// The client was asked for a sign of life.
+    /// Records that a ping was sent.
     pub fn asked(&mut self, now: Instant) {
         self.unanswered.get_or_insert(now);
     }
 
-    /// The client has taken `taken` bytes so far, and `backlog` more are there for it.
+    /// Records that the client has accepted `taken` bytes since it connected, and that `backlog` more are queued.
     pub fn written(&mut self, taken: u64, backlog: usize, now: Instant) {
         let grew = taken != self.taken;
         self.taken = taken;
         if backlog == 0 {
             self.waits_since = None;
         } else if grew {
-            // It may have so much before it that it has not seen the ping yet. Where nothing waits, the bytes may be on their
-            // way to nobody.
+            // The ping may be behind the bytes that the client still reads. Without a backlog, the system may have accepted the
+            // bytes for a client that is gone.
             self.heard();
             self.waits_since = Some(now);
         } else {
@@ -78,7 +75,7 @@ impl Pulse {
         }
     }
 
-    /// When something is due next.
+    /// Returns the next deadline.
     pub fn deadline(&self) -> Instant {
         let silent = self.unanswered.map(|asked| asked + self.pong_within);
         let stalled = self.waits_since.map(|since| since + self.write_within);
@@ -86,7 +83,7 @@ impl Pulse {
         others.fold(self.next_ping, Instant::min)
     }
 
-    /// What is due now.
+    /// Returns what is due now.
     pub fn due(&mut self, now: Instant) -> Due {
         if self
             .waits_since

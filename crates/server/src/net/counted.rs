@@ -1,4 +1,5 @@
-//! A stream of bytes that counts what passes, for whoever judges its client by progress.
+//! Byte streams that count what they transfer. The HTTP server hides the socket, so this is where a client's progress within one large
+//! message is visible.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -8,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The bytes that have passed on one connection so far.
+/// The number of bytes that one connection has transferred.
 #[derive(Debug, Clone, Default)]
 pub struct Traffic(Arc<Counts>);
 
@@ -19,25 +20,25 @@ struct Counts {
 }
 
 impl Traffic {
-    /// Bytes that came.
+    /// Returns the bytes received.
     pub fn read(&self) -> u64 {
         self.0.read.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the other end's side has taken.
+    /// Returns the bytes sent.
     pub fn written(&self) -> u64 {
         self.0.written.load(Ordering::Relaxed)
     }
 }
 
-/// The stream.
+/// A stream that adds its bytes to a [`Traffic`].
 pub struct Counted<S> {
     stream: S,
     traffic: Traffic,
 }
 
 impl<S> Counted<S> {
-    /// Counts what passes on `stream` in `traffic`.
+    /// Counts the bytes of `stream` in `traffic`.
     pub fn new(stream: S, traffic: Traffic) -> Self {
         Self { stream, traffic }
     }
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_passes_is_counted_as_it_passes() {
+    async fn bytes_are_counted_as_they_pass() {
         let traffic = Traffic::default();
         let (near, mut far) = tokio::io::duplex(4);
         let mut near = Counted::new(near, traffic.clone());

@@ -40,7 +40,7 @@ pub struct HttpService {
     peer_address: PeerAddress,
     /// How the connection stands, if it is one of the network.
     progress: Option<Arc<AuthProgress>>,
-    /// What passes on the connection, if it is counted.
+    /// The bytes of the connection. HTTP/1.1 counts them.
     traffic: Traffic,
     router: Router,
     /// How many requests came.
@@ -161,7 +161,7 @@ async fn begin(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Vec<u8>
     Ok(begun)
 }
 
-/// HTTP/1.1, and what it is upgraded to, of which the bytes are counted.
+/// Serves HTTP/1.1 and WebSockets, and counts the bytes.
 pub async fn http1(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     service: HttpService,

@@ -1,4 +1,4 @@
-//! Lines of JSON over a stream of bytes.
+//! JSON lines over a byte stream.
 
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice};
@@ -12,25 +12,25 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use crate::transport::{Broken, Transport};
 
-/// A stream of bytes that carries a client's messages, one a line.
+/// A byte stream with one message on each line.
 pub struct Lines<R, W> {
     reader: R,
     writer: W,
     decoder: LineDecoder,
-    /// Lines that have not left as a whole; of the first, what is left of its text.
+    /// Lines that are not written completely. The first one has only its remaining text.
     queue: VecDeque<Bytes>,
     backlog: usize,
     sent: u64,
     taken: u64,
 }
 
-/// Lines that are handed to the writer at once.
+/// Lines in one call to the writer.
 const AT_ONCE: usize = 16;
 
 const NEWLINE: &[u8] = b"\n";
 
 impl<R, W> Lines<R, W> {
-    /// Reads from `reader` lines as long as `limits` has it.
+    /// Creates the transport. `limits` bounds the lines that it reads.
     pub fn new(reader: R, writer: W, limits: &Limits) -> Self {
         Self {
             reader,
@@ -43,7 +43,7 @@ impl<R, W> Lines<R, W> {
         }
     }
 
-    /// The writer has taken so many bytes of what is queued.
+    /// Removes so many written bytes from the queue.
     fn advance(&mut self, mut bytes: usize) {
         self.backlog -= bytes;
         self.taken += bytes as u64;
@@ -73,7 +73,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Transport for Li
             if let Some(line) = self.decoder.next_line() {
                 return Poll::Ready(Ok(Some(text(&line))));
             }
-            // A read that is given up has read nothing.
+            // Dropping a pending read loses no bytes.
             let read = pin!(self.reader.read_buf(self.decoder.buffer()));
             if ready!(read.poll(cx))? == 0 {
                 return Poll::Ready(Ok(self.decoder.finish().map(|line| text(&line))));
@@ -145,7 +145,7 @@ mod tests {
         let mut read = Vec::new();
         while lines.poll_write(&mut cx).is_pending() {
             ours.read_buf(&mut read).await.unwrap();
-            let left = read.iter().filter(|byte| **byte == b'\n').count() as u64;
+            let left = read.split(|byte| *byte == b'\n').count() as u64 - 1;
             assert!((left..=left + at_once as u64).contains(&lines.sent()));
             assert_eq!(lines.taken() + lines.backlog() as u64, expected.len() as u64);
         }

@@ -1,7 +1,7 @@
-//! One client's bytes as messages, whatever carries them.
+//! Carries the messages of one client, one JSON text each.
 //!
-//! In and out: one JSON text each. Owns: bytes, framing, and what is queued and has not been taken. Never: lets reading wait for
-//! writing, or decides how long a client may take; that is [`Link`](crate::connection::link::Link)'s.
+//! In: bytes, and messages to send. Out: received messages. Owns: framing, and messages that the client has not received yet.
+//! Never: makes receiving wait for sending, or decides that a client is too slow; [`Link`](crate::connection::link::Link) does.
 
 pub mod event_stream;
 pub mod lines;
@@ -14,53 +14,52 @@ use bytes::Bytes;
 
 use crate::connection::End;
 
-/// One client's connection. Reading and writing are independent of each other. A call that returns `Pending` wakes the task once
-/// there is more to do.
+/// The connection of one client. Receiving and sending are independent. A method that returns `Pending` wakes the task when it
+/// can continue.
 pub trait Transport: Send {
-    /// Returns the next message; `None` if the client has gone.
+    /// Returns the next message, or `None` if the client has disconnected.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<String>, Broken>>;
 
     /// Queues one message, and returns its number: 1, 2, 3 … Never waits.
     fn queue(&mut self, text: Bytes) -> u64;
 
-    /// Writes as much as the client takes; `Ready` if nothing is left.
+    /// Writes as much as the client accepts. Returns `Ready` when the queue is empty.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>>;
 
-    /// Bytes that are queued and that the client has not taken. Bytes of a message that is being written may be counted until
-    /// all of it has been taken.
+    /// Returns the number of queued bytes that the client has not accepted. A partly written message may count as a whole.
     fn backlog(&self) -> usize;
 
-    /// The number of the last message that has left as a whole.
+    /// Returns the number of the last message that was written completely.
     fn sent(&self) -> u64;
 
-    /// Bytes that the client has taken so far. While it grows, the client is alive.
+    /// Returns the number of bytes that the client has accepted since it connected. The client makes progress while it grows.
     fn taken(&self) -> u64;
 
-    /// Grows when anything comes from the client, if the transport can tell.
+    /// Returns a number that grows whenever bytes arrive from the client, if the transport counts them.
     fn heard(&self) -> u64 {
         0
     }
 
-    /// Asks the client for a sign of life; `false` if this transport cannot.
+    /// Queues a ping. Returns `false` if this transport has none.
     fn ping(&mut self) -> bool {
         false
     }
 
-    /// The client has taken nothing for too long.
+    /// Handles a client that has accepted nothing for too long.
     fn stalled(&mut self) -> Stalled {
         Stalled::End
     }
 
-    /// Queues the farewell, if this transport has one.
+    /// Queues the message that closes the connection, if this transport has one.
     fn close(&mut self, _why: End) {}
 }
 
-/// Why nothing more comes from a client.
+/// Why a transport failed.
 #[derive(Debug)]
 pub enum Broken {
-    /// It sent a message that is longer than the limit.
+    /// The client sent a message that exceeds the limit.
     TooLong,
-    /// It sent a binary message where only text is taken.
+    /// The client sent a binary message where only text is allowed.
     Binary,
     /// The connection failed.
     Io(io::Error),
@@ -72,11 +71,11 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// What becomes of a connection whose client takes nothing.
+/// What happens to a connection whose client accepts nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stalled {
-    /// It ends.
+    /// The connection ends.
     End,
-    /// It goes on: what was not taken waits for another reader.
+    /// The connection continues. Its messages wait for another reader.
     GoOn,
 }

@@ -1,4 +1,4 @@
-//! A WebSocket: one message a frame.
+//! WebSockets, with one message in each frame.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,37 +12,38 @@ use crate::connection::End;
 use crate::net::counted::Traffic;
 use crate::transport::{Broken, Transport};
 
-/// Bytes that are handed to the WebSocket before they must leave.
+/// Bytes that are copied into the WebSocket's buffer before it is flushed.
 const WRITE_BYTES: usize = 32 << 10;
 
-/// Bytes of answers to pings that may wait for a client before nothing more is read from it.
+/// Bytes of pongs that may be buffered for a client before the daemon reads nothing more from it.
 const PONG_BYTES: usize = 64 << 10;
 
-/// A WebSocket that carries a client's messages.
+/// The WebSocket of one client.
 pub struct Socket {
     stream: WebSocket,
-    /// What passes on the connection below it.
+    /// Counts the bytes of the connection below the WebSocket.
     traffic: Traffic,
     binary: Binary,
     queue: VecDeque<Item>,
-    /// Bytes of what is queued.
+    /// Bytes of the messages in `queue`.
     queued: usize,
-    /// Bytes of what was handed to `stream` since all of it has left.
-    handed: usize,
-    /// Bytes of answers to pings that `stream` has made since then.
+    /// Bytes that were copied into the buffer of `stream` since it was last empty.
+    buffered: usize,
+    /// Bytes of the pongs among them.
     pongs: usize,
-    /// Messages that were queued, that were handed to `stream`, and that have left.
-    numbered: u64,
-    begun: u64,
+    /// Number of the last message that was queued.
+    last_queued: u64,
+    /// Number of the last message that was copied into the buffer.
+    last_buffered: u64,
     sent: u64,
 }
 
-/// What a binary message is.
+/// How binary messages are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
-    /// A fault of the client.
+    /// They end the connection.
     Refused,
-    /// Text: old editors send lines, as bytes.
+    /// They are text. Old editors send JSON lines as bytes.
     Text,
 }
 
@@ -54,7 +55,7 @@ enum Item {
 }
 
 impl Socket {
-    /// Carries messages over `stream`.
+    /// Sends and receives on `stream`, whose connection `traffic` counts.
     pub fn new(stream: WebSocket, traffic: Traffic, binary: Binary) -> Self {
         Self {
             stream,
@@ -62,36 +63,36 @@ impl Socket {
             binary,
             queue: VecDeque::new(),
             queued: 0,
-            handed: 0,
+            buffered: 0,
             pongs: 0,
-            numbered: 0,
-            begun: 0,
+            last_queued: 0,
+            last_buffered: 0,
             sent: 0,
         }
     }
 
-    /// Hands the first of what is queued to the WebSocket, which is ready for it.
-    fn begin(&mut self) -> Result<(), Broken> {
+    /// Copies the first queued item into the buffer of the WebSocket, which must be ready.
+    fn buffer_next(&mut self) -> Result<(), Broken> {
         let message = match self.queue.pop_front() {
             None => return Ok(()),
             Some(Item::Ping) => Message::Ping(Bytes::new()),
             Some(Item::Close(frame)) => Message::Close(Some(frame)),
             Some(Item::Text(text)) => {
                 self.queued -= text.len();
-                self.handed += text.len();
-                self.begun += 1;
+                self.buffered += text.len();
+                self.last_buffered += 1;
                 Message::Text(Utf8Bytes::try_from(text).map_err(io::Error::other)?)
             }
         };
-        // A control frame has bytes, too.
-        self.handed += 2;
+        // Control frames count as well.
+        self.buffered += 2;
         self.stream.start_send_unpin(message).map_err(broken)
     }
 
-    /// Has all that was handed over leave.
+    /// Writes the WebSocket's buffer.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         ready!(self.stream.poll_flush_unpin(cx)).map_err(broken)?;
-        (self.handed, self.pongs, self.sent) = (0, 0, self.begun);
+        (self.buffered, self.pongs, self.sent) = (0, 0, self.last_buffered);
         Poll::Ready(Ok(()))
     }
 }
@@ -114,9 +115,9 @@ impl Transport for Socket {
                     });
                 }
                 Some(Ok(Message::Ping(payload))) => {
-                    self.handed += payload.len() + 2;
+                    self.buffered += payload.len() + 2;
                     self.pongs += payload.len() + 2;
-                    // The WebSocket has queued the answer by itself, however much waits there.
+                    // The WebSocket puts a pong into its buffer by itself, however large the buffer is.
                     if self.pongs > PONG_BYTES {
                         ready!(self.poll_flush(cx))?;
                     }
@@ -135,17 +136,17 @@ impl Transport for Socket {
     fn queue(&mut self, text: Bytes) -> u64 {
         self.queued += text.len();
         self.queue.push_back(Item::Text(text));
-        self.numbered += 1;
-        self.numbered
+        self.last_queued += 1;
+        self.last_queued
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         loop {
-            while !self.queue.is_empty() && self.handed < WRITE_BYTES {
+            while !self.queue.is_empty() && self.buffered < WRITE_BYTES {
                 ready!(self.stream.poll_ready_unpin(cx)).map_err(broken)?;
-                self.begin()?;
+                self.buffer_next()?;
             }
-            if self.handed == 0 {
+            if self.buffered == 0 {
                 return Poll::Ready(Ok(()));
             }
             ready!(self.poll_flush(cx))?;
@@ -153,7 +154,7 @@ impl Transport for Socket {
     }
 
     fn backlog(&self) -> usize {
-        self.queued + self.handed
+        self.queued + self.buffered
     }
 
     fn sent(&self) -> u64 {
@@ -169,7 +170,7 @@ impl Transport for Socket {
     }
 
     fn ping(&mut self) -> bool {
-        // Between two messages, not behind all of them.
+        // The ping does not wait behind all messages.
         if !matches!(self.queue.front(), Some(Item::Ping)) {
             self.queue.push_front(Item::Ping);
         }
@@ -188,7 +189,7 @@ impl Transport for Socket {
             End::Lost => (close_code::ERROR, "a thread cannot be followed; connect again"),
         };
         if why == End::Expired {
-            // What has not begun to leave is not its client's any more.
+            // The client may not receive these any more.
             self.queue.clear();
             self.queued = 0;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use acpd_model::limits::EDITOR_INBOX;
+use acpd_model::limits::{EDITOR_HELD_BYTES, EDITOR_INBOX, UNREAD_ANSWERS};
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
 use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply};
 use acpd_proto::surface::app::Subscriber;
@@ -74,6 +74,7 @@ pub async fn serve(
         asked: HashMap::new(),
         unsent: VecDeque::new(),
         unannounced: VecDeque::new(),
+        unannounced_bytes: 0,
     };
     let end = tokio::select! {
         end = editor.run(first, &stop) => end,
@@ -114,10 +115,12 @@ struct Editor {
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
     asked: HashMap<(ThreadId, u64), ForwardedRequest>,
-    /// Answers that wait for room.
+    /// Answers that wait for room in the editor's queue.
     unsent: VecDeque<(u64, CallResult)>,
-    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    /// Prompts that wait until the message with this number, which names them, was sent; and the calls behind them.
     unannounced: VecDeque<(u64, u64, Call)>,
+    /// Bytes of the messages with these prompts and calls.
+    unannounced_bytes: usize,
 }
 
 struct Following {
@@ -153,7 +156,10 @@ impl Editor {
             self.announced().await;
             self.deferred().await;
             self.outputs().await;
-            // Events and orders are taken when the editor has room for them; what it says is always taken.
+            if self.unannounced.len() > UNREAD_ANSWERS || self.unannounced_bytes > EDITOR_HELD_BYTES {
+                return End::Flooding;
+            }
+            // Events and orders wait for room in the editor's queue. The editor's messages never wait.
             let has_room = self.link.has_room();
             tokio::select! {
                 biased;
@@ -195,13 +201,16 @@ impl Editor {
             .checkpoints
             .then(|| checkpoints::request_id(text))
             .flatten();
+        let waiting = self.unannounced.len();
         self.peer.handle_text(text);
         self.outputs().await;
         self.heard = None;
+        if self.unannounced.len() > waiting {
+            self.unannounced_bytes += text.len();
+        }
     }
 
-    /// Hands answers over for which there is room. Some are needed at once: a cancel that waits for its prompt's turn. These are
-    /// small.
+    /// Queues the answers for which there is room. Small answers need none: a cancel may wait for the turn of its prompt.
     async fn send_answers(&mut self) {
         let mut waiting = std::mem::take(&mut self.unsent);
         while let Some((token, answered)) = waiting.pop_front() {
@@ -323,7 +332,7 @@ impl Editor {
             return;
         }
         if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
-            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
+            // The editor must know the prompt's name before it begins, whatever happens next.
             let announced = self.link.queue(checkpoints::prompt(id, client_turn_id));
             self.unannounced.push_back((announced, token, what));
             return;
@@ -335,8 +344,11 @@ impl Editor {
         }
     }
 
-    /// Begins the prompts whose names have left.
+    /// Begins the prompts whose names were sent.
     async fn announced(&mut self) {
+        if self.unannounced.is_empty() {
+            self.unannounced_bytes = 0;
+        }
         while let Some((announced, ..)) = self.unannounced.front()
             && self.link.has_sent(*announced)
             && let Some((_, token, what)) = self.unannounced.pop_front()
@@ -490,7 +502,7 @@ impl Editor {
     }
 }
 
-/// Whether an answer takes little of what an editor has to read, if anything.
+/// Returns whether an answer makes no large message for the editor.
 fn is_small(answered: &CallResult) -> bool {
     let Ok(CallOutcome { reply, .. }) = answered else {
         return true;
@@ -498,7 +510,7 @@ fn is_small(answered: &CallResult) -> bool {
     matches!(reply, Err(_) | Ok(Reply::Done | Reply::Turn(_) | Reply::Lease(_)))
 }
 
-/// Whether a call is about what was begun before, and need not wait for prompts to begin.
+/// Returns whether a call concerns an earlier request, so that it need not wait for prompts to begin.
 fn overtakes(call: &Call) -> bool {
     matches!(
         call,

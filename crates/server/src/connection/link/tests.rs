@@ -1,4 +1,4 @@
-//! A link over a stream in memory.
+//! A link over an in-memory stream.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::transport::lines::Lines;
 
 type Ours = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 
-/// A link whose stream takes so many bytes ahead, and whose client may take nothing for a second; and the client's end.
+/// Returns a link with a stream that buffers so many bytes, and the client's end. The client may accept nothing for one second.
 fn link(ahead: usize) -> (Link, Ours) {
     let (theirs, ours) = tokio::io::duplex(ahead);
     let (reader, writer) = split(theirs);
@@ -27,13 +27,13 @@ fn letters(count: usize) -> Bytes {
     Bytes::from(vec![b'x'; count])
 }
 
-/// Has the link write and read what can be, of which nothing comes.
+/// Lets the link send and receive, and checks that nothing happens.
 fn quiet(link: &mut Link) {
     let happened = link.next().now_or_never();
     assert!(happened.is_none(), "{happened:?}");
 }
 
-/// What happens on the link next, which is to come soon.
+/// Returns the next event.
 async fn next(link: &mut Link) -> Result<LinkEvent, End> {
     let happened = timeout(Duration::from_secs(20), link.next()).await;
     happened.expect("something happens")
@@ -41,12 +41,12 @@ async fn next(link: &mut Link) -> Result<LinkEvent, End> {
 
 #[tokio::test]
 async fn messages_are_read_while_nothing_can_be_written() {
-    let (mut link, (_unread, mut write)) = link(64);
+    let (mut link, (unread, mut write)) = link(64);
     link.queue(letters(100));
     quiet(&mut link);
     write.write_all(b"stop\n").await.unwrap();
     assert_eq!(next(&mut link).await, Ok(LinkEvent::Received("stop".to_owned())));
-    drop((write, _unread));
+    drop((write, unread));
     assert_eq!(next(&mut link).await, Err(End::Gone));
 }
 
@@ -59,7 +59,7 @@ async fn a_client_that_takes_a_little_now_and_then_gets_everything() {
     let began = Instant::now();
     let (happened, ()) = tokio::join!(next(&mut link), async {
         for part in all.chunks_mut(64) {
-            // Its own pace.
+            // The pace of the client.
             sleep(Duration::from_millis(400)).await;
             read.read_exact(part).await.unwrap();
         }
@@ -105,7 +105,7 @@ async fn room_comes_back_when_the_client_reads() {
 
 #[tokio::test]
 async fn a_client_that_asks_on_and_reads_nothing_is_let_go() {
-    // Many small answers, or a large one.
+    // Many small answers, or a few large ones.
     for (bytes, most) in [(10, UNREAD_ANSWERS), (OUTBOX_BYTES / 4 + 1, 3)] {
         let (mut link, (_unread, mut write)) = link(64);
         link.queue(letters(2 * OUTBOX_BYTES));
@@ -147,7 +147,7 @@ async fn what_is_left_when_a_link_ends_is_still_written() {
     let (mut link, (mut read, _write)) = link(64);
     link.queue(letters(1000));
     let mut all = Vec::new();
-    let (_, read) = tokio::join!(
+    let ((), read) = tokio::join!(
         async {
             link.close(End::Stopping).await;
             drop(link);

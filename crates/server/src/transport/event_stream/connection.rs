@@ -34,9 +34,9 @@ pub struct Connection {
     opener: Identity,
     inbox: mpsc::Sender<String>,
     state: Mutex<State>,
-    /// Tells readers that something has changed.
+    /// Wakes readers.
     changed: watch::Sender<()>,
-    /// Tells the editor actor.
+    /// Wakes the task of the connection.
     transport: AtomicWaker,
 }
 
@@ -122,7 +122,7 @@ impl Connection {
         done
     }
 
-    /// Has readers and the editor actor look again.
+    /// Wakes readers and the task of the connection.
     fn notify(&self) {
         self.changed.send_replace(());
         self.transport.wake();
@@ -151,7 +151,7 @@ pub struct HttpTransport {
     connections: Connections,
     connection: Arc<Connection>,
     messages: mpsc::Receiver<String>,
-    /// Until the connection ends if nobody does anything.
+    /// Ends when the connection has been unused for too long.
     idle: Pin<Box<Sleep>>,
     queued: u64,
 }
@@ -204,7 +204,7 @@ impl Transport for HttpTransport {
         lock(&self.connection.state).streams.backlog()
     }
 
-    /// What a stream has counts: its reader may come later, or never.
+    /// Counts messages that wait for a reader, which may connect later or never.
     fn sent(&self) -> u64 {
         self.queued
     }

@@ -24,7 +24,7 @@ pub struct Streams {
     awaited: BTreeMap<String, PendingRequest>,
     /// Bytes of all events that are kept.
     bytes: usize,
-    /// Bytes that were handed to readers so far.
+    /// Bytes that readers have received.
     taken: u64,
     readers: u64,
     closed: bool,
@@ -38,7 +38,7 @@ struct Stream {
     /// The number of the one that a reader gets next.
     next: u64,
     reader: Option<u64>,
-    /// Bytes of the events from that on.
+    /// Bytes of the events that the reader has not received.
     unread: usize,
     /// Whether it ever had a reader.
     opened: bool,
@@ -239,13 +239,13 @@ impl Streams {
         }
     }
 
-    /// Bytes that wait for readers that are there.
+    /// Returns the bytes that connected readers have not received.
     pub fn backlog(&self) -> usize {
         let read = self.by_key.values().filter(|stream| stream.reader.is_some());
         read.map(|stream| stream.unread).sum()
     }
 
-    /// Bytes that were handed to readers so far.
+    /// Returns the bytes that readers have received.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -372,7 +372,7 @@ impl Stream {
         self.first + self.kept.len() as u64 - 1
     }
 
-    /// A reader goes on with event `next`, which is kept, or the one after the last.
+    /// Continues with event `next`, which is kept or the one after the last.
     fn go_to(&mut self, next: u64) {
         let had = usize::try_from(next - self.first).unwrap_or(usize::MAX);
         self.next = next;
