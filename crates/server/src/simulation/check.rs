@@ -82,7 +82,7 @@ impl World {
             client.read(true);
         }
         // Clients that took nothing learn that they were dropped, and rate windows pass.
-        sleep(Duration::from_secs(120)).await;
+        sleep(Duration::from_mins(2)).await;
         self.leave_ended();
         while self.clients.len() > 4 {
             self.leave(0);

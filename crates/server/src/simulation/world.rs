@@ -170,7 +170,7 @@ impl World {
             94..96 => sleep(Duration::from_secs(self.dice.roll(100))).await,
             96 => self.restart().await,
             97 => self.crash().await,
-            98 => sleep(Duration::from_secs(3_600)).await,
+            98 => sleep(Duration::from_hours(1)).await,
             _ => self.flood().await,
         }
     }
