@@ -172,6 +172,7 @@ impl Watcher {
             thread: stage.thread,
             cursor,
             snapshot,
+            attachment: None,
         };
         let (deliver, deliveries) = mpsc::channel(stage.context.limits.outbound_queue);
         let someone = Subscriber {

@@ -5,9 +5,10 @@ use std::io::Result;
 use std::time::Duration;
 
 use acpd_model::limits::EDITOR_INBOX;
-use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
-use acpd_proto::surface::acp::{Call, Peer, PeerOutput};
+use acpd_model::{Failure, Origin, Role, ThreadId};
+use acpd_proto::surface::acp::{Peer, PeerOutput};
 use acpd_proto::surface::app::Subscriber;
+use acpd_proto::surface::request::Request;
 use acpd_proto::thread::EditorCommand;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -16,25 +17,20 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::connection::acp::checkpoints;
 use crate::connection::acp::follow::{Delivery, follow};
-use crate::connection::acp::handlers::{
-    AttachmentGuard, CallOutcome, CallResult, Connection, ConnectionDefaults, EditorCaller, OpenedSession,
-    call, start_standby,
-};
 use crate::transport::Transport;
-use acpd_runtime::agent::initialize_cache::InitializeCache;
 use acpd_runtime::agent::standby::{Standby, over};
 use acpd_runtime::feed::presence::Presence;
-use acpd_runtime::service::Service;
-use acpd_runtime::thread::delegates::{Claim, FromEditor, ToEditor};
+use acpd_runtime::feed::snapshot::FollowRequest;
+use acpd_runtime::service::{Caller, Defaults, Delegate, Dispatched, Response, Service};
+use acpd_runtime::thread::delegates::{AttachmentGuard, Claim, FromEditor, ToEditor};
 
 /// A connection that begins.
 pub struct NewConnection {
     /// Who is at the other end.
     pub peer: Peer,
-    /// What for.
-    pub defaults: ConnectionDefaults,
+    /// What it means where it names no agent and no directory.
+    pub defaults: Defaults,
     /// Its first message, if that was read already.
     pub first: Option<String>,
 }
@@ -44,7 +40,6 @@ pub async fn serve(
     transport: impl Transport,
     connection: NewConnection,
     service: Service,
-    initialize_cache: InitializeCache,
     stop: CancellationToken,
 ) {
     let NewConnection {
@@ -56,18 +51,14 @@ pub async fn serve(
     let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
     let editor = Editor {
         transport,
+        caller: Caller::new(Origin::Client(Box::new(peer.caller())), peer.role(), defaults),
         peer,
-        defaults,
-        initialize_cache,
         service,
         answers: FuturesUnordered::new(),
         follows: HashMap::new(),
         subscriptions: 0,
-        standby: None,
         starting: None,
         deferred: VecDeque::new(),
-        signing_in: None,
-        heard: None,
         deliver,
         deliveries,
         inbox,
@@ -87,29 +78,25 @@ pub async fn serve(
 /// A process that was started for a connection, or why there is none.
 type Started = std::result::Result<Standby, Failure>;
 
+/// What the service answers to a request.
+type Answer = std::result::Result<Response, Failure>;
+
 /// How long an editor has to take what is left for it when the daemon stops.
 pub const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
 
 struct Editor<T> {
     transport: T,
     peer: Peer,
-    defaults: ConnectionDefaults,
+    caller: Caller,
     service: Service,
-    initialize_cache: InitializeCache,
-    answers: FuturesUnordered<BoxFuture<'static, (u64, CallResult)>>,
+    answers: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
-    /// A process of the agent that waits for a session.
-    standby: Option<Standby>,
-    /// The start of one for what was asked before any session.
+    /// The start of a process for what was asked before any session.
     starting: Option<BoxFuture<'static, Started>>,
-    /// What waits for that, or for somebody to have signed in, in the order in which it came.
-    deferred: VecDeque<(u64, Call)>,
-    /// The thread whose agent opens no session until somebody signs in.
-    signing_in: Option<ThreadId>,
-    /// The id of the request that is being read, for who wants to know what becomes of it.
-    heard: Option<RawJson>,
+    /// What waits for that, or for the user to have signed in, in the order in which it came.
+    deferred: VecDeque<(u64, Request)>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
     /// Where threads put what they want of this editor.
@@ -121,8 +108,6 @@ struct Editor<T> {
 
 struct Following {
     number: u64,
-    /// The last event that was there when it began.
-    until: Seq,
     _task: AbortOnDropHandle<()>,
     /// The thread counts on the editor as long as this is there.
     _attached: Option<DropGuard>,
@@ -136,6 +121,11 @@ async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started 
         Some(starting) => starting.await,
         None => std::future::pending().await,
     }
+}
+
+/// Whether a request is for the connection's agent, whichever of its processes that is.
+fn asks_connection(request: &Request) -> bool {
+    matches!(request, Request::AskAgent { thread: None, .. })
 }
 
 struct ForwardedRequest {
@@ -152,17 +142,17 @@ impl<T: Transport> Editor<T> {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.flush_on_shutdown().await,
-                Some((token, answered)) = self.answers.next() => self.answered(token, answered).await?,
-                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
+                Some((token, answered)) = self.answers.next() => self.answered(token, answered),
+                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery),
                 Some(order) = self.orders.recv() => self.ordered(order),
-                () = over(self.standby.as_mut()) => self.standby = None,
+                () = over(self.caller.standby.as_mut()) => self.caller.standby = None,
                 started = started(self.starting.as_mut()) => self.started(started),
                 message = self.transport.next() => match message? {
                     Some(message) => self.message(&message).await?,
                     None => return Ok(()),
                 }
             }
-            self.deferred().await?;
+            self.deferred().await;
             self.outputs().await?;
         }
     }
@@ -172,7 +162,7 @@ impl<T: Transport> Editor<T> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
-            self.delivered(&delivery).await?;
+            self.delivered(&delivery);
             self.outputs().await?;
         }
         self.transport.close().await;
@@ -180,15 +170,8 @@ impl<T: Transport> Editor<T> {
     }
 
     async fn message(&mut self, text: &str) -> Result<()> {
-        self.heard = self
-            .defaults
-            .checkpoints
-            .then(|| checkpoints::request_id(text))
-            .flatten();
         self.peer.handle_text(text);
-        self.outputs().await?;
-        self.heard = None;
-        Ok(())
+        self.outputs().await
     }
 
     async fn outputs(&mut self) -> Result<()> {
@@ -204,10 +187,7 @@ impl<T: Transport> Editor<T> {
                         self.peer.request_not_sent(thread, call);
                     }
                 }
-                PeerOutput::Call {
-                    call: Call::EditorAnswered { thread, call, result },
-                    ..
-                } => {
+                PeerOutput::Answered { thread, call, result } => {
                     let connection = self.peer.connection().to_owned();
                     if let Some(asked) = self.asked.remove(&(thread, call)) {
                         // A thread that is gone waits for nothing.
@@ -221,7 +201,16 @@ impl<T: Transport> Editor<T> {
                             .await;
                     }
                 }
-                PeerOutput::Call { token, call } => self.call(token, call).await?,
+                PeerOutput::Call {
+                    token,
+                    request,
+                    after_sent,
+                } => {
+                    if after_sent {
+                        self.transport.flush().await?;
+                    }
+                    self.request(token, request).await;
+                }
             }
         }
         self.transport.flush().await
@@ -252,30 +241,36 @@ impl<T: Transport> Editor<T> {
         self.peer.order(thread, order);
     }
 
-    /// Whether a call waits for the process that is asked before any session: for its start, or for somebody to have signed
-    /// in to it.
-    fn waits(&mut self, what: &Call) -> bool {
+    /// Whether a request waits for the process that is asked before any session: for its start, or for the user to have
+    /// signed in to it.
+    fn waits(&mut self, request: &Request) -> bool {
         let opens = matches!(
-            what,
-            Call::New { .. } | Call::Load(..) | Call::Resume(..) | Call::Fork(..)
+            request,
+            Request::StartThread(_) | Request::OpenThread(_) | Request::ForkThread(_)
         );
-        let requests_tx = matches!(what, Call::Ask { thread: None, .. });
-        if requests_tx && self.standby.is_none() && self.signing_in.is_none() && self.follows.is_empty() {
-            let (service, defaults) = (self.service.clone(), self.defaults.clone());
+        let asks = asks_connection(request);
+        let Caller {
+            standby,
+            signing_in,
+            defaults,
+            ..
+        } = &self.caller;
+        if asks && standby.is_none() && signing_in.is_none() && self.follows.is_empty() {
+            let (service, defaults) = (self.service.clone(), defaults.clone());
             self.starting
-                .get_or_insert_with(|| Box::pin(start_standby(service, defaults)));
+                .get_or_insert_with(|| Box::pin(async move { service.start_standby(defaults).await }));
         }
-        let signs_in = || self.standby.as_ref().is_some_and(Standby::is_signing_in);
-        (requests_tx || opens) && self.starting.is_some() || opens && signs_in()
+        let signs_in = || standby.as_ref().is_some_and(Standby::is_signing_in);
+        (asks || opens) && self.starting.is_some() || opens && signs_in()
     }
 
     fn started(&mut self, started: Started) {
         self.starting = None;
         match started {
-            Ok(standby) => self.standby = Some(standby),
+            Ok(standby) => self.caller.standby = Some(standby),
             Err(failure) => {
-                let requests_tx = |(_, call): &(u64, Call)| matches!(call, Call::Ask { .. });
-                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(requests_tx);
+                let asks = |(_, request): &(u64, Request)| asks_connection(request);
+                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(asks);
                 self.deferred = others;
                 for (token, _) in asked {
                     self.peer.reply(token, Err(failure.clone()));
@@ -285,120 +280,81 @@ impl<T: Transport> Editor<T> {
     }
 
     /// Goes on with what has waited.
-    async fn deferred(&mut self) -> Result<()> {
-        while let Some((token, what)) = self.deferred.pop_front() {
-            if self.waits(&what) {
-                self.deferred.push_front((token, what));
-                return Ok(());
+    async fn deferred(&mut self) {
+        while let Some((token, request)) = self.deferred.pop_front() {
+            if self.waits(&request) {
+                self.deferred.push_front((token, request));
+                return;
             }
-            self.carry_out(token, what).await?;
+            self.carry_out(token, request).await;
         }
-        Ok(())
     }
 
-    async fn call(&mut self, token: u64, what: Call) -> Result<()> {
-        if self.waits(&what) {
-            self.deferred.push_back((token, what));
-            return Ok(());
+    async fn request(&mut self, token: u64, request: Request) {
+        if self.waits(&request) {
+            self.deferred.push_back((token, request));
+            return;
         }
-        self.carry_out(token, what).await
+        self.carry_out(token, request).await;
     }
 
-    async fn carry_out(&mut self, token: u64, what: Call) -> Result<()> {
-        if let Call::Close(thread) = &what {
-            let was_open = self.follows.contains_key(thread);
+    async fn carry_out(&mut self, token: u64, request: Request) {
+        if let Request::CloseThread { thread, .. } = &request {
             self.unfollow(*thread);
-            if was_open && self.peer.role().may(Role::Operator) {
-                // One that cannot be told is not there, or goes with the daemon.
-                let _ = self.service.directory.closed(*thread).await;
-            }
         }
-        if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
-            // Before it is taken: whoever sent it knows what to ask for, whatever happens next.
-            self.transport
-                .send(checkpoints::prompt(id, client_turn_id))
-                .await?;
-            self.transport.flush().await?;
-        }
-        let by = Origin::Client(Box::new(self.peer.caller()));
-        let caller = EditorCaller {
-            by,
-            role: self.peer.role(),
-            defaults: self.defaults.clone(),
-            connection: Connection {
-                name: self.peer.connection().to_owned(),
-                abilities: self.peer.client().abilities(),
-                inbox: self.inbox.clone(),
-            },
-            signing_in: self.signing_in,
-            newest: self.follows.keys().max().copied(),
-        };
-        if matches!(what, Call::New { .. }) {
-            self.defaults.thread = None;
-        }
-        let answer = call(
-            &self.service,
-            &self.initialize_cache,
-            caller,
-            &mut self.standby,
-            what,
-        )
-        .await;
-        self.answers.push(Box::pin(async move { (token, answer.await) }));
-        Ok(())
+        self.caller.by = Origin::Client(Box::new(self.peer.caller()));
+        self.caller.delegate = Some(Delegate {
+            connection: self.peer.connection().to_owned(),
+            abilities: self.peer.client().abilities(),
+            inbox: self.inbox.clone(),
+        });
+        let Dispatched { follow, answer, .. } = self.service.call(&mut self.caller, request).await;
+        self.answers.push(Box::pin(async move {
+            let answer = answer.await.map(|response| Response {
+                follow: response.follow.or(follow),
+                ..response
+            });
+            (token, answer)
+        }));
     }
 
-    async fn answered(&mut self, token: u64, answered: CallResult) -> Result<()> {
-        let (result, to_follow) = match answered {
-            Ok(CallOutcome {
+    fn answered(&mut self, token: u64, answer: Answer) {
+        let (reply, follow) = match answer {
+            Ok(Response {
                 reply,
-                to_follow,
+                follow,
                 standby,
             }) => {
-                self.standby = self.standby.take().or(standby);
-                (reply, to_follow)
+                self.caller.standby = self.caller.standby.take().or(standby);
+                (Ok(reply), follow)
             }
-            Err(failure) => (Err(failure), None),
+            Err(failure) => {
+                self.caller.note_failure(&failure);
+                (Err(failure), None)
+            }
         };
-        if let Err(failure) = &result
-            && failure.code == ErrorCode::SignInRequired
-        {
-            self.signing_in = failure.detail.as_ref().and_then(|thread| thread.parse().ok());
-        }
         // The connection knows of a session before it hears from it.
-        self.peer.reply(token, result);
-        if let Some(to_follow) = to_follow {
-            self.follow(to_follow).await?;
+        self.peer.reply(token, reply);
+        if let Some(to_follow) = follow {
+            self.follow(to_follow);
         }
-        Ok(())
     }
 
-    async fn follow(&mut self, to_follow: OpenedSession) -> Result<()> {
-        let OpenedSession {
+    fn follow(&mut self, to_follow: FollowRequest) {
+        let FollowRequest {
             thread,
             cursor,
             snapshot,
-            claimed,
-            attached,
+            attachment,
         } = to_follow;
-        claimed.deliver(&mut self.peer, thread);
-        self.defaults.prompts.retain(|prompt| prompt.thread != thread);
-        let last = snapshot.live.last_seq;
-        if self.defaults.checkpoints {
-            // Behind the answer to its request.
-            self.outputs().await?;
-            let numbers = snapshot.live.requests.keys();
-            let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
-            self.transport
-                .send(checkpoints::opened(thread, cursor, &open))
-                .await?;
-        }
-        let (attachment, until) = attached
+        let (attachment, until) = attachment
             .map(|AttachmentGuard { attachment, until }| (attachment, until))
             .unzip();
         self.subscriptions += 1;
         let number = self.subscriptions;
-        let Service { directory, context } = self.service.clone();
+        let Service {
+            directory, context, ..
+        } = self.service.clone();
         let task = follow(
             directory,
             context.log,
@@ -417,13 +373,12 @@ impl<T: Transport> Editor<T> {
         let presence = self.service.context.subscribers.join(thread, present, false);
         let following = Following {
             number,
-            until: last,
             _task: task,
             _attached: until,
             _presence: presence,
         };
         self.follows.insert(thread, following);
-        Ok(())
+        self.caller.open.insert(thread);
     }
 
     fn unfollow(&mut self, thread: ThreadId) {
@@ -431,29 +386,23 @@ impl<T: Transport> Editor<T> {
         self.asked.retain(|(asked, _), _| *asked != thread);
     }
 
-    async fn delivered(&mut self, delivery: &Delivery) -> Result<()> {
+    fn delivered(&mut self, delivery: &Delivery) {
         let thread = delivery.thread;
         // What was on its way when its subscription ended is not wanted any more.
         let following = self.follows.get(&thread);
-        let Some(following) = following.filter(|following| following.number == delivery.subscription) else {
-            return Ok(());
-        };
+        if following.is_none_or(|following| following.number != delivery.subscription) {
+            return;
+        }
         match &delivery.result {
             Ok(result) => {
-                let is_live = result.last >= following.until;
                 let pending = |seq, request| result.is_pending(seq, request);
                 self.peer.deliver(thread, &result.frames, result.last, pending);
-                if self.defaults.checkpoints {
-                    self.outputs().await?;
-                    let mark = checkpoints::reached(thread, result.last, is_live);
-                    self.transport.send(mark).await?;
-                }
             }
             Err(failure) => {
                 self.unfollow(thread);
+                self.caller.open.remove(&thread);
                 self.peer.lost(thread, failure);
             }
         }
-        Ok(())
     }
 }
